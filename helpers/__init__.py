@@ -1,0 +1,25 @@
+"""From an NVIDIA GPU script to an Ascend NPU in four stages. The verbs below are what notebooks call.
+
+Nothing heavy is imported until a verb is used: `import helpers` needs neither torch nor torch_npu.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+#: verb -> the module that holds it
+_VERBS: dict[str, str] = {}
+
+__version__ = "0.1.0"
+__all__ = ["__version__", *_VERBS]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _VERBS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_VERBS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,77 @@
+"""The command `ascend-workbook` (also `python -m helpers`): the same verbs as the notebooks.
+
+Exit codes: 0 good, 1 the verdict is FAIL, 2 could not run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pkgutil
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from helpers import commands
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.report import Report
+from helpers.storage import open_storage
+from helpers.words import LANGUAGES, say
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one verb; the exit code."""
+    args = build_parser().parse_args(argv)
+    try:
+        report = args.run(args)
+    except WorkbookError as error:
+        return _could_not_run(error, args.lang)
+    except KeyboardInterrupt:
+        print(say("command.interrupted", args.lang), file=sys.stderr)
+        return 2
+    if not isinstance(report, Report):  # `simulator env` and the like print for themselves
+        return int(report or 0)
+    return _finish(report, args)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser with every verb of the commands folder."""
+    parser = argparse.ArgumentParser(prog="ascend-workbook", description=__doc__.split("\n")[0])
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for module in verb_modules():
+        doc = (module.__doc__ or "").strip()
+        verb = verbs.add_parser(
+            module.NAME, help=doc.split("\n")[0], description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        module.configure(verb)
+        verb.add_argument("--json", metavar="FILE", help="write the report as JSON (report.schema.json describes it)")
+        verb.add_argument("--html", metavar="FILE", help="write the report as a page that opens offline")
+        verb.add_argument("--lang", choices=LANGUAGES, help="language of what is printed (default: the locale's)")
+        verb.set_defaults(run=module.run)
+    return parser
+
+
+def verb_modules() -> list[ModuleType]:
+    return [import_module(f"{commands.__name__}.{found.name}") for found in pkgutil.iter_modules(commands.__path__)]
+
+
+def _finish(report: Report, args: argparse.Namespace) -> int:
+    print(report.text(args.lang))
+    for path, text in ((args.json, report.to_json()), (args.html, report.html(args.lang) if args.html else "")):
+        if path:
+            target = Path(path).resolve()
+            open_storage(str(target.parent)).write_text(target.name, text)
+            print(say("command.written", args.lang, path=path))
+    return 1 if report.status is Status.FAIL else 0
+
+
+def _could_not_run(error: WorkbookError, lang: str | None) -> int:
+    print(say("command.error", lang, message=error.message(lang)), file=sys.stderr)
+    if error.hint(lang):
+        print(say("command.hint", lang, hint=error.hint(lang)), file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

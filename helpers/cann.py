@@ -1,0 +1,115 @@
+"""Where CANN is, and the environment its set_env.sh makes. Reads files and asks bash; loads no library."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+#: In the order CANN's own scripts look: the 8.5+ layout first, then the older one, then inference-only packages.
+ROOTS = (
+    "/usr/local/Ascend/cann",
+    "/usr/local/Ascend/ascend-toolkit/latest",
+    "/usr/local/Ascend/nnae/latest",
+    "~/Ascend/cann",
+    "~/Ascend/ascend-toolkit/latest",
+)
+#: Variables a set_env.sh sets; what a child without CANN must not inherit.
+VARIABLES = (
+    "ASCEND_HOME_PATH",
+    "ASCEND_TOOLKIT_HOME",
+    "ASCEND_OPP_PATH",
+    "ASCEND_AICPU_PATH",
+    "ASCEND_WORKBOOK_SIMULATED",
+)
+
+
+@dataclass(frozen=True)
+class Cann:
+    """An installed CANN: its root, version text (empty if not told), and whether it is the simulator."""
+
+    root: Path
+    version: str
+    simulated: bool
+    sourced: bool
+
+
+def find(environ: Mapping[str, str] = os.environ) -> Cann | None:
+    """The CANN the environment points to, else one in a usual place that is not the simulator, else None."""
+    told = environ.get("ASCEND_HOME_PATH", "")
+    if told and Path(told).is_dir():
+        return describe(Path(told), sourced=True)
+    return installed()
+
+
+def installed() -> Cann | None:
+    """A CANN in one of the usual places, whether or not its set_env.sh was sourced."""
+    roots = (Path(root).expanduser() for root in ROOTS)
+    found = next((root for root in roots if root.is_dir()), None)
+    return describe(found, sourced=False) if found else None
+
+
+def describe(root: Path, *, sourced: bool) -> Cann:
+    """Version and kind from the files in the root: version.cfg and the *_install.info of either layout."""
+    texts = [_read(path) for path in (root / "version.cfg", *sorted(root.glob("*-linux/ascend_*_install.info")))]
+    versions = [_value(text, "version") or _value(text, "toolkit_running_version") for text in texts]
+    simulated = any(_value(text, "simulated") == "true" for text in texts)
+    return Cann(root, next(filter(None, versions), ""), simulated, sourced)
+
+
+def sourced_environment(root: Path, base: Mapping[str, str], *, timeout_s: float = 20) -> dict[str, str] | None:
+    """What `source set_env.sh` makes of `base`, or None where there is no such script or bash fails.
+
+    Through bash, because under /bin/sh CANN's script answers 0 and sets relative paths.
+    """
+    script = next((path for path in (root / "set_env.sh", root.parent / "set_env.sh") if path.is_file()), None)
+    if script is None:
+        return None
+    command = ["bash", "-c", 'source "$1" >/dev/null 2>&1; env -0', "_", str(script)]
+    try:
+        done = subprocess.run(command, env=dict(base), capture_output=True, timeout=timeout_s, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    pairs = (item.split("=", 1) for item in done.stdout.decode(errors="replace").split("\0") if "=" in item)
+    return {name: value for name, value in pairs if name not in ("_", "SHLVL")}
+
+
+def without_simulator(environ: Mapping[str, str]) -> dict[str, str]:
+    """A copy that no longer points to a simulated CANN: its variables and its entries in search paths are gone."""
+    result = dict(environ)
+    told = result.get("ASCEND_HOME_PATH", "")
+    if not told or not describe(Path(told), sourced=True).simulated:
+        return result
+    for name in VARIABLES:
+        result.pop(name, None)
+    root = Path(told).resolve()
+    for name in ("LD_LIBRARY_PATH", "PYTHONPATH", "PATH"):
+        kept = [entry for entry in result.get(name, "").split(os.pathsep) if entry and not _inside(entry, root)]
+        if kept:
+            result[name] = os.pathsep.join(kept)
+        else:
+            result.pop(name, None)
+    return result
+
+
+def _inside(entry: str, root: Path) -> bool:
+    path = Path(entry).resolve()
+    return path == root or root in path.parents
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _value(text: str, name: str) -> str:
+    """`name=value`, the value freed of brackets: `runtime_running_version=[7.6:8.0.0]` gives `8.0.0`."""
+    for line in text.splitlines():
+        left, separator, right = line.partition("=")
+        if separator and left.strip() == name:
+            return right.strip().strip("[]").rpartition(":")[2]
+    return ""

@@ -1,0 +1,36 @@
+"""Started by file path in a child: what one tier's device is, as one line of JSON. Imports nothing of ours."""
+
+import json
+import platform
+import sys
+
+
+def probe(tier):
+    """{"name", "count", "versions"} or {"why": {...}}."""
+    import torch
+
+    versions = {"python": platform.python_version(), "torch": torch.__version__}
+    if tier.startswith("npu"):
+        import torch_npu
+
+        versions["torch_npu"] = torch_npu.__version__
+        versions["cann"] = str(getattr(torch.version, "cann", None) or "")
+        if not torch.npu.is_available():
+            return {"why": {"say": "device.why.no_device", "args": {"error": "torch.npu.is_available() is False"}}}
+        return {"name": torch.npu.get_device_name(0), "count": torch.npu.device_count(), "versions": versions}
+    if tier == "cuda":
+        if not torch.cuda.is_available():
+            return {"why": {"say": "device.why.no_cuda", "args": {"torch": torch.__version__}}}
+        versions["cuda"] = torch.version.cuda
+        return {"name": torch.cuda.get_device_name(0), "count": torch.cuda.device_count(), "versions": versions}
+    return {"name": platform.processor() or platform.machine(), "count": 1, "versions": versions}
+
+
+if __name__ == "__main__":
+    # the folder of this file holds modules of ours (`device`, `report`): a child must not import them by accident
+    sys.path = [entry for entry in sys.path if entry != sys.path[0]]
+    try:
+        answer = probe(sys.argv[1])
+    except Exception as error:  # noqa: BLE001 - whatever breaks the import is the answer
+        answer = {"why": {"say": "device.why.import", "args": {"error": f"{type(error).__name__}: {error}"}}}
+    print(json.dumps(answer))

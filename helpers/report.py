@@ -1,0 +1,217 @@
+"""One question, one table, one chart, one verdict. What every stage ends in; text, HTML and JSON come from it.
+
+The JSON form is versioned (SCHEMA_VERSION) and described in report.schema.json beside this file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.words import Scalar, say, title
+
+SCHEMA_VERSION = 1
+TIERS = ("npu", "npu-simulated", "cuda", "cpu")
+CHART_KINDS = ("bars", "stack", "lines", "strip")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A table column: `name` keys its heading in the catalogue, `unit` is shown in each cell."""
+
+    name: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of plain JSON values, in the order of `columns`."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Scalar, ...], ...]
+
+    def __post_init__(self) -> None:
+        wrong = [number for number, row in enumerate(self.rows) if len(row) != len(self.columns)]
+        if wrong:
+            raise ValueError(f"table row {wrong[0]} has {len(self.rows[wrong[0]])} cells for {len(self.columns)} columns")
+
+    def values(self, name: str) -> list[Scalar]:
+        """One column, top to bottom."""
+        at = [column.name for column in self.columns].index(name)
+        return [row[at] for row in self.rows]
+
+    def unit(self, name: str) -> str:
+        return next(column.unit for column in self.columns if column.name == name)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """How to draw the table: columns by name. `mark` is the x value to point out, `log` a logarithmic y axis.
+
+    bars: a bar per row. stack: all rows in one bar. lines: a line per y column. strip: a coloured cell per row.
+    """
+
+    kind: str
+    x: str
+    y: tuple[str, ...]
+    unit: str = ""
+    mark: Scalar = None
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in CHART_KINDS:
+            raise ValueError(f"chart kind {self.kind!r}: expected one of {', '.join(CHART_KINDS)}")
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A text shown whole under the table, such as a diff."""
+
+    name: str
+    text: str
+    language: str = "text"
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of one verb. `stage` and `verb` name it; `tier` says what it ran on; `facts` is free JSON."""
+
+    stage: str
+    verb: str
+    findings: tuple[Finding, ...] = ()
+    table: Table | None = None
+    chart: Chart | None = None
+    listing: Listing | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    tier: str = ""
+    parts: tuple[Report, ...] = ()
+    created: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
+
+    def __post_init__(self) -> None:
+        if self.tier and self.tier not in TIERS:
+            raise ValueError(f"tier {self.tier!r}: expected one of {', '.join(TIERS)}")
+
+    @property
+    def simulated(self) -> bool:
+        return self.tier == "npu-simulated" or any(part.simulated for part in self.parts)
+
+    @property
+    def status(self) -> Status:
+        """The worst finding. A report that found nothing to say has not looked."""
+        return max((finding.status for finding in self.findings), default=Status.SKIPPED)
+
+    @property
+    def headline(self) -> Finding | None:
+        """The heaviest of the worst findings."""
+        return max(self.findings, key=lambda found: (found.status, found.weight), default=None)
+
+    def title(self, lang: str | None = None) -> str:
+        return title(self.verb, lang)
+
+    def verdict(self, lang: str | None = None) -> str:
+        """One sentence; on the simulator it says so."""
+        sentence = self.headline.message(lang) if self.headline else say("report.not_looked", lang)
+        return f"{say('report.simulated_short', lang)} {sentence}" if self.simulated else sentence
+
+    def or_raise(self) -> Report:
+        """Itself, or an error where the verdict is FAIL: a notebook's last line, so that a batch turns red."""
+        if self.status is Status.FAIL:
+            raise WorkbookError("report.failed", stage=self.stage, verb=self.verb, verdict=self.verdict())
+        return self
+
+    def figure(self, lang: str | None = None) -> Any:
+        """The chart as a matplotlib Figure, or None where the report has no chart."""
+        from helpers.view.charts import draw  # a report draws itself, lazily: the one import that points up
+
+        return draw(self, lang) if self.chart and self.table and self.table.rows else None
+
+    def text(self, lang: str | None = None) -> str:
+        from helpers.view.text import render
+
+        return render(self, lang)
+
+    def html(self, lang: str | None = None, *, page: bool = True) -> str:
+        """A whole page that opens offline (charts inside), or with `page=False` the part a notebook shows."""
+        from helpers.view.html import fragment, render
+
+        return render(self, lang) if page else fragment(self, lang)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON keeps it; derived values are included so that other tools need no words of ours."""
+        data = {**asdict(self), "schema_version": SCHEMA_VERSION, "simulated": self.simulated}
+        data["findings"] = [finding.to_dict() for finding in self.findings]
+        data["parts"] = [part.to_dict() for part in self.parts]
+        data["status"] = self.status.name
+        data["verdict"] = {lang: self.verdict(lang) for lang in ("en", "zh")}
+        return data
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Report:
+        if data.get("schema_version") != SCHEMA_VERSION:
+            raise WorkbookError("report.version", found=data.get("schema_version"), expected=SCHEMA_VERSION)
+        table, chart, listing = data["table"], data["chart"], data["listing"]
+        return cls(
+            stage=data["stage"],
+            verb=data["verb"],
+            findings=tuple(Finding.from_dict(finding) for finding in data["findings"]),
+            table=table and Table(tuple(Column(**c) for c in table["columns"]), tuple(map(tuple, table["rows"]))),
+            chart=chart and Chart(**{**chart, "y": tuple(chart["y"])}),
+            listing=listing and Listing(**listing),
+            facts=data["facts"],
+            tier=data["tier"],
+            parts=tuple(cls.from_dict(part) for part in data["parts"]),
+            created=data["created"],
+        )
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, default=_plain)
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        return cls.from_dict(json.loads(text))
+
+    def save(self, folder: str | os.PathLike[str], lang: str | None = None, *, name: str = "report") -> Path:
+        """Writes `<name>.json` and `<name>.html` into the folder, each at once or not at all; the page's path."""
+        from helpers.storage import open_storage
+
+        storage = open_storage(os.fspath(folder))
+        storage.write_text(f"{name}.html", self.html(lang))
+        storage.write_text(f"{name}.json", self.to_json())
+        return Path(folder) / f"{name}.html"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": self.text(), "text/html": self.html(page=False)}
+
+
+def overview(stage: str, verb: str, reports: list[Report], *, tier: str = "") -> Report:
+    """Many reports as one: a row and the headline of each, the reports themselves as parts."""
+    columns = (Column("question"), Column("status"), Column("verdict"))
+    rows: list[tuple[Scalar, ...]] = []
+    findings: list[Finding] = []
+    for report in reports:
+        headline = report.headline or Finding(report.verb, Status.SKIPPED, "report.not_looked")
+        findings.append(headline)
+        rows.append(
+            ({"say": f"name.{report.verb}"}, report.status.name, {"say": headline.key, "args": headline.args})
+        )
+    return Report(stage, verb, tuple(findings), Table(columns, tuple(rows)), tier=tier, parts=tuple(reports))
+
+
+def load(path: str | os.PathLike[str]) -> Report:
+    """A saved report; a file that is missing, cut short or of another schema is one clear error."""
+    try:
+        return Report.from_json(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, KeyError, TypeError) as cause:
+        raise WorkbookError("report.unreadable", path=os.fspath(path), error=str(cause)) from cause
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise TypeError(f"{type(value).__name__} does not belong in a report")

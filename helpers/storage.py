@@ -1,0 +1,70 @@
+"""Where runs are kept. One small interface; folders here, `obs://` refused with a clear word until it is there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from helpers.errors import WorkbookError
+
+
+class LocalStorage:
+    """A folder. Names are relative, with `/`; a name that leaves the folder is refused."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = Path(root)
+
+    def path(self, name: str) -> Path:
+        """The file behind a name."""
+        full = (self.root / name).resolve()
+        if not full.is_relative_to(self.root.resolve()):
+            raise WorkbookError("storage.outside", name=name, root=str(self.root))
+        return full
+
+    def read_bytes(self, name: str) -> bytes:
+        return self.path(name).read_bytes()
+
+    def read_text(self, name: str) -> str:
+        return self.path(name).read_text(encoding="utf-8")
+
+    def write_bytes(self, name: str, data: bytes) -> None:
+        """Write aside, then rename: a reader sees the old file or the new one, never half of it."""
+        target = self.path(name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+            os.chmod(aside, 0o666 & ~_umask())
+            os.replace(aside, target)
+        except BaseException:
+            Path(aside).unlink(missing_ok=True)
+            raise
+
+    def write_text(self, name: str, text: str) -> None:
+        self.write_bytes(name, text.encode("utf-8"))
+
+    def exists(self, name: str) -> bool:
+        return self.path(name).exists()
+
+    def list(self, prefix: str = "") -> Iterator[str]:
+        """All files below the prefix, by name; files still being written are left out."""
+        for found in sorted(self.path(prefix).rglob("*")):
+            if found.is_file() and not found.name.endswith(".part"):
+                yield found.relative_to(self.root.resolve()).as_posix()
+
+
+def open_storage(place: str) -> LocalStorage:
+    """A folder path. Other schemes (`obs://`) are not covered yet and say so."""
+    scheme, separator, _ = place.partition("://")
+    if separator:
+        raise WorkbookError("storage.scheme", place=place, scheme=scheme)
+    return LocalStorage(place)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""How a report looks: text, HTML, charts, widgets. Values are computed elsewhere."""

@@ -1,0 +1,137 @@
+"""A chart of a report's table as a matplotlib figure: one drawing function a kind, opaque white, both languages."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
+
+from helpers.report import Chart, Report, Table
+from helpers.words import language, say, show, title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = {"OK": "#1a7f37", "NOTE": "#0969da", "SKIPPED": "#8c959f", "WARN": "#bf8700", "FAIL": "#cf222e"}
+BARS = 25
+#: File names of fonts that carry Chinese; matplotlib's own font cache does not see fonts installed later.
+CJK_FILES = ("NotoSansCJK", "NotoSansSC", "SourceHanSans", "wqy-microhei", "wqy-zenhei", "msyh", "simhei", "PingFang", "Deng")
+FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts", "/System/Library/Fonts", "C:/Windows/Fonts")
+
+
+def draw(report: Report, lang: str | None = None) -> Figure:
+    """The figure of `report.chart`; in English where no font on this machine carries Chinese."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    assert report.chart and report.table
+    lang = language(lang)
+    font = cjk_font() if lang == "zh" else None
+    lang = lang if font else "en"
+    fonts = ["DejaVu Sans", *([font] if font else [])]
+    with rc_context({"font.family": fonts, "axes.unicode_minus": False, "savefig.facecolor": "white"}):
+        figure = Figure(figsize=(8.0, _height(report.chart, report.table)), layout="constrained", facecolor="white")
+        axes = figure.add_subplot()
+        KINDS[report.chart.kind](axes, report.chart, report.table, lang)
+        axes.set_title(_title(report, lang), fontsize=11)
+    return figure
+
+
+@lru_cache(maxsize=1)
+def cjk_font() -> str | None:
+    """The family name of an installed font that carries Chinese, or None."""
+    from matplotlib import font_manager
+
+    for folder in FONT_FOLDERS:
+        for file in sorted(Path(folder).expanduser().rglob("*.[to]t[fc]")):
+            if file.name.startswith(CJK_FILES):
+                font_manager.fontManager.addfont(str(file))
+                return font_manager.FontProperties(fname=str(file)).get_name()
+    return None
+
+
+def facts(report: Report) -> str:
+    """A chart in one line of text, for readers without pictures and for tests: kind, columns, points, range."""
+    if not (report.chart and report.table and report.table.rows):
+        return "no chart"
+    pieces = []
+    for name in report.chart.y:
+        values = [float(value) for value in report.table.values(name) if isinstance(value, (int, float))]
+        span = f" {min(values):.4g}..{max(values):.4g}" if values else ""
+        pieces.append(f"{name} ({len(values)} points{span})")
+    mark = "" if report.chart.mark is None else f", mark {show(report.chart.mark, 'en')}"
+    return f"{report.chart.kind} by {report.chart.x}: {', '.join(pieces)}{mark}"
+
+
+def _title(report: Report, lang: str) -> str:
+    name = report.title(lang)
+    return f"{say('report.simulated_short', lang)} {name}" if report.simulated else name
+
+
+def _height(chart: Chart, table: Table) -> float:
+    return {"bars": 1.2 + 0.28 * min(BARS, len(table.rows)), "stack": 1.9, "strip": 1.6}.get(chart.kind, 3.6)
+
+
+def _numbers(table: Table, name: str) -> list[float]:
+    """A column as floats; what is not a number is a gap, never a zero."""
+    return [float(value) if isinstance(value, (int, float)) else math.nan for value in table.values(name)]
+
+
+def _unit(chart: Chart, lang: str, name: str) -> str:
+    return f"{title(name, lang)} ({chart.unit})" if chart.unit else title(name, lang)
+
+
+def _bars(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
+    labels = [show(value, lang) for value in table.values(chart.x)][:BARS]
+    values = _numbers(table, chart.y[0])[:BARS]
+    marked = None if chart.mark is None else show(chart.mark, lang)
+    axes.barh(range(len(labels)), values, color=["#cf222e" if label == marked else "#4c78a8" for label in labels])
+    axes.set_yticks(range(len(labels)), labels, fontsize=8)
+    axes.invert_yaxis()
+    if chart.log:
+        axes.set_xscale("log")
+    axes.set_xlabel(_unit(chart, lang, chart.y[0]))
+
+
+def _stack(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
+    left = 0.0
+    for label, value in zip(table.values(chart.x), _numbers(table, chart.y[0])):
+        if value > 0:
+            axes.barh([0], [value], left=left, label=show(label, lang))
+            left += value
+    axes.set_yticks([])
+    axes.set_xlabel(_unit(chart, lang, chart.y[0]))
+    axes.legend(ncols=4, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.02), frameon=False)
+    axes.title.set_position((0.5, 1.3))
+    axes.set_title("", pad=30)
+
+
+def _lines(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
+    x = _numbers(table, chart.x)
+    for name, style in zip(chart.y, ("-", "--", "-.", ":")):
+        axes.plot(x, _numbers(table, name), style, marker="o", markersize=3, label=title(name, lang))
+    if isinstance(chart.mark, (int, float)):
+        axes.axvline(float(chart.mark), color="#cf222e", linewidth=1)
+    if chart.log:
+        axes.set_yscale("log")
+    axes.set_xlabel(title(chart.x, lang))
+    axes.set_ylabel(chart.unit)
+    axes.legend(fontsize=8)
+    axes.grid(alpha=0.3)
+
+
+def _strip(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
+    states = [str(value) for value in table.values(chart.y[0])]
+    axes.bar(range(len(states)), [1] * len(states), width=0.95, color=[COLOURS.get(state, "#8c959f") for state in states])
+    axes.set_yticks([])
+    axes.set_xticks(range(len(states)), [show(v, lang) for v in table.values(chart.x)], rotation=45, ha="right", fontsize=7)
+
+
+KINDS: dict[str, Callable[[Any, Chart, Table, str], None]] = {
+    "bars": _bars,
+    "stack": _stack,
+    "lines": _lines,
+    "strip": _strip,
+}

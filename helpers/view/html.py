@@ -1,0 +1,128 @@
+"""A report as HTML that opens offline: no script, no link to anything outside, charts as embedded pictures."""
+
+from __future__ import annotations
+
+import base64
+import io
+from html import escape
+
+from helpers.finding import Finding, Status
+from helpers.report import Listing, Report, Table
+from helpers.view.cells import grid
+from helpers.words import language, say, title
+
+ROWS = 200
+#: Fonts that carry Chinese on Windows, macOS and Linux stand after the system's own.
+FONTS = (
+    "system-ui, -apple-system, 'Segoe UI', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', "
+    "'Noto Sans SC', 'WenQuanYi Micro Hei', sans-serif"
+)
+STYLE = f"""
+.aw {{ font-family: {FONTS}; line-height: 1.5; }}
+.aw table {{ border-collapse: collapse; margin: .6em 0; font-size: .92em; }}
+.aw th, .aw td {{ text-align: left; padding: .25em .7em; border-bottom: 1px solid #8884; vertical-align: top; }}
+.aw .badge {{ display: inline-block; padding: 0 .5em; border-radius: .3em; color: #fff; font-weight: 600; font-size: .9em; }}
+.aw .OK {{ background: #1a7f37; }} .aw .NOTE {{ background: #0969da; }} .aw .SKIPPED {{ background: #6e7781; }}
+.aw .WARN {{ background: #9a6700; }} .aw .FAIL {{ background: #cf222e; }}
+.aw .verdict {{ font-size: 1.08em; margin: .4em 0; }}
+.aw .simulated {{ border-left: 4px solid #9a6700; padding: .2em .8em; margin: .5em 0; background: #9a670018; }}
+.aw pre {{ overflow-x: auto; padding: .7em; background: #8881; font-size: .85em; line-height: 1.35; }}
+.aw pre .add {{ color: #1a7f37; }} .aw pre .del {{ color: #cf222e; }} .aw pre .at {{ color: #0969da; }}
+.aw img {{ max-width: 100%; background: #fff; }} .aw .hint {{ opacity: .8; }}
+"""
+PAGE = """<!doctype html>
+<html lang="{lang}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{name}</title><style>:root {{ color-scheme: light dark; }} body {{ max-width: 76em; margin: 2em auto; padding: 0 1em; }}
+{style}</style></head><body>{body}</body></html>
+"""
+
+
+def render(report: Report, lang: str | None = None) -> str:
+    """A whole page: the report, its chart, and each part below."""
+    lang = language(lang)
+    return page(report.title(lang), f'<div class="aw">{section(report, lang, 1)}</div>', lang)
+
+
+def page(name: str, body: str, lang: str) -> str:
+    """The frame every page of ours shares."""
+    return PAGE.format(lang={"zh": "zh-CN"}.get(lang, lang), name=escape(name), style=STYLE, body=body)
+
+
+def fragment(report: Report, lang: str | None = None) -> str:
+    """What a notebook shows: no picture (the figure has a cell of its own)."""
+    return f'<div class="aw"><style>{STYLE}</style>{section(report, language(lang), 3, pictures=False)}</div>'
+
+
+def section(report: Report, lang: str, level: int, *, pictures: bool = True) -> str:
+    """One report and, a heading deeper, its parts."""
+    pieces = [
+        f"<h{level}>{escape(report.title(lang))}</h{level}>",
+        f'<p class="verdict">{badge(report.status.name)} {escape(report.verdict(lang))}</p>',
+    ]
+    if report.tier:
+        pieces.append(f"<p>{escape(say('report.tier', lang, tier=report.tier))}</p>")
+    if report.simulated and level in (1, 3):
+        pieces.append(f'<p class="simulated">{escape(say("report.simulated", lang))}</p>')
+    if report.table:
+        pieces.append(table(report.table, lang))
+    if pictures:
+        pieces.append(picture(report, lang))
+    if not report.parts:
+        pieces.append(_findings(report, lang))
+    if report.listing:
+        pieces.append(_listing(report.listing, lang))
+    pieces += [section(part, lang, level + 1, pictures=pictures) for part in report.parts]
+    return "\n".join(filter(None, pieces))
+
+
+def badge(status: str) -> str:
+    return f'<span class="badge {escape(status)}">{escape(status)}</span>'
+
+
+def table(content: Table, lang: str) -> str:
+    heads, rows = grid(content, lang, ROWS)
+    names = [column.name for column in content.columns]
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_cell(text, name)}</td>" for text, name in zip(row, names)) + "</tr>" for row in rows
+    )
+    left = len(content.rows) - len(rows)
+    rest = f"<p>{escape(say('report.rows_left_out', lang, left_out=left))}</p>" if left > 0 else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def picture(report: Report, lang: str) -> str:
+    """The chart as an embedded PNG on opaque white, with its title as the alternative text."""
+    figure = report.figure(lang)
+    if figure is None:
+        return ""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=110, facecolor="white")
+    data = base64.b64encode(stream.getvalue()).decode()
+    return f'<p><img alt="{escape(report.title(lang))}" src="data:image/png;base64,{data}"></p>'
+
+
+def _cell(text: str, name: str) -> str:
+    return badge(text) if name == "status" and text in Status.__members__ else escape(text).replace("\n", "<br>")
+
+
+def _findings(report: Report, lang: str) -> str:
+    shown = [found for found in report.findings if found.status >= Status.SKIPPED]
+    return "<ul>" + "".join(_finding(found, lang) for found in shown) + "</ul>" if shown else ""
+
+
+def _finding(finding: Finding, lang: str) -> str:
+    where = f"<code>{escape(str(finding.place))}</code> " if finding.place else ""
+    hint = finding.hint(lang)
+    after = f'<br><span class="hint">→ {escape(hint)}</span>' if hint else ""
+    return f"<li>{badge(finding.status.name)} {escape(finding.rule)} {where}{escape(finding.message(lang))}{after}</li>"
+
+
+def _listing(listing: Listing, lang: str) -> str:
+    lines = [_diff_line(line) if listing.language == "diff" else escape(line) for line in listing.text.splitlines()]
+    return f"<details open><summary>{escape(title(listing.name, lang))}</summary><pre>" + "\n".join(lines) + "</pre></details>"
+
+
+def _diff_line(line: str) -> str:
+    kind = {"+": "add", "-": "del", "@": "at"}.get(line[:1])
+    return f'<span class="{kind}">{escape(line)}</span>' if kind else escape(line)

@@ -1,0 +1,58 @@
+"""A report as plain text for terminals, logs and notebooks without HTML."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from helpers.finding import Finding, Status
+from helpers.report import Report, Table
+from helpers.view.cells import grid
+from helpers.words import language, say
+
+ROWS = 40
+
+
+def render(report: Report, lang: str | None = None) -> str:
+    """Verdict first, then table, findings and parts."""
+    lang = language(lang)
+    lines = [f"{report.status.name}  {report.title(lang)}: {report.verdict(lang)}"]
+    if report.tier:
+        lines.append(say("report.tier", lang, tier=report.tier))
+    if report.simulated:
+        lines.append(say("report.simulated", lang))
+    if report.table:
+        lines += ["", *_table(report.table, lang)]
+    shown = [found for found in report.findings if found.status >= Status.SKIPPED] if not report.parts else []
+    if shown:
+        lines += ["", *(line for found in shown for line in _finding(found, lang))]
+    if report.listing:
+        lines += ["", report.listing.text.rstrip("\n")]
+    for part in report.parts:
+        lines += ["", render(part, lang)]
+    return "\n".join(lines)
+
+
+def _finding(finding: Finding, lang: str) -> list[str]:
+    where = f"{finding.place}: " if finding.place else ""
+    line = f"{finding.status.name:<7} {finding.rule} {where}{finding.message(lang)}"
+    hint = finding.hint(lang)
+    return [line, f"        {hint}"] if hint else [line]
+
+
+def _table(table: Table, lang: str) -> list[str]:
+    heads, rows = grid(table, lang, ROWS)
+    widths = [max(map(_width, column)) for column in zip(heads, *rows)]
+    lines = [_line(heads, widths), "  ".join("-" * width for width in widths)]
+    lines += [_line(row, widths) for row in rows]
+    if len(table.rows) > ROWS:
+        lines.append(say("report.rows_left_out", lang, left_out=len(table.rows) - ROWS))
+    return lines
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    return "  ".join(text + " " * (width - _width(text)) for text, width in zip(cells, widths)).rstrip()
+
+
+def _width(text: str) -> int:
+    """Columns on a terminal: Chinese characters take two."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

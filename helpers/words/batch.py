@@ -1,0 +1,5 @@
+"""Words of the batch part."""
+
+from helpers.words import Words
+
+WORDS: dict[str, Words] = {}

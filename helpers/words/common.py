@@ -1,0 +1,90 @@
+"""Words that every part uses: headings, the report itself, storage, devices and commands."""
+
+from helpers.words import Words
+
+_HEADINGS = {
+    "status": ("Status", "状态"),
+    "verdict": ("Verdict", "结论"),
+    "question": ("Question", "问题"),
+    "stage": ("Stage", "阶段"),
+    "seconds": ("Seconds", "用时"),
+    "message": ("What", "内容"),
+    "evidence": ("Evidence", "依据"),
+    "fix": ("Next step", "下一步"),
+    "place": ("Place", "位置"),
+    "rule": ("Rule", "规则"),
+    "device": ("Device", "设备"),
+    "environment": ("Environment", "环境"),
+    "migration": ("Migration", "迁移"),
+    "precision": ("Precision", "精度"),
+    "profiling": ("Profiling", "性能"),
+    "batch": ("Run", "运行"),
+}
+
+WORDS: dict[str, Words] = {
+    **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
+    "report.not_looked": Words("not looked: no check ran", "未检查：没有执行任何检查"),
+    "report.simulated_short": Words("[simulated NPU]", "[模拟 NPU]"),
+    "report.simulated": Words(
+        "Measured on the simulated NPU: values are computed by the CPU's kernels and times are not an NPU's.",
+        "在模拟 NPU 上测得：数值由 CPU 内核计算，时间不代表真实 NPU。",
+    ),
+    "report.tier": Words("ran on: {tier}", "运行于：{tier}"),
+    "report.rows_left_out": Words("{left_out} more rows in the JSON", "另有 {left_out} 行见 JSON"),
+    "report.failed": Words("{stage} {verb}: {verdict}", "{stage} {verb}：{verdict}"),
+    "report.version": Words(
+        "the report has schema version {found}, expected {expected}",
+        "报告的格式版本为 {found}，需要 {expected}",
+        "Run the verb again to write the report anew.",
+        "请重新运行该命令以生成报告。",
+    ),
+    "report.unreadable": Words(
+        "cannot read the report {path}: {error}",
+        "无法读取报告 {path}：{error}",
+        "Run the stage again; a file cut short is written anew.",
+        "请重新运行该阶段；被截断的文件会重新生成。",
+    ),
+    "rule.broke": Words(
+        "rule {rule} broke: {error}",
+        "规则 {rule} 执行出错：{error}",
+        "What it checks is not known to be clean. Please report this with the message.",
+        "它所检查的内容尚未确认无误。请附上此信息反馈。",
+    ),
+    "storage.outside": Words(
+        "the name {name} leaves the folder {root}",
+        "名称 {name} 超出了目录 {root}",
+        "Give a relative path below the folder.",
+        "请给出该目录之下的相对路径。",
+    ),
+    "storage.scheme": Words(
+        "{place}: storage of the kind {scheme}:// is not supported yet",
+        "{place}：尚不支持 {scheme}:// 存储",
+        "Give a local folder.",
+        "请使用本地目录。",
+    ),
+    "device.unknown": Words(
+        "device {wanted}: expected one of auto, npu, npu-simulated, cuda, cpu",
+        "设备 {wanted}：应为 auto、npu、npu-simulated、cuda、cpu 之一",
+    ),
+    "device.absent": Words(
+        "device {wanted} is not here: {why}",
+        "没有设备 {wanted}：{why}",
+        "Use device auto to take the best that is here, or run `ascend-workbook check` to see why.",
+        "使用 device auto 选择现有的最佳设备，或运行 `ascend-workbook check` 查看原因。",
+    ),
+    "device.is": Words("{tier}: {name}", "{tier}：{name}"),
+    "device.why.no_torch_npu": Words("torch_npu is not installed", "未安装 torch_npu"),
+    "device.why.no_cann": Words("no CANN was found", "未找到 CANN"),
+    "device.why.no_simulator": Words("the simulator is not built", "模拟器尚未构建"),
+    "device.why.no_device": Words("torch_npu loads but sees no device: {error}", "torch_npu 可加载但看不到设备：{error}"),
+    "device.why.not_real": Words("the CANN in use is the simulator", "当前使用的 CANN 是模拟器"),
+    "device.why.import": Words("import failed: {error}", "导入失败：{error}"),
+    "device.why.no_cuda": Words("torch {torch} sees no CUDA device", "torch {torch} 看不到 CUDA 设备"),
+    "device.why.not_asked": Words("not looked for: {better} is here", "未检查：已有 {better}"),
+    "device.why.timeout": Words("no answer within {seconds} s", "{seconds} 秒内没有响应"),
+    "command.unknown_lang": Words("language {lang}: expected zh or en", "语言 {lang}：应为 zh 或 en"),
+    "command.written": Words("report: {path}", "报告：{path}"),
+    "command.error": Words("error: {message}", "错误：{message}"),
+    "command.hint": Words("next step: {hint}", "下一步：{hint}"),
+    "command.interrupted": Words("stopped by the user", "已被用户中止"),
+}

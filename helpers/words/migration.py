@@ -1,0 +1,5 @@
+"""Words of the migration part."""
+
+from helpers.words import Words
+
+WORDS: dict[str, Words] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pkgutil
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from typing import Any, Union
 
@@ -28,7 +28,7 @@ class Words:
     hint_zh: str = ""
 
 
-@lru_cache(maxsize=None)
+@cache
 def catalogue() -> dict[str, Words]:
     """All sentences of all parts. A key that two parts define is an error."""
     merged: dict[str, Words] = {}

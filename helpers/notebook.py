@@ -1,0 +1,51 @@
+"""What every notebook begins with: where the project is, where results go, which language is spoken."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers.report import Report
+
+#: The project's folder: relative paths in notebook parameters start here, wherever the kernel was started.
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class NotebookRun:
+    """One notebook's run: its stage, language, device wish and the folder that receives its results."""
+
+    stage: str
+    lang: str
+    device: str
+    folder: Path
+
+    def path(self, name: str) -> Path:
+        """A path from a parameter: absolute, or relative to the project (a file in the kernel's folder wins)."""
+        given = Path(name).expanduser()
+        return given.resolve() if given.is_absolute() or given.exists() else ROOT / given
+
+    def save(self, report: Report, name: str = "report") -> Report:
+        """Writes the report (JSON, HTML, the chart as PNG) into the run's folder and returns it to be shown."""
+        report.save(self.folder, self.lang, name=name)
+        figure = report.figure(self.lang)
+        if figure is not None:
+            figure.savefig(self.folder / f"{name}.png", dpi=110, facecolor="white")
+        return report
+
+    def progress(self, message: str) -> None:
+        """One line of progress on standard error, so that the notebook's own output stays the same in each run."""
+        print(message, file=sys.__stderr__, flush=True)
+
+
+def begin(stage: str, lang: str = "en", run_dir: str = "runs/notebook", device: str = "auto") -> NotebookRun:
+    """Makes the stage's folder below `run_dir` and sets the language in which reports are shown."""
+    from helpers.words import language
+
+    os.environ["ASCEND_WORKBOOK_LANG"] = language(lang)
+    base = Path(run_dir).expanduser()
+    folder = (base if base.is_absolute() else ROOT / base) / stage
+    folder.mkdir(parents=True, exist_ok=True)
+    return NotebookRun(stage, lang, device, folder)

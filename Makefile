@@ -1,0 +1,47 @@
+# Ascend Migration Workbook. `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
+PYTHON ?= python3
+VENV ?= .venv
+NAME ?= demo
+SCRIPT ?= notebooks/scripts/resnet_digits.py
+DEVICE ?= auto
+BIN := $(VENV)/bin
+
+.PHONY: help setup setup-dev run test test-full notebooks references lint lab bench clean
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup:  ## make .venv: keeps an importable torch, installs the packages, builds the simulated NPU where there is no CANN
+	@$(PYTHON) helpers/bootstrap.py --venv $(VENV)
+
+setup-dev:
+	@$(PYTHON) helpers/bootstrap.py --venv $(VENV) --dev
+
+run: setup  ## run all four notebooks headless and print the path of the report (NAME=, SCRIPT=, DEVICE=)
+	@$(BIN)/ascend-workbook run --name $(NAME) -p device $(DEVICE) -p script $(SCRIPT)
+
+test: setup-dev  ## run every test: unit, operators, notebooks through papermill and nbval, lint, types
+	@$(BIN)/python tests/run.py
+
+test-full: setup-dev  ## run the tests and the longer suites
+	@$(BIN)/python tests/run.py --full
+
+lint: setup-dev  ## ruff and mypy
+	@$(BIN)/ruff check . && $(BIN)/mypy
+
+notebooks: setup-dev  ## build notebooks/zh and notebooks/en from notebooks/source and run them
+	@$(BIN)/python notebooks/build.py --execute
+
+references: setup-dev  ## make the test references anew (look at the difference before you commit it)
+	@$(BIN)/python tests/reference/make.py
+
+lab: setup  ## open JupyterLab on the notebooks, with the kernel "Ascend NPU (simulated)" where there is no CANN
+	@$(BIN)/jupyter lab notebooks
+
+bench: setup-dev  ## print the benchmarks' ratios against their peers
+	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+clean:  ## remove .venv, runs and caches
+	rm -rf $(VENV) runs build .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,165 @@
+"""Set-up of a machine, started by file path with any Python >= 3.9 and nothing installed.
+
+Makes a virtual environment that sees the packages of the Python it was started with, so an existing torch and
+torch_npu are kept. Where there is no torch it takes a CPU build and refuses to download CUDA's gigabytes. Where
+there is no CANN it puts torch_npu beside the simulator and builds that; where there is, it builds nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+CANN_ROOTS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest", "/usr/local/Ascend/nnae/latest")
+#: pip would bring these with a CUDA build of torch
+CUDA_PREFIXES = ("nvidia-", "cuda-", "triton")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--venv", default=".venv", help="folder of the virtual environment (default: .venv)")
+    parser.add_argument("--dev", action="store_true", help="install the test packages too")
+    args = parser.parse_args()
+    if sys.version_info < (3, 9):
+        return stop(f"Python {sys.version.split()[0]} is too old.", "Start make with PYTHON=python3.10 or newer.")
+    venv = Path(args.venv).resolve()
+    python = make_venv(venv)
+    try:
+        set_up(python, venv, dev=args.dev)
+    except subprocess.CalledProcessError as error:
+        return stop(f"failed: {' '.join(map(str, error.cmd))}", "Read the lines above; then run the same command again.")
+    except SetupError as error:
+        return stop(*error.args)
+    return 0
+
+
+class SetupError(Exception):
+    """What went wrong and the next step."""
+
+
+def set_up(python: Path, venv: Path, *, dev: bool) -> None:
+    """Every step, each skipped when its inputs have not changed."""
+    stamp = venv / "setup-stamp.json"
+    files = ["requirements.txt", "requirements-torch.txt", "pyproject.toml"] + (["requirements-dev.txt"] if dev else [])
+    done = json.loads(stamp.read_text()) if stamp.is_file() else {}
+    wanted = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in files}
+    if not wanted.items() <= done.items():
+        install_torch(python)
+        install_packages(python, dev=dev)
+        stamp.write_text(json.dumps({**done, **wanted}))
+    if not any(Path(root).is_dir() for root in CANN_ROOTS):
+        build_simulator(python, venv)
+
+
+def make_venv(venv: Path) -> Path:
+    """The environment's Python; system packages stay visible only where they hold a torch worth keeping."""
+    python = venv / "bin" / "python"
+    if not python.exists():
+        say(f"making {venv}")
+        keep = has_torch(Path(sys.executable))
+        options = ["--system-site-packages"] if keep else []
+        run([sys.executable, "-m", "venv", *options, str(venv)])
+    return python
+
+
+def has_torch(python: Path) -> bool:
+    return installed_version(python, "torch") is not None
+
+
+def installed_version(python: Path, package: str) -> str | None:
+    """The version pip sees, without importing: importing torch may fail for want of CANN."""
+    code = f"import importlib.metadata as m; print(m.version({package!r}))"
+    done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def pinned(package: str) -> str:
+    """The line of requirements-torch.txt for a package."""
+    lines = (ROOT / "requirements-torch.txt").read_text(encoding="utf-8").splitlines()
+    return next(line.strip() for line in lines if line.startswith(f"{package}=="))
+
+
+def install_torch(python: Path) -> None:
+    """A CPU build of torch from pip's own links, else from PyTorch's CPU index; never a CUDA build."""
+    if has_torch(python):
+        say(f"keeping torch {installed_version(python, 'torch')}")
+        return
+    wanted = pinned("torch")
+    for source in ([], ["--index-url", CPU_INDEX, "--extra-index-url", "https://pypi.org/simple"]):
+        brings = resolve(python, [wanted, *source])
+        if brings and not any(name.lower().startswith(CUDA_PREFIXES) for name in brings):
+            say(f"installing {wanted} (CPU build)")
+            pip(python, [wanted, *source])
+            return
+    raise SetupError(
+        f"no CPU build of {wanted} can be had from pip's configured links or {CPU_INDEX}.",
+        "Install one yourself (pip install a CPU wheel of torch) and run make setup again; a CUDA build was not taken.",
+    )
+
+
+def resolve(python: Path, what: list[str]) -> list[str]:
+    """Names of what pip would install, or nothing where it cannot."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "report.json")
+        command = [str(python), "-m", "pip", "install", "--quiet", "--dry-run", "--report", str(report), *what]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return []
+        return [item["metadata"]["name"] for item in json.loads(report.read_text(encoding="utf-8"))["install"]]
+
+
+def install_packages(python: Path, *, dev: bool) -> None:
+    """requirements.txt and this project, with the torch that is here held fast."""
+    say("installing packages" + (" and test packages" if dev else ""))
+    with tempfile.TemporaryDirectory() as folder:
+        held = Path(folder, "held.txt")
+        names = [(name, installed_version(python, name)) for name in ("torch", "torch_npu", "torchvision")]
+        held.write_text("".join(f"{name}=={version}\n" for name, version in names if version))
+        files = ["-r", str(ROOT / "requirements.txt")] + (["-r", str(ROOT / "requirements-dev.txt")] if dev else [])
+        pip(python, ["-c", str(held), *files])
+    pip(python, ["--no-deps", "--no-build-isolation" if has_setuptools(python) else "--use-pep517", "-e", str(ROOT)])
+
+
+def has_setuptools(python: Path) -> bool:
+    version = installed_version(python, "setuptools")
+    return version is not None and int(version.split(".")[0]) >= 64
+
+
+def build_simulator(python: Path, venv: Path) -> None:
+    """torch_npu beside the simulator (off site-packages), the stand-in CANN, and its Jupyter kernel."""
+    place = Path(os.environ.get("ASCEND_WORKBOOK_SIMULATOR") or venv / "share" / "ascend-workbook" / "simulator")
+    if installed_version(python, "torch_npu") is None and not list(place.glob("python/torch_npu-*.dist-info")):
+        version = (installed_version(python, "torch") or "").partition("+")[0]
+        say(f"installing torch_npu {version} beside the simulator")
+        pip(python, ["--no-deps", "--target", str(place / "python"), f"torch_npu=={version}"])
+    run([str(python), "-m", "helpers", "simulator", "build"], cwd=ROOT)
+    run([str(python), "-m", "helpers", "simulator", "kernel"], cwd=ROOT)
+
+
+def pip(python: Path, what: list[str]) -> None:
+    run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what])
+
+
+def run(command: list[str], cwd: Path | None = None) -> None:
+    subprocess.run(command, check=True, cwd=cwd)
+
+
+def say(text: str) -> None:
+    print(f"setup: {text}", flush=True)
+
+
+def stop(what: str, next_step: str) -> int:
+    print(f"setup: {what}\nsetup: next step: {next_step}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -63,6 +63,8 @@ def _finish(report: Report, args: argparse.Namespace) -> int:
             target = Path(path).resolve()
             open_storage(str(target.parent)).write_text(target.name, text)
             print(say("command.written", args.lang, path=path))
+    if "page" in report.facts:  # a run's index: its path is the last line, so that it is easily found
+        print(report.facts["page"])
     return 1 if report.status is Status.FAIL else 0
 
 

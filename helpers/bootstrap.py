@@ -28,14 +28,14 @@ def main() -> int:
     parser.add_argument("--venv", default=".venv", help="folder of the virtual environment (default: .venv)")
     parser.add_argument("--dev", action="store_true", help="install the test packages too")
     args = parser.parse_args()
-    if sys.version_info < (3, 9):
+    if sys.version_info < (3, 9):  # noqa: UP036 - started by whatever Python the user has
         return stop(f"Python {sys.version.split()[0]} is too old.", "Start make with PYTHON=python3.10 or newer.")
     venv = Path(args.venv).resolve()
     python = make_venv(venv)
     try:
         set_up(python, venv, dev=args.dev)
     except subprocess.CalledProcessError as error:
-        return stop(f"failed: {' '.join(map(str, error.cmd))}", "Read the lines above; then run the same command again.")
+        return stop(f"failed: {' '.join(map(str, error.cmd))}", "Read the lines above, then start it again.")
     except SetupError as error:
         return stop(*error.args)
     return 0

@@ -37,9 +37,9 @@ class Table:
     rows: tuple[tuple[Scalar, ...], ...]
 
     def __post_init__(self) -> None:
-        wrong = [number for number, row in enumerate(self.rows) if len(row) != len(self.columns)]
-        if wrong:
-            raise ValueError(f"table row {wrong[0]} has {len(self.rows[wrong[0]])} cells for {len(self.columns)} columns")
+        for number, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise ValueError(f"table row {number} has {len(row)} cells for {len(self.columns)} columns")
 
     def values(self, name: str) -> list[Scalar]:
         """One column, top to bottom."""
@@ -197,9 +197,7 @@ def overview(stage: str, verb: str, reports: list[Report], *, tier: str = "") ->
     for report in reports:
         headline = report.headline or Finding(report.verb, Status.SKIPPED, "report.not_looked")
         findings.append(headline)
-        rows.append(
-            ({"say": f"name.{report.verb}"}, report.status.name, {"say": headline.key, "args": headline.args})
-        )
+        rows.append(({"say": f"name.{report.verb}"}, report.status.name, {"say": headline.key, "args": headline.args}))
     return Report(stage, verb, tuple(findings), Table(columns, tuple(rows)), tier=tier, parts=tuple(reports))
 
 

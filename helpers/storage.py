@@ -37,8 +37,8 @@ class LocalStorage:
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(data)
-            os.chmod(aside, 0o666 & ~_umask())
-            os.replace(aside, target)
+            Path(aside).chmod(0o666 & ~_umask())
+            Path(aside).replace(target)
         except BaseException:
             Path(aside).unlink(missing_ok=True)
             raise

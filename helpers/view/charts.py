@@ -17,8 +17,25 @@ if TYPE_CHECKING:
 COLOURS = {"OK": "#1a7f37", "NOTE": "#0969da", "SKIPPED": "#8c959f", "WARN": "#bf8700", "FAIL": "#cf222e"}
 BARS = 25
 #: File names of fonts that carry Chinese; matplotlib's own font cache does not see fonts installed later.
-CJK_FILES = ("NotoSansCJK", "NotoSansSC", "SourceHanSans", "wqy-microhei", "wqy-zenhei", "msyh", "simhei", "PingFang", "Deng")
-FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts", "/System/Library/Fonts", "C:/Windows/Fonts")
+CJK_FILES = (
+    "NotoSansCJK",
+    "NotoSansSC",
+    "SourceHanSans",
+    "wqy-microhei",
+    "wqy-zenhei",
+    "msyh",
+    "simhei",
+    "PingFang",
+    "Deng",
+)
+FONT_FOLDERS = (
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    "~/.fonts",
+    "~/.local/share/fonts",
+    "/System/Library/Fonts",
+    "C:/Windows/Fonts",
+)
 
 
 def draw(report: Report, lang: str | None = None) -> Figure:
@@ -124,9 +141,13 @@ def _lines(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
 
 def _strip(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
     states = [str(value) for value in table.values(chart.y[0])]
-    axes.bar(range(len(states)), [1] * len(states), width=0.95, color=[COLOURS.get(state, "#8c959f") for state in states])
+    axes.bar(
+        range(len(states)), [1] * len(states), width=0.95, color=[COLOURS.get(state, "#8c959f") for state in states]
+    )
     axes.set_yticks([])
-    axes.set_xticks(range(len(states)), [show(v, lang) for v in table.values(chart.x)], rotation=45, ha="right", fontsize=7)
+    axes.set_xticks(
+        range(len(states)), [show(v, lang) for v in table.values(chart.x)], rotation=45, ha="right", fontsize=7
+    )
 
 
 KINDS: dict[str, Callable[[Any, Chart, Table, str], None]] = {

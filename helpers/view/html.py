@@ -21,7 +21,7 @@ STYLE = f"""
 .aw {{ font-family: {FONTS}; line-height: 1.5; }}
 .aw table {{ border-collapse: collapse; margin: .6em 0; font-size: .92em; }}
 .aw th, .aw td {{ text-align: left; padding: .25em .7em; border-bottom: 1px solid #8884; vertical-align: top; }}
-.aw .badge {{ display: inline-block; padding: 0 .5em; border-radius: .3em; color: #fff; font-weight: 600; font-size: .9em; }}
+.aw .badge {{ display: inline-block; padding: 0 .5em; border-radius: .3em; color: #fff; font-weight: 600; }}
 .aw .OK {{ background: #1a7f37; }} .aw .NOTE {{ background: #0969da; }} .aw .SKIPPED {{ background: #6e7781; }}
 .aw .WARN {{ background: #9a6700; }} .aw .FAIL {{ background: #cf222e; }}
 .aw .verdict {{ font-size: 1.08em; margin: .4em 0; }}
@@ -32,7 +32,8 @@ STYLE = f"""
 """
 PAGE = """<!doctype html>
 <html lang="{lang}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{name}</title><style>:root {{ color-scheme: light dark; }} body {{ max-width: 76em; margin: 2em auto; padding: 0 1em; }}
+<title>{name}</title><style>:root {{ color-scheme: light dark; }}
+body {{ max-width: 76em; margin: 2em auto; padding: 0 1em; }}
 {style}</style></head><body>{body}</body></html>
 """
 
@@ -120,7 +121,11 @@ def _finding(finding: Finding, lang: str) -> str:
 
 def _listing(listing: Listing, lang: str) -> str:
     lines = [_diff_line(line) if listing.language == "diff" else escape(line) for line in listing.text.splitlines()]
-    return f"<details open><summary>{escape(title(listing.name, lang))}</summary><pre>" + "\n".join(lines) + "</pre></details>"
+    return (
+        f"<details open><summary>{escape(title(listing.name, lang))}</summary><pre>"
+        + "\n".join(lines)
+        + "</pre></details>"
+    )
 
 
 def _diff_line(line: str) -> str:

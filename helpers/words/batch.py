@@ -2,4 +2,84 @@
 
 from helpers.words import Words
 
-WORDS: dict[str, Words] = {}
+WORDS: dict[str, Words] = {
+    "name.run": Words("Run", "运行"),
+    "run.stage": Words("[{number}/{of}] {stage} ...", "[{number}/{of}] {stage} ……"),
+    "run.stage_ended": Words("      {stage}: {state}, {seconds} s", "      {stage}：{state}，{seconds} s"),
+    "run.state.good": Words("good", "通过"),
+    "run.state.reused": Words("good already, reused", "此前已通过，直接复用"),
+    "run.state.red": Words("red", "未通过"),
+    "run.state.cell_failed": Words("a cell failed", "单元格出错"),
+    "run.state.kernel_died": Words("the kernel died", "内核异常退出"),
+    "run.state.timed_out": Words("a cell ran out of time", "单元格超时"),
+    "run.state.stopped": Words("stopped", "已中止"),
+    "run.link.report": Words("report", "报告"),
+    "run.link.notebook": Words("notebook", "笔记本"),
+    "run.link.json": Words("JSON", "JSON"),
+    "run.name": Words(
+        "run name {name!r}: expected a plain folder name",
+        "运行名称 {name!r}：应为普通目录名",
+        "Give a name without slashes, for example --name demo.",
+        "请使用不含斜杠的名称，例如 --name demo。",
+    ),
+    "run.no_script": Words(
+        "the script {path} is not there",
+        "找不到脚本 {path}",
+        "Give a path relative to the current folder or to the project, or an absolute one.",
+        "请给出相对于当前目录或项目目录的路径，或绝对路径。",
+    ),
+    "run.no_notebook": Words(
+        "no notebook for the stage {stage} in {folder}; stages: {known}",
+        "目录 {folder} 中没有阶段 {stage} 的笔记本；可用阶段：{known}",
+        "Build them with `make notebooks`, or choose another --stage.",
+        "请用 `make notebooks` 构建，或选择其他 --stage。",
+    ),
+    "run.parameter_unknown": Words(
+        "no notebook has a parameter {name}",
+        "没有笔记本声明参数 {name}",
+        "Did you mean {close}? Known parameters: {names}.",
+        "是否想用 {close}？可用参数：{names}。",
+    ),
+    "run.parameter_type": Words(
+        "parameter {name}: {value!r} is not of type {kind}",
+        "参数 {name}：{value!r} 不是 {kind} 类型",
+        "Give a value of that type; a comment beside each parameter in the notebook says what it means.",
+        "请给出该类型的值；笔记本中每个参数旁有说明。",
+    ),
+    "run.parameter_form": Words(
+        "parameter {text!r}: expected a name and a value",
+        "参数 {text!r}：应为“名称 值”",
+        "Write -p NAME VALUE.",
+        "请写成 -p 名称 值。",
+    ),
+    "RUN400.green": Words("all {stages} stages are green", "全部 {stages} 个阶段通过"),
+    "RUN400.good": Words("{verdict}", "{verdict}"),
+    "RUN400.reused": Words("{verdict} (same inputs as before, reused)", "{verdict}（输入未变，沿用此前结果）"),
+    "RUN400.red": Words("{verdict}", "{verdict}"),
+    "RUN400.not_run": Words("not run yet", "尚未运行"),
+    "RUN400.cell_failed": Words(
+        "code cell {cell} failed: {error}",
+        "第 {cell} 个代码单元格出错：{error}",
+        "Open the stage's notebook: the cell is marked, with the whole error below it.",
+        "打开该阶段的笔记本：出错单元格已标出，完整错误在其下方。",
+    ),
+    "RUN400.kernel_died": Words(
+        "the kernel died in code cell {cell}: {error}",
+        "内核在第 {cell} 个代码单元格异常退出：{error}",
+        "Often the machine ran out of memory: look at `dmesg` and run the stage again.",
+        "多为内存不足：请查看 `dmesg` 后重新运行该阶段。",
+    ),
+    "RUN400.timed_out": Words(
+        "code cell {cell} ran out of time: {error}",
+        "第 {cell} 个代码单元格超时：{error}",
+        "Give more with --timeout, or fewer steps.",
+        "请用 --timeout 增加时限，或减少步数。",
+    ),
+    "RUN400.stopped": Words("stopped before it ended", "在结束之前被中止", "Run it again.", "请重新运行。"),
+    "RUN400.no_report": Words(
+        "the notebook ended without saving a report",
+        "笔记本结束但没有保存报告",
+        "Its last cell must save the stage's report.",
+        "最后一个单元格必须保存该阶段的报告。",
+    ),
+}

@@ -1,0 +1,8 @@
+"""The notebooks run headless, one after the other, into one run folder with one index page.
+
+`run` is the verb; papermill is the engine. A stage that is already good for the same inputs is reused.
+"""
+
+from helpers.batch.run import STAGES, run
+
+__all__ = ["STAGES", "run"]

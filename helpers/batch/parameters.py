@@ -1,0 +1,55 @@
+"""Parameters of notebooks, checked before anything starts: papermill alone only warns of an unknown one."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+from helpers.errors import WorkbookError
+from helpers.words import Scalar
+
+BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+#: Set by the runner itself, so not the user's to give.
+OURS = ("lang", "run_dir")
+
+
+def declared(notebook: Path) -> dict[str, str]:
+    """Parameter name -> declared type, read from the notebook's cell tagged `parameters`."""
+    import papermill
+
+    found = papermill.inspect_notebook(str(notebook))
+    return {name: str(entry["inferred_type_name"]) for name, entry in found.items()}
+
+
+def assign(given: dict[str, str], notebooks: dict[str, Path]) -> dict[str, dict[str, Any]]:
+    """Stage -> typed parameters. `name` goes to every stage that declares it, `stage.name` to one.
+
+    Raises WorkbookError for a name no notebook declares and for a value of the wrong type.
+    """
+    known = {stage: declared(path) for stage, path in notebooks.items()}
+    result: dict[str, dict[str, Any]] = {stage: {} for stage in notebooks}
+    for name, value in given.items():
+        stage, _, short = name.rpartition(".")
+        takers = [taker for taker in known if short in known[taker] and short not in OURS and stage in ("", taker)]
+        if not takers:
+            raise _unknown(name, known)
+        for taker in takers:
+            result[taker][short] = typed(short, value, known[taker][short])
+    return result
+
+
+def typed(name: str, value: str, kind: str) -> Any:
+    """The text as the declared type."""
+    try:
+        if kind == "bool":
+            return BOOLEANS[value.strip().lower()]
+        return {"int": int, "float": float}.get(kind, str)(value)
+    except (ValueError, KeyError):
+        raise WorkbookError("run.parameter_type", name=name, value=value, kind=kind) from None
+
+
+def _unknown(name: str, known: dict[str, dict[str, str]]) -> WorkbookError:
+    names: list[Scalar] = sorted({each for taken in known.values() for each in taken if each not in OURS})
+    close: list[Scalar] = list(difflib.get_close_matches(name.rpartition(".")[2], [str(each) for each in names], 1))
+    return WorkbookError("run.parameter_unknown", name=name, close=close or names, names=names)

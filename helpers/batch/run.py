@@ -1,0 +1,146 @@
+"""The four notebooks in order, their outcomes as one report, the index page after every stage."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Callable
+
+from helpers.batch import index
+from helpers.batch.execute import GOOD, RED, Outcome, execute, remembered, saved_report
+from helpers.batch.fingerprint import fingerprint, versions
+from helpers.batch.parameters import assign
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Place, Status
+from helpers.report import Chart, Column, Report, Table
+from helpers.storage import open_storage
+from helpers.words import Scalar, language, say
+
+STAGES = ("environment", "migration", "precision", "profiling")
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+
+
+def run(
+    name: str,
+    parameters: dict[str, str],
+    *,
+    stages: tuple[str, ...] = STAGES,
+    lang: str | None = None,
+    root: str | os.PathLike[str] = "runs",
+    force: bool = False,
+    timeout_s: int = 1800,
+    notebooks: Path = NOTEBOOKS,
+    say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
+) -> Report:
+    """Runs the stages' notebooks into `root/name`; a row per stage, red where any is red.
+
+    `parameters` are texts, checked against what the notebooks declare before anything starts. A cell's time
+    limit is `timeout_s` seconds. Raises WorkbookError for what keeps the run from starting.
+    """
+    lang = language(lang)
+    folder = _folder(name, root)
+    found = notebooks_of(stages, notebooks / lang)
+    given = assign(parameters, found)
+    wanted = parameters.get("device", "auto")
+    here = versions(wanted)
+    outcomes: list[Outcome] = []
+    for number, (stage, notebook) in enumerate(found.items(), 1):
+        say_progress(say("run.stage", lang, number=number, of=len(found), stage={"say": f"name.{stage}"}))
+        values = {**given[stage], "lang": lang, "run_dir": str(folder)}
+        _check_script(values)
+        key = fingerprint(notebook, {**values, "run_dir": ""}, here)
+        outcome = _reusable(folder / stage, key, force) or execute(stage, notebook, values, key, timeout_s)
+        outcomes.append(outcome)
+        result = summary(name, folder, outcomes, stages, here["tier"])
+        open_storage(str(folder)).write_text("index.html", index.render(result, folder, outcomes, lang))
+        open_storage(str(folder)).write_text("report.json", result.to_json())
+        say_progress(
+            say("run.stage_ended", lang, stage={"say": f"name.{stage}"}, state=_state(outcome), seconds=outcome.seconds)
+        )
+    return result
+
+
+def notebooks_of(stages: tuple[str, ...], folder: Path) -> dict[str, Path]:
+    """Stage -> its notebook (`02_migration.ipynb`), in the workbook's order."""
+    found: dict[str, Path] = {}
+    for stage in stages:
+        paths = sorted(folder.glob(f"*_{stage}.ipynb"))
+        if not paths:
+            raise WorkbookError("run.no_notebook", stage=stage, folder=str(folder), known=list(STAGES))
+        found[stage] = paths[0]
+    return found
+
+
+def summary(name: str, folder: Path, outcomes: list[Outcome], stages: tuple[str, ...], tier: str) -> Report:
+    """The run as a report: a row per stage, also for those that have not run yet."""
+    columns = tuple(Column(each) for each in ("stage", "status", "verdict", "tier")) + (Column("seconds", "s"),)
+    rows: list[tuple[Scalar, ...]] = []
+    findings: list[Finding] = []
+    by_stage = {outcome.stage: outcome for outcome in outcomes}
+    for stage in stages:
+        finding, stage_tier, seconds = _judge(stage, by_stage.get(stage), folder)
+        findings.append(finding)
+        said: Scalar = {"say": finding.key, "args": finding.args}
+        rows.append(({"say": f"name.{stage}"}, finding.status.name, said, stage_tier, seconds))
+    bad = [finding for finding in findings if finding.status is Status.FAIL]
+    missing = [finding for finding in findings if finding.status is Status.SKIPPED]
+    if not bad and not missing:
+        findings.append(Finding("RUN400", Status.OK, "RUN400.green", {"stages": len(stages)}, weight=200))
+    return Report(
+        "batch",
+        "run",
+        tuple(findings),
+        Table(columns, tuple(rows)),
+        Chart("bars", "stage", ("seconds",), "s"),
+        facts={"name": name, "page": str(folder / "index.html"), "outcomes": [vars(outcome) for outcome in outcomes]},
+        tier=tier,
+    )
+
+
+def _judge(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Finding, str, float | None]:
+    """What a stage's outcome means, its tier and seconds."""
+    if outcome is None:
+        return Finding("RUN400", Status.SKIPPED, "RUN400.not_run"), "", None
+    place = Place(f"{stage}/notebook.ipynb")
+    report = saved_report(folder / stage)
+    tier = report.tier if report else ""
+    if outcome.state in (GOOD, RED) and report is not None:
+        key = "RUN400.red" if outcome.state == RED else "RUN400.reused" if outcome.reused else "RUN400.good"
+        headline: Scalar = report.headline and {"say": report.headline.key, "args": report.headline.args}
+        status = Status.FAIL if outcome.state == RED else min(report.status, Status.WARN)
+        return Finding("RUN400", status, key, {"verdict": headline}, place, weight=10), tier, outcome.seconds
+    if outcome.state == GOOD:  # every cell ran, but no report was saved: nothing vouches for the stage
+        outcome = replace(outcome, state="no_report")
+    args: dict[str, Scalar] = {"cell": outcome.cell, "error": outcome.error}
+    return Finding("RUN400", Status.FAIL, f"RUN400.{outcome.state}", args, place, weight=20), tier, outcome.seconds
+
+
+def _reusable(folder: Path, key: str, force: bool) -> Outcome | None:
+    before = remembered(folder)
+    if force or before is None or before.state != GOOD or before.key != key or saved_report(folder) is None:
+        return None
+    return replace(before, reused=True)
+
+
+def _folder(name: str, root: str | os.PathLike[str]) -> Path:
+    if not name or name in (".", "..") or any(letter in name for letter in "/\\"):
+        raise WorkbookError("run.name", name=name)
+    return (Path(root) / name).resolve()
+
+
+def _check_script(values: dict[str, Any]) -> None:
+    """A script is looked for where the user stands, then in the project."""
+    script = values.get("script")
+    if not script:
+        return
+    for path in (Path(script), NOTEBOOKS.parent / script):
+        if path.is_file():
+            values["script"] = str(path.resolve())
+            return
+    raise WorkbookError("run.no_script", path=str(script))
+
+
+def _state(outcome: Outcome) -> Scalar:
+    return {"say": "run.state.reused" if outcome.reused else f"run.state.{outcome.state}"}

@@ -1,0 +1,52 @@
+"""Run the notebooks headless and write one index page.
+
+Executes environment, migration, precision and profiling through papermill into runs/NAME/, with the language and
+the device of your choice. A stage that was good for the same inputs is reused; --force runs it again.
+
+Examples:
+  ascend-workbook run --name demo -p device auto -p script notebooks/scripts/resnet_digits.py
+  ascend-workbook run --name night -p device npu -p steps 20 --force --json night.json
+  ascend-workbook run --name zh --lang zh --stage environment --stage migration
+  ascend-workbook run --name demo -p precision.steps 3
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from helpers import batch
+from helpers.report import Report
+
+NAME = "run"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", default="demo", help="folder of the run below runs/ (default: demo)")
+    parser.add_argument(
+        "-p",
+        "--parameter",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        help="a notebook parameter; STAGE.NAME gives it to one stage only",
+    )
+    parser.add_argument(
+        "--stage", action="append", choices=batch.STAGES, help="run this stage only (may be given more than once)"
+    )
+    parser.add_argument("--root", default="runs", help="where run folders are kept (default: runs)")
+    parser.add_argument("--force", action="store_true", help="run stages again that are already good")
+    parser.add_argument("--timeout", type=int, default=1800, metavar="SECONDS", help="time limit of a cell")
+
+
+def run(args: argparse.Namespace) -> Report:
+    stages = tuple(stage for stage in batch.STAGES if not args.stage or stage in args.stage)
+    return batch.run(
+        args.name,
+        dict(args.parameter),
+        stages=stages,
+        lang=args.lang,
+        root=args.root,
+        force=args.force,
+        timeout_s=args.timeout,
+    )

@@ -1,0 +1,106 @@
+"""Builds notebooks/zh and notebooks/en from the jupytext sources in notebooks/source, and runs them.
+
+A markdown cell tagged lang="zh" or lang="en" goes to that language only; code cells go to both, equal but for the
+one `lang` line of the parameters cell. Outputs are committed, so that a reader needs no kernel.
+
+    python notebooks/build.py                 only the cells (keeps the outputs of cells that have not changed)
+    python notebooks/build.py --execute       run them too
+    python notebooks/build.py --execute 01 03 only these
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+
+HERE = Path(__file__).resolve().parent
+LANGUAGES = ("zh", "en")
+LANG_LINE = 'lang: str = "en"'
+#: Cell and notebook metadata that belongs to one execution on one machine.
+VOLATILE = ("papermill", "execution", "widgets")
+
+
+def build(source: Path, lang: str) -> Any:
+    """One language's notebook, without outputs; cell ids are the same in each build."""
+    notebook = jupytext.read(source)
+    cells = [cell for cell in notebook.cells if cell.metadata.get("lang", lang) == lang]
+    for number, cell in enumerate(cells):
+        cell.metadata.pop("lang", None)
+        cell["id"] = hashlib.sha256(f"{source.stem}{number}".encode()).hexdigest()[:8]
+        if "parameters" in cell.metadata.get("tags", []):
+            if LANG_LINE not in cell.source:
+                raise SystemExit(f"{source.name}: the parameters cell has no line {LANG_LINE!r}")
+            cell.source = cell.source.replace(LANG_LINE, f'lang: str = "{lang}"', 1)
+    notebook.cells = cells
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+            "language_info": {"name": "python"},
+        }
+    )
+    notebook.nbformat_minor = 5
+    return notebook
+
+
+def strip(notebook: Any) -> Any:
+    """Freed of what changes with every execution; execution counts stay, nbval compares nothing without them."""
+    for name in VOLATILE:
+        notebook.metadata.pop(name, None)
+    for cell in notebook.cells:
+        for name in VOLATILE:
+            cell.metadata.pop(name, None)
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+    return notebook
+
+
+def execute(notebook: Any, target: Path) -> Any:
+    """Run through papermill with the parameters as they stand."""
+    import papermill
+
+    nbformat.write(notebook, target)
+    try:
+        papermill.execute_notebook(str(target), str(target), kernel_name="python3", progress_bar=False)
+    finally:
+        result = nbformat.read(target, 4)
+    return strip(result)
+
+
+def keep_outputs(fresh: Any, before: Path) -> Any:
+    """Outputs of an earlier build, where every code cell is still the same."""
+    if not before.is_file():
+        return fresh
+    old = [cell for cell in nbformat.read(before, 4).cells if cell.cell_type == "code"]
+    new = [cell for cell in fresh.cells if cell.cell_type == "code"]
+    if [cell.source for cell in old] == [cell.source for cell in new]:
+        for mine, theirs in zip(new, old):
+            mine.outputs, mine.execution_count = theirs.outputs, theirs.execution_count
+    return fresh
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--execute", action="store_true", help="run the notebooks")
+    parser.add_argument("which", nargs="*", help="beginnings of names, such as 01")
+    args = parser.parse_args()
+    for source in sorted((HERE / "source").glob("*.py")):
+        if args.which and not source.name.startswith(tuple(args.which)):
+            continue
+        for lang in LANGUAGES:
+            target = HERE / lang / f"{source.stem}.ipynb"
+            target.parent.mkdir(exist_ok=True)
+            notebook = build(source, lang)
+            done = execute(notebook, target) if args.execute else keep_outputs(notebook, target)
+            nbformat.write(done, target)
+            print(target.relative_to(HERE.parent))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

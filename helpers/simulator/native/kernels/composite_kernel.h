@@ -1,0 +1,20 @@
+// Composite operators that torch_npu replaces by fused ones (matmul, softmax, scaled_dot_product_attention, ...):
+// PyTorch's own kernel runs instead, and brings the call back to operators that are simulated.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+namespace npu_sim {
+
+// Runs what PyTorch itself would run at the autograd key of a backend without kernels of its own:
+// the composite kernel, or the generated autograd formula.
+class StockAutogradKernel final : public c10::OperatorKernel {
+ public:
+  explicit StockAutogradKernel(const c10::OperatorHandle& op);
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+
+ private:
+  c10::SafeKernelFunction stock_;
+};
+
+}  // namespace npu_sim

@@ -1,0 +1,36 @@
+#include "copies.h"
+
+#include <ATen/ATen.h>
+#include <ATen/native/Resize.h>
+
+namespace npu_sim {
+namespace {
+
+// torch_npu keeps strides for Preserve and is contiguous for all else, channels_last included
+// (torch_npu/csrc/aten/ops/op_api/CloneKernelOpApi.cpp).
+at::Tensor clone(const at::Tensor& self, std::optional<at::MemoryFormat> format) {
+  const bool preserve = format.value_or(at::MemoryFormat::Preserve) == at::MemoryFormat::Preserve;
+  auto result = preserve && self.is_non_overlapping_and_dense()
+      ? at::empty_strided(self.sizes(), self.strides(), self.options())
+      : at::empty(self.sizes(), self.options().memory_format(at::MemoryFormat::Contiguous));
+  return result.copy_(self);
+}
+
+at::Tensor copy_from(const at::Tensor& self, const at::Tensor& destination, bool non_blocking) {
+  return at::Tensor(destination).copy_(self, non_blocking);
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& destination) {
+  at::native::resize_output(destination, self.sizes());
+  return at::Tensor(destination).copy_(self);
+}
+
+}  // namespace
+
+void register_copies(torch::Library& aten) {
+  aten.impl("clone", TORCH_FN(clone));
+  aten.impl("_copy_from", TORCH_FN(copy_from));
+  aten.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
+}
+
+}  // namespace npu_sim

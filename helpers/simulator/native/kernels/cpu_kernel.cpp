@@ -1,0 +1,172 @@
+#include "cpu_kernel.h"
+
+#include <ATen/core/op_registration/adaption.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <unordered_set>
+
+#include "device_memory.h"
+#include "queue_order.h"
+#include "random.h"
+
+namespace npu_sim {
+namespace {
+
+// Operators that take CPU tensors beside NPU ones by contract: indices, lengths, scalars as a tensor.
+const std::unordered_set<std::string>& mixed_device_operators() {
+  static const std::unordered_set<std::string> names = {
+      "aten::copy_", "aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_",
+      "aten::_unsafe_index", "aten::_unsafe_index_put", "aten::_pack_padded_sequence",
+      "aten::_pad_packed_sequence", "aten::_foreach_addcdiv", "aten::_foreach_addcdiv_",
+      "aten::_foreach_addcmul", "aten::_foreach_addcmul_", "aten::_ctc_loss", "aten::_ctc_loss_backward",
+      "aten::_thnn_fused_lstm_cell", "aten::is_set_to"};
+  return names;
+}
+
+// Below autograd and autocast: a kernel's own calls are neither recorded nor cast again.
+const c10::DispatchKeySet kAboveKernels =
+    c10::autograd_dispatch_keyset_with_ADInplaceOrView |
+    c10::DispatchKeySet({c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastPrivateUse1});
+
+}  // namespace
+
+struct CpuKernel::Call {
+  Faces faces;
+  std::optional<c10::Device> device;
+};
+
+CpuKernel::CpuKernel(const c10::OperatorHandle& op)
+    : name_(c10::toString(op.operator_name())),
+      argument_count_(op.schema().arguments().size()),
+      return_count_(op.schema().returns().size()),
+      devices_may_differ_(mixed_device_operators().count(op.operator_name().name) > 0) {
+  for (const auto& argument : op.schema().arguments()) {
+    const auto* alias = argument.alias_info();
+    written_.push_back(alias != nullptr && alias->isWrite());
+    if (argument.name() == "generator") {
+      generator_ = written_.size() - 1;
+    }
+  }
+}
+
+void CpuKernel::check_device(Call& call, const at::Tensor& tensor, bool written) const {
+  const bool on_npu = tensor.device().type() == at::kPrivateUse1;
+  const bool cpu_scalar = tensor.device().is_cpu() && tensor.dim() == 0 && !written;
+  if (devices_may_differ_ || cpu_scalar || (on_npu && tensor.device() == *call.device)) {
+    return;
+  }
+  c10::impl::common_device_check_failure(*call.device, tensor, name_.c_str(), "other");
+}
+
+at::Tensor CpuKernel::take_tensor(Call& call, const at::Tensor& tensor, bool written) const {
+  if (!tensor.defined()) {
+    return tensor;
+  }
+  check_device(call, tensor, written);
+  return tensor.device().type() == at::kPrivateUse1 ? call.faces.face(tensor, written) : call.faces.host(tensor);
+}
+
+void CpuKernel::take(Call& call, c10::IValue& value, size_t argument) const {
+  const bool written = written_[argument];
+  if (value.isTensor()) {
+    value = take_tensor(call, value.toTensor(), written);
+  } else if (value.isTensorList()) {
+    c10::List<at::Tensor> faces;
+    auto originals = value.toTensorVector();
+    faces.reserve(originals.size());
+    for (const auto& original : originals) {
+      faces.push_back(take_tensor(call, original, written));
+    }
+    value = std::move(faces);
+  } else if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> faces;
+    for (const std::optional<at::Tensor> original : value.toOptionalTensorList()) {
+      faces.push_back(original.has_value() ? std::make_optional(take_tensor(call, *original, written)) : original);
+    }
+    value = std::move(faces);
+  } else if (value.isDevice() && value.toDevice().type() == at::kPrivateUse1) {
+    value = c10::Device(at::kCPU);
+  }
+}
+
+void CpuKernel::give(Call& call, c10::IValue& value) const {
+  if (value.isTensor()) {
+    at::Tensor result = std::move(value).toTensor();
+    value = call.faces.back(std::move(result), *call.device);
+  } else if (value.isTensorList()) {
+    c10::List<at::Tensor> originals;
+    auto results = value.toTensorVector();
+    value = c10::IValue();  // the list would hold a second reference to each result
+    originals.reserve(results.size());
+    for (auto& result : results) {
+      originals.push_back(call.faces.back(std::move(result), *call.device));
+    }
+    value = std::move(originals);
+  }
+}
+
+namespace {
+
+std::optional<c10::Device> npu_device(const c10::IValue& value) {
+  const auto of = [](const at::Tensor& tensor) -> std::optional<c10::Device> {
+    return tensor.defined() && tensor.device().type() == at::kPrivateUse1 ? std::make_optional(tensor.device())
+                                                                          : std::nullopt;
+  };
+  if (value.isTensor()) {
+    return of(value.toTensor());
+  }
+  if (value.isTensorList()) {
+    for (const at::Tensor& tensor : value.toTensorVector()) {
+      if (const auto device = of(tensor)) {
+        return device;
+      }
+    }
+  } else if (value.isOptionalTensorList()) {
+    for (const std::optional<at::Tensor> tensor : value.toOptionalTensorList()) {
+      if (const auto device = tensor.has_value() ? of(*tensor) : std::nullopt) {
+        return device;
+      }
+    }
+  } else if (value.isDevice() && value.toDevice().type() == at::kPrivateUse1) {
+    return value.toDevice();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void CpuKernel::find_device(Call& call, const torch::jit::Stack& stack) const {
+  for (size_t i = stack.size() - argument_count_; i < stack.size() && !call.device; ++i) {
+    call.device = npu_device(stack[i]);
+  }
+  if (!call.device || !call.device->has_index()) {
+    call.device = c10::impl::getDeviceGuardImpl(at::kPrivateUse1)->getDevice();
+  }
+}
+
+void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  Call call;
+  find_device(call, *stack);
+  c10::DeviceGuard device_guard(*call.device);
+  drain_queue(*call.device);
+  const size_t first = stack->size() - argument_count_;
+  for (size_t i = 0; i < argument_count_; ++i) {
+    take(call, (*stack)[first + i], i);
+  }
+  if (generator_) {
+    auto& value = (*stack)[first + *generator_];
+    value = generator_for_call(value.toOptional<at::Generator>(), *call.device);
+  }
+  {
+    c10::impl::ExcludeDispatchKeyGuard keys_guard(kAboveKernels);
+    AllocateOnNpu allocation_guard;
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  }
+  call.faces.sync();
+  for (size_t i = stack->size() - return_count_; i < stack->size(); ++i) {
+    give(call, (*stack)[i]);
+  }
+}
+
+}  // namespace npu_sim

@@ -1,0 +1,36 @@
+// The kernel behind most operators of the simulated NPU: PyTorch's own CPU kernel on the same memory.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "faces.h"
+
+namespace npu_sim {
+
+class CpuKernel final : public c10::OperatorKernel {
+ public:
+  explicit CpuKernel(const c10::OperatorHandle& op);
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+
+ private:
+  struct Call;
+
+  void take(Call& call, c10::IValue& value, size_t argument) const;
+  at::Tensor take_tensor(Call& call, const at::Tensor& tensor, bool written) const;
+  void give(Call& call, c10::IValue& value) const;
+  void find_device(Call& call, const torch::jit::Stack& stack) const;
+  void check_device(Call& call, const at::Tensor& tensor, bool written) const;
+
+  std::string name_;
+  size_t argument_count_;
+  size_t return_count_;
+  std::vector<bool> written_;
+  std::optional<size_t> generator_;
+  bool devices_may_differ_;
+};
+
+}  // namespace npu_sim

@@ -1,0 +1,74 @@
+#include "device_memory.h"
+
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/StorageImpl.h>
+
+namespace npu_sim {
+namespace {
+
+thread_local bool allocate_on_npu = false;
+c10::DeleterFnPtr npu_deleter = nullptr;
+
+class CpuAllocator final : public c10::Allocator {
+ public:
+  explicit CpuAllocator(c10::Allocator* host) : host_(host) {}
+
+  c10::DataPtr allocate(size_t nbytes) override {
+    if (!allocate_on_npu || nbytes == 0) {
+      return host_->allocate(nbytes);
+    }
+    c10::DataPtr data = npu_allocator()->allocate(nbytes);
+    data.unsafe_set_device(c10::Device(c10::kCPU));  // kernels compare devices; adopt() sets the true one
+    return data;
+  }
+
+  c10::DeleterFnPtr raw_deleter() const override { return host_->raw_deleter(); }
+
+  bool is_simple_data_ptr(const c10::DataPtr& data) const override { return host_->is_simple_data_ptr(data); }
+
+  void copy_data(void* to, const void* from, std::size_t count) const override {
+    default_copy_data(to, from, count);
+  }
+
+ private:
+  c10::Allocator* host_;
+};
+
+c10::Allocator* find_npu_allocator() {
+  auto probe = at::empty({16}, at::TensorOptions().device(at::kPrivateUse1).dtype(at::kFloat));
+  npu_deleter = probe.storage().data_ptr().get_deleter();
+  return probe.storage().allocator();
+}
+
+}  // namespace
+
+c10::Allocator* npu_allocator() {
+  static c10::Allocator* const allocator = find_npu_allocator();
+  return allocator;
+}
+
+c10::Storage npu_storage(c10::DataPtr data, size_t nbytes, c10::Device device) {
+  static const auto create = c10::GetStorageImplCreate(at::kPrivateUse1);
+  data.unsafe_set_device(device);
+  return c10::Storage(create(c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<int64_t>(nbytes)),
+                             std::move(data), npu_allocator(), /*resizable=*/true));
+}
+
+bool is_npu_memory(const c10::DataPtr& data) {
+  npu_allocator();
+  return data.get_deleter() == npu_deleter;
+}
+
+void install_cpu_allocator() {
+  // Leaked: tensors outlive every static object.
+  c10::SetCPUAllocator(new CpuAllocator(c10::GetCPUAllocator()), /*priority=*/0);
+}
+
+AllocateOnNpu::AllocateOnNpu() : before_(allocate_on_npu) {
+  npu_allocator();  // found before the flag is set: finding it allocates
+  allocate_on_npu = true;
+}
+
+AllocateOnNpu::~AllocateOnNpu() { allocate_on_npu = before_; }
+
+}  // namespace npu_sim

@@ -1,0 +1,33 @@
+// Device memory of the simulated NPU is host memory handed out by torch_npu's own caching allocator.
+#pragma once
+
+#include <ATen/ATen.h>
+
+namespace npu_sim {
+
+// torch_npu's allocator (the one behind every npu tensor), so that memory accounting stays torch_npu's.
+c10::Allocator* npu_allocator();
+
+// A storage of the kind torch_npu makes (it carries the NPU's storage description).
+c10::Storage npu_storage(c10::DataPtr data, size_t nbytes, c10::Device device);
+
+// Whether this memory came from npu_allocator().
+bool is_npu_memory(const c10::DataPtr& data);
+
+// Makes PyTorch's CPU allocator hand out NPU memory on threads that are inside a simulated kernel.
+void install_cpu_allocator();
+
+// While one lives, this thread's CPU allocations are NPU memory: results need no copy, and what a kernel
+// uses as scratch counts as the NPU's, as a workspace does on hardware.
+class AllocateOnNpu {
+ public:
+  AllocateOnNpu();
+  ~AllocateOnNpu();
+  AllocateOnNpu(const AllocateOnNpu&) = delete;
+  AllocateOnNpu& operator=(const AllocateOnNpu&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace npu_sim

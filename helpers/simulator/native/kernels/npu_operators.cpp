@@ -1,0 +1,55 @@
+#include "npu_operators.h"
+
+#include <ATen/ATen.h>
+
+#include <unordered_set>
+
+namespace npu_sim {
+namespace {
+
+using OptionalInt = std::optional<int64_t>;
+
+// Private memory layouts (NC1HWC0, FRACTAL_NZ, ...) do not exist here: a format cast keeps the values, and
+// get_npu_format goes on answering ND.
+at::Tensor format_cast(const at::Tensor& self, int64_t, OptionalInt, OptionalInt) { return self.clone(); }
+
+at::Tensor format_cast_like(const at::Tensor& self, const at::Tensor&, OptionalInt, OptionalInt) {
+  return self.clone();
+}
+
+at::Tensor& format_cast_inplace(at::Tensor& self, int64_t, OptionalInt, OptionalInt) { return self; }
+
+at::Tensor& format_cast_inplace_like(at::Tensor& self, const at::Tensor&, OptionalInt, OptionalInt) { return self; }
+
+at::Tensor plain_format_cast(const at::Tensor& self, int64_t) { return self.clone(); }
+
+const std::unordered_set<std::string>& implemented() {
+  static const std::unordered_set<std::string> names = {
+      "npu::npu_format_cast", "npu::npu_format_cast.Tensor", "npu::npu_format_cast_",
+      "npu::npu_format_cast_.acl_format", "npu::_npu_format_cast"};
+  return names;
+}
+
+// Host-side bookkeeping of torch_npu that needs no device kernel.
+const std::unordered_set<std::string>& torch_npu_bookkeeping() {
+  static const std::unordered_set<std::string> names = {
+      "npu::get_npu_format", "npu::get_storage_size", "npu::empty_with_format", "npu::unsafe_empty_with_format",
+      "npu::npu_change_data_ptr"};
+  return names;
+}
+
+}  // namespace
+
+bool has_npu_operator(const std::string& name) {
+  return implemented().count(name) > 0 || torch_npu_bookkeeping().count(name) > 0;
+}
+
+void register_npu_operators(torch::Library& npu) {
+  npu.impl("npu_format_cast", TORCH_FN(format_cast));
+  npu.impl("npu_format_cast.Tensor", TORCH_FN(format_cast_like));
+  npu.impl("npu_format_cast_.acl_format", TORCH_FN(format_cast_inplace));
+  npu.impl("npu_format_cast_", TORCH_FN(format_cast_inplace_like));
+  npu.impl("_npu_format_cast", TORCH_FN(plain_format_cast));
+}
+
+}  // namespace npu_sim

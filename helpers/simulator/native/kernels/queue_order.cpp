@@ -1,0 +1,36 @@
+#include "queue_order.h"
+
+#include <c10/core/Stream.h>
+#include <c10/util/Exception.h>
+#include <dlfcn.h>
+
+namespace npu_sim {
+namespace {
+
+// What c10_npu::NPUStream looks like to a caller: one c10::Stream, and a destructor, so it is returned in memory.
+struct NpuStream {
+  c10::Stream stream;
+  ~NpuStream() {}
+};
+
+void* torch_npu_symbol(const char* name) {
+  static void* const library = dlopen("libtorch_npu.so", RTLD_LAZY | RTLD_NOLOAD);
+  void* const symbol = library == nullptr ? nullptr : dlsym(library, name);
+  TORCH_CHECK(symbol != nullptr, "the NPU simulator does not fit this torch_npu: libtorch_npu.so has no ", name);
+  return symbol;
+}
+
+}  // namespace
+
+void drain_queue(c10::Device device) {
+  // c10_npu::getCurrentNPUStream(DeviceIndex); NPUStream::stream() const, which empties the queue before it
+  // gives the raw stream away (torch_npu/csrc/core/npu/NPUStream.h)
+  static const auto current_stream =
+      reinterpret_cast<NpuStream (*)(c10::DeviceIndex)>(torch_npu_symbol("_ZN7c10_npu19getCurrentNPUStreamEa"));
+  static const auto raw_stream =
+      reinterpret_cast<void* (*)(const NpuStream*)>(torch_npu_symbol("_ZNK7c10_npu9NPUStream6streamEv"));
+  const NpuStream stream = current_stream(device.index());
+  raw_stream(&stream);
+}
+
+}  // namespace npu_sim

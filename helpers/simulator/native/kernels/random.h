@@ -1,0 +1,13 @@
+// The NPU's random stream: seed and offset live in torch_npu's generator, numbers come from the CPU's engine.
+#pragma once
+
+#include <ATen/core/Generator.h>
+
+#include <optional>
+
+namespace npu_sim {
+
+// A CPU generator for one call, seeded by the NPU generator's seed and offset; moves that offset on.
+at::Generator generator_for_call(const std::optional<at::Generator>& npu_generator, c10::Device device);
+
+}  // namespace npu_sim

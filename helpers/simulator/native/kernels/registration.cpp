@@ -1,0 +1,128 @@
+// Puts simulated kernels in the place of torch_npu's, for exactly the operators that torch_npu implements:
+// what torch_npu lacks keeps its CPU fallback, warning and all.
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include "composite_kernel.h"
+#include "copies.h"
+#include "cpu_kernel.h"
+#include "device_memory.h"
+#include "npu_operators.h"
+#include "refusal.h"
+
+namespace npu_sim {
+namespace {
+
+using c10::DispatchKey;
+
+// torch_npu's own kernels stay where they only allocate, or describe memory on the host.
+const std::unordered_set<std::string>& kept() {
+  static const std::unordered_set<std::string> names = {
+      "aten::empty.memory_format", "aten::empty_like", "aten::empty_strided", "aten::new_empty_strided",
+      "aten::as_strided", "aten::as_strided_", "aten::view", "aten::_reshape_alias", "aten::unfold",
+      "aten::squeeze", "aten::squeeze.dim", "aten::unsqueeze", "aten::contiguous", "aten::_to_copy",
+      "aten::set_", "aten::set_.source_Storage", "aten::set_.source_Storage_storage_offset",
+      "aten::set_.source_Tensor", "aten::resize_", "aten::resize_as_", "aten::is_set_to", "aten::is_pinned",
+      "aten::_pin_memory", "aten::record_stream", "aten::isnan", "aten::_lazy_clone",
+      "aten::_has_compatible_shallow_copy_type", "aten::full"};
+  return names;
+}
+
+// Registered by register_copies.
+const std::unordered_set<std::string>& copies() {
+  static const std::unordered_set<std::string> names = {"aten::clone", "aten::_copy_from",
+                                                        "aten::_copy_from_and_resize"};
+  return names;
+}
+
+struct Libraries {
+  // Leaked: taking some 1,500 registrations back at exit costs time and helps nobody.
+  torch::Library& aten = *new torch::Library(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1, __FILE__, 1);
+  torch::Library& autograd =
+      *new torch::Library(torch::Library::IMPL, "aten", DispatchKey::AutogradPrivateUse1, __FILE__, 2);
+  torch::Library& npu = *new torch::Library(torch::Library::IMPL, "npu", DispatchKey::PrivateUse1, __FILE__, 3);
+};
+
+template <typename Kernel>
+torch::CppFunction boxed(const c10::OperatorHandle& op) {
+  return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(op));
+}
+
+bool has_cpu_road(const c10::OperatorHandle& op) {
+  return op.hasKernelForDispatchKey(DispatchKey::CPU) ||
+         op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd) ||
+         op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional);
+}
+
+std::string local_name(const c10::OperatorHandle& op) {
+  const auto full = c10::toString(op.operator_name());
+  return full.substr(full.find("::") + 2);
+}
+
+void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
+  const auto full = c10::toString(op.operator_name());
+  const auto name = local_name(op);
+  const bool on_npu = op.hasKernelForDispatchKey(DispatchKey::PrivateUse1);
+  const bool autograd = op.hasKernelForDispatchKey(DispatchKey::AutogradPrivateUse1);
+  if ((!on_npu && !autograd) || kept().count(full) > 0 || copies().count(full) > 0) {
+    return;
+  }
+  const bool composite = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
+  if (composite) {
+    libraries.aten.impl(name.c_str(), boxed<StockAutogradKernel>(op));
+    libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
+    return;
+  }
+  if (autograd) {
+    libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
+  }
+  if (on_npu) {
+    libraries.aten.impl(name.c_str(), has_cpu_road(op) ? boxed<CpuKernel>(op)
+                                                       : torch::CppFunction::makeFromBoxedFunction<&refuse>());
+  }
+}
+
+void register_npu(Libraries& libraries, const c10::OperatorHandle& op) {
+  const bool on_npu = op.hasKernelForDispatchKey(DispatchKey::PrivateUse1);
+  if (on_npu && !has_npu_operator(c10::toString(op.operator_name()))) {
+    libraries.npu.impl(local_name(op).c_str(), torch::CppFunction::makeFromBoxedFunction<&refuse>());
+  }
+}
+
+void install() {
+  install_cpu_allocator();
+  Libraries libraries;
+  auto& dispatcher = c10::Dispatcher::singleton();
+  for (const auto& name : dispatcher.getAllOpNames()) {
+    const auto op = dispatcher.findSchema(name);
+    if (!op) {
+      continue;  // torch_npu names 419 kernels in aten that have no schema there: nobody can call them
+    }
+    if (name.name.rfind("aten::", 0) == 0) {
+      register_aten(libraries, *op);
+    } else if (name.name.rfind("npu::", 0) == 0) {
+      register_npu(libraries, *op);
+    }
+  }
+  register_copies(libraries.aten);
+  register_npu_operators(libraries.npu);
+}
+
+}  // namespace
+}  // namespace npu_sim
+
+// Called once, by aclInit. 0: all is registered; anything else: it is not, and stderr says why.
+extern "C" __attribute__((visibility("default"))) int npu_sim_install() {
+  try {
+    npu_sim::install();
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "NPU simulator: its kernels cannot be registered: %s\n", error.what());
+    return 1;
+  }
+}

@@ -153,8 +153,9 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Report:
-        if data.get("schema_version") != SCHEMA_VERSION:
-            raise WorkbookError("report.version", found=data.get("schema_version"), expected=SCHEMA_VERSION)
+        found = data["schema_version"]
+        if found != SCHEMA_VERSION:
+            raise WorkbookError("report.version", found=found, expected=SCHEMA_VERSION)
         table, chart, listing = data["table"], data["chart"], data["listing"]
         return cls(
             stage=data["stage"],

@@ -3,6 +3,6 @@
 `run` is the verb; papermill is the engine. A stage that is already good for the same inputs is reused.
 """
 
-from helpers.batch.run import STAGES, run
+from helpers.batch.workbook import STAGES, run
 
 __all__ = ["STAGES", "run"]

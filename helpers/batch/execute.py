@@ -62,7 +62,6 @@ def saved_report(folder: Path) -> Report | None:
 def _papermill(
     stage: str, notebook: Path, folder: Path, parameters: dict[str, Any], key: str, timeout_s: int
 ) -> Outcome:
-    import nbformat
     import papermill
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
@@ -77,24 +76,29 @@ def _papermill(
             return Outcome(stage, RED, key, cell=error.exec_count, error=report.verdict("en"))
         return Outcome(stage, FAILED, key, cell=error.exec_count, error=f"{error.ename}: {error.evalue}")
     except DeadKernelError as error:
-        return Outcome(stage, DIED, key, cell=_last_started(target), error=str(error))
+        return Outcome(stage, DIED, key, cell=_unfinished(target), error=str(error))
     except CellTimeoutError as error:
-        return Outcome(stage, TIMED_OUT, key, cell=_last_started(target), error=str(error).split("\n")[0])
-    cells = [cell for cell in nbformat.read(target, 4).cells if cell.cell_type == "code"]
-    # sys.exit(0) in a cell ends the run without an error: the cells after it are pending
-    for number, cell in enumerate(cells, 1):
-        if cell.metadata.get("papermill", {}).get("status") != "completed":
-            return Outcome(stage, FAILED, key, cell=number, error="the cell did not complete")
+        return Outcome(stage, TIMED_OUT, key, cell=_unfinished(target), error=str(error).split("\n")[0])
+    # sys.exit(0) in a cell ends the run without an error: that cell and those after it did not complete
+    unfinished = _unfinished(target)
+    if unfinished is not None:
+        return Outcome(stage, FAILED, key, cell=unfinished, error="the cell did not complete")
     return Outcome(stage, GOOD, key)
 
 
-def _last_started(notebook: Path) -> int | None:
-    """The number of the code cell that was running, counted from 1."""
+def _unfinished(notebook: Path) -> int | None:
+    """The number of the first code cell that did not complete, counted from 1; None where all did."""
     import nbformat
 
     cells = [cell for cell in nbformat.read(notebook, 4).cells if cell.cell_type == "code"]
-    states = [cell.metadata.get("papermill", {}).get("status") for cell in cells]
-    return next((number for number, state in enumerate(states, 1) if state != "completed"), None)
+    return next((number for number, cell in enumerate(cells, 1) if not _completed(cell)), None)
+
+
+def _completed(cell: Any) -> bool:
+    """Whether the kernel answered: papermill marks a cell whose kernel died, and those after it, `completed`."""
+    status = cell.metadata.get("papermill", {}).get("status")
+    answered = "shell.execute_reply" in cell.metadata.get("execution", {})
+    return not cell.source.strip() or (status == "completed" and answered)
 
 
 def _remember(folder: Path, outcome: Outcome) -> None:

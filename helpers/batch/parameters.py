@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from helpers.errors import WorkbookError
-from helpers.words import Scalar
 
 BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 #: Set by the runner itself, so not the user's to give.
@@ -50,6 +49,6 @@ def typed(name: str, value: str, kind: str) -> Any:
 
 
 def _unknown(name: str, known: dict[str, dict[str, str]]) -> WorkbookError:
-    names: list[Scalar] = sorted({each for taken in known.values() for each in taken if each not in OURS})
-    close: list[Scalar] = list(difflib.get_close_matches(name.rpartition(".")[2], [str(each) for each in names], 1))
+    names = sorted({each for taken in known.values() for each in taken if each not in OURS})
+    close = difflib.get_close_matches(name.rpartition(".")[2], names, 1)
     return WorkbookError("run.parameter_unknown", name=name, close=close or names, names=names)

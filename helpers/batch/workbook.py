@@ -108,7 +108,7 @@ def _judge(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Finding, 
     tier = report.tier if report else ""
     if outcome.state in (GOOD, RED) and report is not None:
         key = "RUN400.red" if outcome.state == RED else "RUN400.reused" if outcome.reused else "RUN400.good"
-        headline: Scalar = report.headline and {"say": report.headline.key, "args": report.headline.args}
+        headline: Scalar = {"say": report.headline.key, "args": report.headline.args} if report.headline else None
         status = Status.FAIL if outcome.state == RED else min(report.status, Status.WARN)
         return Finding("RUN400", status, key, {"verdict": headline}, place, weight=10), tier, outcome.seconds
     if outcome.state == GOOD:  # every cell ran, but no report was saved: nothing vouches for the stage

@@ -1,0 +1,68 @@
+"""Small notebooks that stand in for the four: each saves a report, fails, dies or turns red as told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Callable
+
+import nbformat
+import pytest
+
+PARAMETERS = """lang: str = "en"  # language
+device: str = "auto"  # device
+run_dir: str = "runs/x"  # results
+steps: int = 3  # steps
+rate: float = 0.5  # rate
+fast: bool = False  # fast
+script: str = ""  # script
+"""
+SAVE = """from pathlib import Path
+from helpers.notebook import begin
+from helpers.finding import Finding, Status
+from helpers.report import Report
+run = begin("{stage}", lang, run_dir, device)
+found = Finding("RUN400", Status.{status}, "RUN400.stopped")
+report = Report("{stage}", "run", (found,), tier="cpu", facts={{"steps": steps}})
+run.save(report).or_raise()
+Path(run_dir, "count-{stage}").open("a").write("x")
+"""
+#: What the second code cell of a stage's notebook does.
+BODIES = {
+    "good": SAVE.format(stage="{stage}", status="OK"),
+    "red": SAVE.format(stage="{stage}", status="FAIL"),
+    "raises": "raise ValueError('boom')",
+    "dies": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    "exits": "import sys; sys.exit(0)",
+    "hangs": "import time; time.sleep(60)",
+    "silent": "x = 1",
+}
+
+
+@pytest.fixture
+def notebooks(tmp_path: Path) -> Callable[..., Path]:
+    """`notebooks(environment="good", migration="dies")` makes them; the folder that holds `en/`."""
+
+    def make(**bodies: str) -> Path:
+        folder = tmp_path / "notebooks"
+        (folder / "en").mkdir(parents=True, exist_ok=True)
+        for number, (stage, body) in enumerate(bodies.items(), 1):
+            parameters = nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]})
+            code = BODIES[body].replace("{stage}", stage).replace("{{", "{").replace("}}", "}")
+            book = nbformat.v4.new_notebook(cells=[parameters, nbformat.v4.new_code_cell(code)])
+            book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+            nbformat.write(book, folder / "en" / f"{number:02}_{stage}.ipynb")
+        return folder
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def steady_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are about running notebooks, not about what is installed."""
+    monkeypatch.setattr("helpers.batch.workbook.versions", lambda wanted: {"tier": "cpu", "torch": "1"})
+
+
+def saved(folder: Path, name: str) -> dict[str, object]:
+    data: dict[str, object] = json.loads((folder / name).read_text())
+    return data

@@ -1,0 +1,131 @@
+"""Red is never green: failing cells, dead kernels, silent exits and stopped runs each show as what they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from helpers import batch
+from helpers.__main__ import main
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.report import Report, load
+
+Make = Callable[..., Path]
+
+
+def go(make: Make, tmp_path: Path, parameters: dict[str, str] | None = None, **options: object) -> Report:
+    books = make(**{name: str(options.pop(name)) for name in batch.STAGES if name in options})
+    stages = tuple(sorted((path.stem[3:] for path in (books / "en").iterdir()), key=batch.STAGES.index))
+    return batch.run(
+        "t", parameters or {}, stages=stages, lang="en", root=tmp_path, notebooks=books, say_progress=str, **options
+    )  # type: ignore[arg-type]
+
+
+def state(tmp_path: Path, stage: str) -> str:
+    return str(json.loads((tmp_path / "t" / stage / "outcome.json").read_text())["state"])
+
+
+def test_good_stages_are_green_and_reused(notebooks: Make, tmp_path: Path) -> None:
+    report = go(notebooks, tmp_path, {"steps": "5"}, environment="good", migration="good")
+    assert report.status is Status.OK and report.verdict("en") == "all 2 stages are green"
+    assert load(tmp_path / "t" / "environment" / "report.json").facts == {"steps": 5}
+    again = go(notebooks, tmp_path, {"steps": "5"}, environment="good", migration="good")
+    assert [outcome["reused"] for outcome in again.facts["outcomes"]] == [True, True]
+    assert (tmp_path / "t" / "count-environment").read_text() == "x"
+    other = go(notebooks, tmp_path, {"environment.steps": "6"}, environment="good", migration="good")
+    assert [outcome["reused"] for outcome in other.facts["outcomes"]] == [False, False]
+    forced = go(notebooks, tmp_path, {"environment.steps": "6"}, environment="good", migration="good", force=True)
+    assert not any(outcome["reused"] for outcome in forced.facts["outcomes"])
+
+
+@pytest.mark.parametrize(
+    ("body", "expected", "shown"),
+    [
+        ("red", "red", "stopped"),
+        ("raises", "cell_failed", "ValueError: boom"),
+        ("dies", "kernel_died", "died"),
+        ("exits", "cell_failed", "did not complete"),
+        ("silent", "good", "without saving a report"),
+    ],
+)
+def test_a_bad_stage_is_red_and_the_rest_goes_on(
+    notebooks: Make, tmp_path: Path, body: str, expected: str, shown: str
+) -> None:
+    report = go(notebooks, tmp_path, environment=body, migration="good")
+    assert report.status is Status.FAIL and state(tmp_path, "environment") == expected
+    assert state(tmp_path, "migration") == "good"
+    page = (tmp_path / "t" / "index.html").read_text()
+    assert shown in page and "badge FAIL" in page and "badge OK" in page
+    assert report.findings[0].place and report.findings[0].place.path == "environment/notebook.ipynb"
+    if body != "red":
+        assert report.findings[0].args["cell"] == (None if body == "silent" else 3)
+
+
+def test_a_cell_that_hangs_is_stopped(notebooks: Make, tmp_path: Path) -> None:
+    report = go(notebooks, tmp_path, environment="hangs", timeout_s=2)
+    assert state(tmp_path, "environment") == "timed_out" and report.status is Status.FAIL
+
+
+def test_a_killed_run_is_seen_as_stopped(notebooks: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go(notebooks, tmp_path, environment="good")
+
+    def killed(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("papermill.execute_notebook", killed)
+    with pytest.raises(KeyboardInterrupt):
+        go(notebooks, tmp_path, environment="good", force=True)
+    assert state(tmp_path, "environment") == "stopped"
+    assert not (tmp_path / "t" / "environment" / "report.json").exists()
+
+
+def test_a_changed_script_or_import_runs_again(notebooks: Make, tmp_path: Path) -> None:
+    script, module = tmp_path / "train.py", tmp_path / "model.py"
+    script.write_text("import model")
+    module.write_text("a = 1")
+    parameters = {"script": str(script)}
+    assert not go(notebooks, tmp_path, parameters, environment="good").facts["outcomes"][0]["reused"]
+    assert go(notebooks, tmp_path, parameters, environment="good").facts["outcomes"][0]["reused"]
+    module.write_text("a = 2")
+    assert not go(notebooks, tmp_path, parameters, environment="good").facts["outcomes"][0]["reused"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"stpes": "3"}, "Did you mean steps"),
+        ({"steps": "three"}, "not of type int"),
+        ({"fast": "maybe"}, "type bool"),
+        ({"run_dir": "/x"}, "no notebook has a parameter run_dir"),
+        ({"precision.steps": "1"}, "no notebook has"),
+        ({"script": "/nowhere.py"}, "is not there"),
+    ],
+)
+def test_bad_parameters_stop_before_anything_starts(
+    notebooks: Make, tmp_path: Path, parameters: dict[str, str], message: str
+) -> None:
+    with pytest.raises(WorkbookError, match=message):
+        go(notebooks, tmp_path, parameters, environment="good")
+    assert not (tmp_path / "t" / "environment").exists()
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b"])
+def test_a_run_name_is_a_plain_folder(notebooks: Make, tmp_path: Path, name: str) -> None:
+    with pytest.raises(WorkbookError, match="plain folder name"):
+        batch.run(name, {}, root=tmp_path)
+
+
+def test_exit_codes(notebooks: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    books = notebooks(environment="good", migration="red", precision="good", profiling="good")
+    monkeypatch.setitem(batch.run.__kwdefaults__, "notebooks", books)
+    common = ["run", "--name", "t", "--root", str(tmp_path), "--lang", "en"]
+    assert main([*common, "--stage", "environment", "--json", str(tmp_path / "r.json")]) == 0
+    assert capsys.readouterr().out.strip().endswith("index.html")
+    assert load(tmp_path / "r.json").stage == "batch"
+    assert main([*common, "--stage", "migration"]) == 1
+    assert main([*common, "-p", "stpes", "3"]) == 2
+    assert "next step: Did you mean steps" in capsys.readouterr().err

@@ -1,0 +1,100 @@
+"""A report survives JSON, derives its verdict from its findings, and validates against its published schema."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from helpers import report as reports
+from helpers.errors import WorkbookError
+from helpers.finding import Edit, Finding, Place, Status
+from helpers.report import Chart, Column, Listing, Report, Table, overview
+from tests.conftest import ROOT
+
+SCHEMA = json.loads((ROOT / "helpers" / "report.schema.json").read_text())
+
+
+def finding(status: Status = Status.OK, weight: float = 0.0) -> Finding:
+    place = Place("a 文件.py", 3, 7)
+    return Finding("RUN400", status, "rule.broke", {"rule": "X", "error": "no"}, place, weight, (Edit(0, 1, "b"),))
+
+
+def sample(*findings: Finding, tier: str = "cpu") -> Report:
+    table = Table((Column("operator"), Column("time", "ms")), (("add", 1.5), ("mul", None)))
+    chart = Chart("bars", "operator", ("time",), "ms")
+    return Report("profiling", "run", findings, table, chart, Listing("code", "+ a\n- b", "diff"), {"n": 1}, tier)
+
+
+@given(some.lists(some.sampled_from(Status), max_size=6))
+def test_the_status_is_the_worst(statuses: list[Status]) -> None:
+    made = sample(*(finding(status) for status in statuses))
+    assert made.status == (max(statuses) if statuses else Status.SKIPPED)
+
+
+def test_the_verdict_is_the_heaviest_of_the_worst() -> None:
+    light, heavy = finding(Status.FAIL, 1), finding(Status.FAIL, 9)
+    assert sample(light, heavy, finding(Status.OK, 99)).headline is heavy
+
+
+def test_nothing_looked_is_not_clean() -> None:
+    assert sample().status is Status.SKIPPED
+    assert "not looked" in sample().verdict("en")
+
+
+@pytest.mark.parametrize("tier", reports.TIERS)
+def test_json_keeps_everything(tier: str) -> None:
+    made = overview("batch", "run", [sample(finding(Status.WARN), tier=tier), sample(tier=tier)], tier=tier)
+    back = Report.from_json(made.to_json())
+    assert back == made
+    jsonschema.validate(json.loads(made.to_json()), SCHEMA)
+
+
+def test_the_schema_can_fail() -> None:
+    data = json.loads(sample(finding()).to_json())
+    for broken in (
+        {**data, "status": "GREAT"},
+        {**data, "tier": "gpu"},
+        {k: v for k, v in data.items() if k != "findings"},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(broken, SCHEMA)
+    assert SCHEMA["properties"]["schema_version"]["const"] == reports.SCHEMA_VERSION
+
+
+def test_the_simulator_is_named_everywhere() -> None:
+    made = sample(finding(), tier="npu-simulated")
+    assert made.simulated and json.loads(made.to_json())["simulated"] is True
+    for shown in (made.verdict("en"), made.text("en"), made.html("en")):
+        assert "simulated" in shown
+    assert "模拟" in made.verdict("zh") and "模拟" in made.html("zh")
+    assert "simulated" in made.figure("en").axes[0].get_title()
+    assert overview("batch", "run", [made]).simulated
+    assert not sample(finding(), tier="npu").simulated
+
+
+def test_a_red_report_raises() -> None:
+    with pytest.raises(WorkbookError):
+        sample(finding(Status.FAIL)).or_raise()
+    assert sample(finding(Status.WARN)).or_raise()
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"schema_version": 99}', "[]"])
+def test_a_broken_file_is_one_clear_error(tmp_path, text: str) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(text)
+    with pytest.raises(WorkbookError) as caught:
+        reports.load(path)
+    assert "report" in str(caught.value)
+
+
+def test_wrong_shapes_are_refused() -> None:
+    with pytest.raises(ValueError, match="row 0 has 1 cells for 2 columns"):
+        Table((Column("a"), Column("b")), (("x",),))
+    with pytest.raises(ValueError, match="chart kind"):
+        Chart("pie", "a", ("b",))
+    with pytest.raises(ValueError, match="tier"):
+        sample(tier="gpu")

@@ -1,0 +1,49 @@
+"""Writes are whole or not at all; names stay inside the folder; other schemes are refused in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.storage import open_storage
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    storage = open_storage(str(tmp_path))
+    storage.write_text("a/b.txt", "中文")
+    assert storage.read_text("a/b.txt") == "中文" and storage.exists("a/b.txt")
+    assert list(storage.list()) == ["a/b.txt"] and not storage.exists("c")
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/../../evil"])
+def test_a_name_stays_inside(tmp_path: Path, name: str) -> None:
+    with pytest.raises(WorkbookError, match="leaves the folder"):
+        open_storage(str(tmp_path / "root")).write_text(name, "x")
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "link").symlink_to(tmp_path)
+    with pytest.raises(WorkbookError, match="leaves the folder"):
+        open_storage(str(tmp_path / "root")).read_text("link/secret")
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = open_storage(str(tmp_path))
+    storage.write_text("a.txt", "old")
+
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        storage.write_text("a.txt", "new")
+    assert storage.read_text("a.txt") == "old" and list(storage.list()) == ["a.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_other_schemes_say_so() -> None:
+    with pytest.raises(WorkbookError, match="obs://"):
+        open_storage("obs://bucket/prefix")

@@ -1,0 +1,85 @@
+"""Text, HTML and charts show the same facts; the page opens offline; missing values are not zeros."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from helpers.finding import Finding, Status
+from helpers.report import CHART_KINDS, Chart, Column, Listing, Report, Table
+from helpers.view import charts, html, text
+
+
+def sample(kind: str = "bars", value: object = "<b>中文</b>") -> Report:
+    rows = ((value, 1.5, "OK"), ("mul", None, "FAIL"), ("sub", 0.25, "WARN"))
+    table = Table((Column("operator"), Column("time", "ms"), Column("status")), rows)  # type: ignore[arg-type]
+    y = ("status",) if kind == "strip" else ("time",)
+    found = Finding("RUN400", Status.WARN, "RUN400.stopped")
+    return Report(
+        "profiling", "run", (found,), table, Chart(kind, "operator", y, "ms"), Listing("code", "+a\n-b", "diff")
+    )
+
+
+def test_text_shows_units_and_gaps() -> None:
+    shown = text.render(sample(), "en")
+    assert "1.5 ms" in shown and re.search(r"mul +- ", shown) and "Run it again." in shown
+
+
+def test_columns_line_up_with_chinese() -> None:
+    lines = text.render(sample(value="算子算子"), "zh").splitlines()
+    first, other = (next(line for line in lines if line.startswith(name)) for name in ("算子算子", "sub"))
+    assert text._width(first[: first.index("1.5")]) == text._width(other[: other.index("0.25")])
+
+
+def test_html_escapes_and_stands_alone() -> None:
+    page = html.render(sample(), "zh")
+    assert "<b>中文" not in page and "&lt;b&gt;中文" in page
+    assert 'charset="utf-8"' in page and 'lang="zh-CN"' in page
+    assert not re.search(r'(src|href)="(?!data:)[^"]*//', page) and "<script" not in page
+    assert "data:image/png;base64," in page
+    assert '<span class="del">-b</span>' in page
+
+
+def test_html_is_well_formed() -> None:
+    class Checker(HTMLParser):
+        stack: list[str] = []
+
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            if tag not in ("meta", "img", "br"):
+                self.stack.append(tag)
+
+        def handle_endtag(self, tag: str) -> None:
+            assert self.stack.pop() == tag
+
+    checker = Checker()
+    checker.feed(html.render(sample(), "en"))
+    assert checker.stack == []
+
+
+def test_the_notebook_form_has_no_picture() -> None:
+    assert "<img" not in sample()._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize("kind", CHART_KINDS)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_kind_draws(kind: str, lang: str, recwarn: pytest.WarningsRecorder) -> None:
+    figure = charts.draw(sample(kind, "算子" if charts.cjk_font() else "add"), lang)
+    figure.savefig("/dev/null", format="png")
+    assert figure.get_facecolor()[:3] == (1.0, 1.0, 1.0)
+    assert not [str(w.message) for w in recwarn if "Glyph" in str(w.message)]
+
+
+def test_a_gap_is_not_a_zero() -> None:
+    bars = charts.draw(sample(), "en").axes[0].patches
+    assert [str(bar.get_width()) for bar in bars] == ["1.5", "nan", "0.25"]
+
+
+def test_chart_facts_tell_a_changed_curve() -> None:
+    before = charts.facts(sample())
+    assert before == "bars by operator: time (2 points 0.25..1.5)"
+    report = sample()
+    assert report.table
+    changed = Table(report.table.columns, (("a", 3.0, "OK"),))
+    assert charts.facts(Report("profiling", "run", table=changed, chart=report.chart)) != before

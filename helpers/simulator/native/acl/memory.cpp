@@ -1,0 +1,129 @@
+// Device and pinned memory: both are host memory, each block registered with its owner, the device's total enforced.
+#include "runtime.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace {
+
+// Alignment that AscendCL promises for aclrtMalloc, and the padding it adds for reads of whole lines
+// (AscendCL reference, aclrtMalloc: "size is rounded up to 32 and 32 more are added").
+constexpr size_t kAlignment = 512, kPadding = 32;
+
+std::mutex mutex;
+
+// Never destroyed: torch_npu frees blocks from static destructors, in an order that nobody controls.
+std::map<char*, sim::Block>& blocks() {
+  static auto* all = new std::map<char*, sim::Block>;
+  return *all;
+}
+
+std::vector<size_t>& used() {
+  static auto* bytes = new std::vector<size_t>(std::max(sim::device_count(), 1), 0);
+  return *bytes;
+}
+
+std::vector<size_t>& peak() {
+  static auto* bytes = new std::vector<size_t>(std::max(sim::device_count(), 1), 0);
+  return *bytes;
+}
+
+char* reserve(size_t size) {
+  const size_t rounded = (size + kPadding + kAlignment - 1) / kAlignment * kAlignment;
+  return static_cast<char*>(std::aligned_alloc(kAlignment, rounded));
+}
+
+aclError allocate(const char* function, void** pointer, size_t size, sim::Where where) {
+  if (pointer == nullptr) return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "the pointer is null");
+  if (size == 0) return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "size is 0");
+  const int device = sim::current_device();
+  if (device < 0) return sim::fail(ACL_ERROR_RT_CONTEXT_NULL, function, "this thread has set no device");
+  std::lock_guard<std::mutex> lock(mutex);
+  const bool counted = where == sim::Where::device;
+  if (counted && size > sim::device_memory() - used()[device]) {
+    return sim::fail(ACL_ERROR_RT_MEMORY_ALLOCATION, function,
+                     "%zu bytes do not fit: device %d has %zu of %zu free (set by ASCEND_WORKBOOK_SIM_MEMORY_MIB)", size,
+                     device, sim::device_memory() - used()[device], sim::device_memory());
+  }
+  char* begin = reserve(size);
+  if (begin == nullptr) return sim::fail(ACL_ERROR_RT_MEMORY_ALLOCATION, function, "the host has no %zu bytes", size);
+  blocks()[begin] = {begin, size, where, device};
+  if (counted) peak()[device] = std::max(peak()[device], used()[device] += size);
+  *pointer = begin;
+  return ACL_SUCCESS;
+}
+
+aclError release(const char* function, void* pointer, sim::Where where) {
+  if (pointer == nullptr) return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "the pointer is null");
+  std::lock_guard<std::mutex> lock(mutex);
+  const auto found = blocks().find(static_cast<char*>(pointer));
+  if (found == blocks().end() || found->second.where != where) {
+    return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "%p is not the start of a block of this kind", pointer);
+  }
+  if (where == sim::Where::device) used()[found->second.device] -= found->second.size;
+  std::free(found->second.begin);
+  blocks().erase(found);
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+namespace sim {
+
+bool find_block(const void* pointer, Block* result) {
+  std::lock_guard<std::mutex> lock(mutex);
+  char* at = const_cast<char*>(static_cast<const char*>(pointer));
+  auto next = blocks().upper_bound(at);
+  if (next == blocks().begin()) return false;
+  const Block& block = std::prev(next)->second;
+  if (at >= block.begin + block.size) return false;
+  *result = block;
+  return true;
+}
+
+}  // namespace sim
+
+aclError aclrtMalloc(void** pointer, size_t size, aclrtMemMallocPolicy) {
+  return allocate(__func__, pointer, size, sim::Where::device);
+}
+
+aclError aclrtMallocAlign32(void** pointer, size_t size, aclrtMemMallocPolicy) {
+  return allocate(__func__, pointer, size, sim::Where::device);
+}
+
+aclError aclrtFree(void* pointer) { return release(__func__, pointer, sim::Where::device); }
+
+aclError aclrtMallocHost(void** pointer, size_t size) { return allocate(__func__, pointer, size, sim::Where::host); }
+
+aclError aclrtMallocHostWithCfg(void** pointer, uint64_t size, aclrtMallocConfig*) {
+  return allocate(__func__, pointer, size, sim::Where::host);
+}
+
+aclError aclrtFreeHost(void* pointer) { return release(__func__, pointer, sim::Where::host); }
+
+aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free, size_t* total) {
+  SIM_REQUIRE(free != nullptr && total != nullptr, ACL_ERROR_RT_PARAM_INVALID, "free or total is null");
+  SIM_REQUIRE(sim::current_device() >= 0, ACL_ERROR_RT_CONTEXT_NULL, "this thread has set no device");
+  std::lock_guard<std::mutex> lock(mutex);
+  *total = sim::device_memory();
+  *free = *total - used()[sim::current_device()];
+  return ACL_SUCCESS;
+}
+
+aclError aclrtPointerGetAttributes(const void* pointer, aclrtPtrAttributes* attributes) {
+  SIM_REQUIRE(pointer != nullptr && attributes != nullptr, ACL_ERROR_RT_PARAM_INVALID, "a pointer is null");
+  sim::Block block{};
+  *attributes = {};
+  attributes->location.type = ACL_MEM_LOCATION_TYPE_UNREGISTERED;
+  if (!sim::find_block(pointer, &block)) return ACL_SUCCESS;
+  attributes->location.id = static_cast<uint32_t>(block.device);
+  attributes->location.type =
+      block.where == sim::Where::device ? ACL_MEM_LOCATION_TYPE_DEVICE : ACL_MEM_LOCATION_TYPE_HOST;
+  attributes->pageSize = static_cast<uint32_t>(4096);
+  return ACL_SUCCESS;
+}

@@ -1,0 +1,90 @@
+// The road by single-operator graphs (aclop): descriptions are kept, running one is an error that names the operator.
+// The simulator runs operators by kernels registered with PyTorch (../kernels); what reaches this road has none.
+#include "runtime.h"
+
+#include <acl/acl_op_compiler.h>
+
+#include <string>
+#include <vector>
+
+struct aclTensorDesc {
+  aclDataType type;
+  std::vector<int64_t> shape;
+  aclFormat format;
+};
+struct aclDataBuffer {
+  void* data;
+  size_t size;
+};
+struct aclopAttr {};
+
+aclTensorDesc* aclCreateTensorDesc(aclDataType type, int count, const int64_t* shape, aclFormat format) {
+  if (count < 0 || (count > 0 && shape == nullptr)) {
+    sim::fail(ACL_ERROR_INVALID_PARAM, __func__, "%d dimensions at %p", count, static_cast<const void*>(shape));
+    return nullptr;
+  }
+  return new aclTensorDesc{type, std::vector<int64_t>(shape, shape + count), format};
+}
+
+void aclDestroyTensorDesc(const aclTensorDesc* desc) { delete desc; }
+
+// What the description says; for no description the values that the reference names for it.
+aclDataType aclGetTensorDescType(const aclTensorDesc* desc) { return desc == nullptr ? ACL_DT_UNDEFINED : desc->type; }
+aclFormat aclGetTensorDescFormat(const aclTensorDesc* desc) { return desc == nullptr ? ACL_FORMAT_UNDEFINED : desc->format; }
+size_t aclGetTensorDescNumDims(const aclTensorDesc* desc) { return desc == nullptr ? 0 : desc->shape.size(); }
+
+aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t* size) {
+  SIM_REQUIRE(desc != nullptr && size != nullptr, ACL_ERROR_INVALID_PARAM, "a pointer is null");
+  SIM_REQUIRE(index < desc->shape.size(), ACL_ERROR_INVALID_PARAM, "dimension %zu of %zu", index, desc->shape.size());
+  *size = desc->shape[index];
+  return ACL_SUCCESS;
+}
+
+// Names, storage layouts and attributes matter only to aclopCompileAndExecute, which always fails below.
+#define SIM_DESCRIBE(thing)                                                          \
+  SIM_REQUIRE((thing) != nullptr, ACL_ERROR_INVALID_PARAM, "the description is null"); \
+  return sim::nothing_to_do("read only by aclopCompileAndExecute, which is an error here")
+
+void aclSetTensorDescName(aclTensorDesc*, const char*) {}
+aclError aclSetTensorFormat(aclTensorDesc* desc, aclFormat) { SIM_DESCRIBE(desc); }
+aclError aclSetTensorShape(aclTensorDesc* desc, int, const int64_t*) { SIM_DESCRIBE(desc); }
+aclError aclSetTensorPlaceMent(aclTensorDesc* desc, aclMemType) { SIM_DESCRIBE(desc); }
+
+aclDataBuffer* aclCreateDataBuffer(void* data, size_t size) { return new aclDataBuffer{data, size}; }
+
+aclError aclDestroyDataBuffer(const aclDataBuffer* buffer) {
+  SIM_REQUIRE(buffer != nullptr, ACL_ERROR_INVALID_PARAM, "the buffer is null");
+  delete buffer;
+  return ACL_SUCCESS;
+}
+
+aclopAttr* aclopCreateAttr() { return new aclopAttr; }
+void aclopDestroyAttr(const aclopAttr* attr) { delete attr; }
+aclError aclopSetAttrBool(aclopAttr* attr, const char*, uint8_t) { SIM_DESCRIBE(attr); }
+aclError aclopSetAttrInt(aclopAttr* attr, const char*, int64_t) { SIM_DESCRIBE(attr); }
+aclError aclopSetAttrFloat(aclopAttr* attr, const char*, float) { SIM_DESCRIBE(attr); }
+aclError aclopSetAttrString(aclopAttr* attr, const char*, const char*) { SIM_DESCRIBE(attr); }
+aclError aclopSetAttrDataType(aclopAttr* attr, const char*, aclDataType) { SIM_DESCRIBE(attr); }
+aclError aclopSetAttrListBool(aclopAttr* attr, const char*, int, const uint8_t*) { SIM_DESCRIBE(attr); }
+aclError aclopSetAttrListInt(aclopAttr* attr, const char*, int, const int64_t*) { SIM_DESCRIBE(attr); }
+aclError aclopSetAttrListFloat(aclopAttr* attr, const char*, int, const float*) { SIM_DESCRIBE(attr); }
+aclError aclopSetAttrListListInt(aclopAttr* attr, const char*, int, const int*, const int64_t* const[]) { SIM_DESCRIBE(attr); }
+
+namespace {
+aclError lacks_operator(const char* function, const char* type) {
+  return sim::fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, function,
+                   "the simulator lacks the operator %s in this form (these types, layouts or arguments)",
+                   type == nullptr ? "(null)" : type);
+}
+}  // namespace
+
+aclError aclopCompileAndExecute(const char* type, int, const aclTensorDesc* const[], const aclDataBuffer* const[], int,
+                                const aclTensorDesc* const[], aclDataBuffer* const[], const aclopAttr*, aclopEngineType,
+                                aclopCompileType, const char*, aclrtStream) {
+  return lacks_operator(__func__, type);
+}
+
+aclError aclopCompileAndExecuteV2(const char* type, int, aclTensorDesc*[], aclDataBuffer*[], int, aclTensorDesc*[],
+                                  aclDataBuffer*[], aclopAttr*, aclopEngineType, aclopCompileType, const char*, aclrtStream) {
+  return lacks_operator(__func__, type);
+}

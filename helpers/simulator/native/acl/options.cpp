@@ -1,0 +1,111 @@
+// Options of the compiler and the runtime: kept and given back. None changes a value that a CPU kernel computes.
+#include "runtime.h"
+
+#include <acl/acl_op_compiler.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace {
+std::mutex mutex;
+
+template <class Key, class Value>
+std::map<Key, Value>& kept() {
+  static auto* all = new std::map<Key, Value>;
+  return *all;
+}
+}  // namespace
+
+aclError aclSetCompileopt(aclCompileOpt option, const char* value) {
+  SIM_REQUIRE(value != nullptr, ACL_ERROR_INVALID_PARAM, "value is null");
+  std::lock_guard<std::mutex> lock(mutex);
+  kept<aclCompileOpt, std::string>()[option] = value;
+  return ACL_SUCCESS;
+}
+
+// CANN's value where nobody has set one: "allow_fp32_to_fp16" for the precision mode of a training card.
+namespace {
+std::string compile_option(aclCompileOpt option) {
+  const auto found = kept<aclCompileOpt, std::string>().find(option);
+  if (found != kept<aclCompileOpt, std::string>().end()) return found->second;
+  return option == ACL_PRECISION_MODE ? "allow_fp32_to_fp16" : "";
+}
+}  // namespace
+
+size_t aclGetCompileoptSize(aclCompileOpt option) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return compile_option(option).size() + 1;
+}
+
+aclError aclGetCompileopt(aclCompileOpt option, char* value, size_t length) {
+  SIM_REQUIRE(value != nullptr, ACL_ERROR_INVALID_PARAM, "value is null");
+  std::lock_guard<std::mutex> lock(mutex);
+  const std::string text = compile_option(option);
+  SIM_REQUIRE(length > text.size(), ACL_ERROR_INVALID_PARAM, "length %zu: %zu are needed", length, text.size() + 1);
+  std::memcpy(value, text.c_str(), text.size() + 1);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtSetSysParamOpt(aclSysParamOpt option, int64_t value) {
+  SIM_REQUIRE(option >= ACL_OPT_DETERMINISTIC && option <= ACL_OPT_STRONG_CONSISTENCY, ACL_ERROR_RT_PARAM_INVALID,
+              "option %d", option);
+  std::lock_guard<std::mutex> lock(mutex);
+  kept<aclSysParamOpt, int64_t>()[option] = value;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
+  SIM_REQUIRE(value != nullptr, ACL_ERROR_RT_PARAM_INVALID, "value is null");
+  std::lock_guard<std::mutex> lock(mutex);
+  *value = kept<aclSysParamOpt, int64_t>()[option];  // 0, off, where nobody has set it
+  return ACL_SUCCESS;
+}
+
+aclError aclrtCtxSetSysParamOpt(aclSysParamOpt option, int64_t value) { return aclrtSetSysParamOpt(option, value); }
+aclError aclrtCtxGetSysParamOpt(aclSysParamOpt option, int64_t* value) { return aclrtGetSysParamOpt(option, value); }
+
+// CPU kernels follow IEEE 754: infinities and NaN appear as such, which is what the mode INFNAN asks for.
+aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
+  SIM_REQUIRE(mode == ACL_RT_OVERFLOW_MODE_INFNAN, ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+              "the simulator lacks the overflow mode %d; it has INFNAN only", mode);
+  return sim::nothing_to_do("CPU kernels always give infinities and NaN");
+}
+
+aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode* mode) {
+  SIM_REQUIRE(mode != nullptr, ACL_ERROR_RT_PARAM_INVALID, "mode is null");
+  *mode = ACL_RT_OVERFLOW_MODE_INFNAN;
+  return ACL_SUCCESS;
+}
+
+// Limits on how long the device may take for one operator. Operators run on the caller's thread, where nothing hangs
+// that the program itself would not.
+aclError aclrtSetOpExecuteTimeOut(uint32_t) { return sim::nothing_to_do("a limit on device time; there is no device"); }
+aclError aclrtSetOpWaitTimeout(uint32_t) { return sim::nothing_to_do("a limit on device time; there is no device"); }
+
+aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout_us, uint64_t* actual_us) {
+  SIM_REQUIRE(actual_us != nullptr, ACL_ERROR_RT_PARAM_INVALID, "actualTimeout is null");
+  *actual_us = timeout_us;
+  return sim::nothing_to_do("a limit on device time; there is no device");
+}
+
+// What this CANN can do: bf16 and infinities like every Ascend 910B.
+namespace {
+constexpr aclCannAttr kAttributes[] = {ACL_CANN_ATTR_INF_NAN, ACL_CANN_ATTR_BF16, ACL_CANN_ATTR_JIT_COMPILE};
+}
+
+aclError aclGetCannAttributeList(const aclCannAttr** list, size_t* count) {
+  SIM_REQUIRE(list != nullptr && count != nullptr, ACL_ERROR_INVALID_PARAM, "a pointer is null");
+  *list = kAttributes;
+  *count = sizeof kAttributes / sizeof *kAttributes;
+  return ACL_SUCCESS;
+}
+
+aclError aclGetCannAttribute(aclCannAttr attribute, int32_t* value) {
+  SIM_REQUIRE(value != nullptr, ACL_ERROR_INVALID_PARAM, "value is null");
+  SIM_REQUIRE(attribute >= ACL_CANN_ATTR_INF_NAN && attribute <= ACL_CANN_ATTR_JIT_COMPILE, ACL_ERROR_INVALID_PARAM,
+              "the simulator does not know attribute %d", attribute);
+  *value = attribute != ACL_CANN_ATTR_JIT_COMPILE;
+  return ACL_SUCCESS;
+}

@@ -1,0 +1,51 @@
+// What the parts of the stand-in runtime share: how errors are reported, devices, and who owns which memory.
+//
+// Signatures, constants and error codes come from the headers that ship inside the installed torch_npu wheel
+// (torch_npu/include/third_party/acl/inc), read at build time: the compiler refuses a function whose signature
+// differs. The meaning of each function is that of the public AscendCL reference
+// (https://www.hiascend.com/document, "AscendCL API", chapters "Runtime management" and "Memory management").
+#pragma once
+
+#include <acl/acl.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#define SIM_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace sim {
+
+// Sets this thread's recent error message (aclGetRecentErrMsg) to "[simulated NPU] FUNCTION: text"; returns `code`.
+aclError fail(aclError code, const char* function, const char* format, ...) __attribute__((format(printf, 3, 4)));
+// What a real CANN has and this one lacks: 207000 with a message that says so.
+aclError unsupported(const char* function);
+// A success that needs no work here. The reason is for the reader, and for the test that looks for silent successes.
+inline aclError nothing_to_do(const char* /*reason*/) { return ACL_SUCCESS; }
+
+int device_count();          // as many as ASCEND_WORKBOOK_SIM_DEVICES and ASCEND_RT_VISIBLE_DEVICES leave
+bool valid_device(int device);
+int current_device();        // -1 where this thread has set none
+size_t device_memory();      // bytes of each device
+
+double now_ms();
+
+enum class Where { host, device };
+struct Block {
+  char* begin;
+  size_t size;
+  Where where;
+  int device;
+};
+// The allocation that holds `pointer`; false for memory that this runtime did not give (pageable host memory).
+bool find_block(const void* pointer, Block* found);
+
+aclError check_stream(const char* function, aclrtStream stream);
+
+}  // namespace sim
+
+#define SIM_FAIL(code, ...) return sim::fail(code, __func__, __VA_ARGS__)
+#define SIM_REQUIRE(condition, code, ...) \
+  do {                                    \
+    if (!(condition)) SIM_FAIL(code, __VA_ARGS__); \
+  } while (0)
+#define SIM_UNSUPPORTED() return sim::unsupported(__func__)

@@ -2,4 +2,305 @@
 
 from helpers.words import Words
 
-WORDS: dict[str, Words] = {}
+_HEADINGS = {
+    "analyse": ("Where the time goes", "时间花在哪里"),
+    "profile": ("What was recorded", "采集到的数据"),
+    "time_by_kind": ("Time by kind", "按类别的耗时"),
+    "top_operators": ("Costliest operators", "最耗时的算子"),
+    "step_times": ("Steps", "各步耗时"),
+    "profiling_time": ("Time a step", "每步耗时"),
+    "calls_per_step": ("Calls a step", "每步调用次数"),
+    "self_time": ("Self time a step", "每步自身耗时"),
+    "step_time": ("Step time", "步耗时"),
+    "profiling_computing": ("Computing", "计算"),
+    "profiling_communication": ("Exposed communication", "未掩盖通信"),
+    "profiling_copy": ("Exposed copies", "未掩盖拷贝"),
+    "profiling_loading": ("Data loading", "数据加载"),
+    "profiling_free": ("Free", "空闲"),
+    "profiling_data": ("Data", "数据"),
+}
+
+_KINDS = {
+    "profiling.computing.device": ("computing on the device", "设备计算"),
+    "profiling.computing.host": ("operators on the CPU", "CPU 上的算子"),
+    "profiling.communication": ("exposed communication", "未掩盖的通信"),
+    "profiling.copy": ("exposed copies", "未掩盖的拷贝"),
+    "profiling.loading": ("waiting for data", "等待数据"),
+    "profiling.free.device": ("idle device", "设备空闲"),
+    "profiling.free.host": ("between operators (Python)", "算子之间（Python）"),
+    "profiling.kind.compute": ("kernel", "计算核"),
+    "profiling.kind.communication": ("collective", "集合通信"),
+    "profiling.kind.copy": ("copy", "拷贝"),
+    "profiling.kind.host_op": ("CPU operator", "CPU 算子"),
+}
+
+_ERRORS = {
+    "profiling.no_such_path": Words(
+        "{path}: there is no such file or folder",
+        "{path}：文件或目录不存在",
+        "Give a trace file, an *_ascend_pt folder, or the folder that `ascend-workbook profile` wrote.",
+        "请给出 trace 文件、*_ascend_pt 目录，或 `ascend-workbook profile` 写出的目录。",
+    ),
+    "profiling.no_profile": Words(
+        "{path}: holds neither an *_ascend_pt folder nor a *trace*.json(.gz) file",
+        "{path}：其中既没有 *_ascend_pt 目录，也没有 *trace*.json(.gz) 文件",
+        "Record one with `ascend-workbook profile SCRIPT`, or give the path of the trace itself.",
+        "请用 `ascend-workbook profile 脚本` 采集，或直接给出 trace 的路径。",
+    ),
+    "profiling.many_profiles": Words(
+        "{path}: holds {count} profiles ({names}); one at a time",
+        "{path}：其中有 {count} 份性能数据（{names}）；一次只能分析一份",
+        "Give the path of the one to look at, such as one rank's.",
+        "请给出其中一份的路径，例如某一个 rank 的。",
+    ),
+    "profiling.unreadable": Words(
+        "{path}: cannot be read: {error}",
+        "{path}：无法读取：{error}",
+        "Check that the file was copied whole.",
+        "请检查文件是否完整复制。",
+    ),
+    "profiling.not_utf8": Words(
+        "{path}: byte {byte} is not UTF-8 text",
+        "{path}：第 {byte} 字节不是 UTF-8 文本",
+        "A trace is JSON text; this file is something else or was damaged. Copy it again.",
+        "trace 应为 JSON 文本；该文件不是 trace 或已损坏，请重新复制。",
+    ),
+    "profiling.cut_short": Words(
+        "{path}: the JSON is cut short at byte {byte} (line {line}, column {column}): {error}",
+        "{path}：JSON 在第 {byte} 字节（第 {line} 行第 {column} 列）处被截断：{error}",
+        "The profiler was stopped while writing, or the copy is not complete. Record or copy it again.",
+        "采集在写文件时被中断，或复制不完整。请重新采集或复制。",
+    ),
+    "profiling.broken_json": Words(
+        "{path}: broken JSON at byte {byte} (line {line}, column {column}): {error}",
+        "{path}：第 {byte} 字节（第 {line} 行第 {column} 列）处 JSON 有误：{error}",
+        "Record the profile again; if it stays, report it to who wrote the profiler.",
+        "请重新采集；若仍出现，请向该 profiler 的维护者反馈。",
+    ),
+    "profiling.not_a_trace": Words(
+        "{path}: is JSON but no trace: expected a list of events or an object with traceEvents, found {found}",
+        "{path}：是 JSON 但不是 trace：应为事件列表或含 traceEvents 的对象，实际为 {found}",
+        "Give the trace that torch.profiler or torch_npu.profiler wrote.",
+        "请给出 torch.profiler 或 torch_npu.profiler 写出的 trace。",
+    ),
+    "profiling.no_events": Words(
+        "{path}: holds no usable event",
+        "{path}：没有可用的事件",
+        "The profiler recorded nothing: check its schedule, skip_first + (wait + warmup + active) * repeat steps.",
+        "profiler 没有采集到数据：请检查其 schedule，需要 skip_first + (wait + warmup + active) * repeat 步。",
+    ),
+    "profiling.no_steps": Words(
+        "{path}: no step has any time in it",
+        "{path}：没有任何一步包含时间",
+        "Record at least one whole step.",
+        "请至少采集完整的一步。",
+    ),
+    "profiling.not_parsed": Words(
+        "{path}: none of {wanted} is in it",
+        "{path}：其中没有 {wanted}",
+        "The raw data were not parsed. Run torch_npu.profiler.profiler.analyse(path) where torch_npu is installed.",
+        "原始数据尚未解析。请在安装了 torch_npu 的机器上运行 torch_npu.profiler.profiler.analyse(路径)。",
+    ),
+    "profiling.no_column": Words(
+        "{path}: the columns {columns} are missing",
+        "{path}：缺少列 {columns}",
+        "Written by a version not known here; please report its first line.",
+        "由尚不支持的版本写出；请反馈其首行。",
+    ),
+    "profiling.bad_cell": Words(
+        "{path}: line {line}, column {column}: {value} is no time in microseconds",
+        "{path}：第 {line} 行 {column} 列：{value} 不是以微秒计的时间",
+        "Copy or record the file again.",
+        "请重新复制或采集该文件。",
+    ),
+}
+
+_DATA = {
+    "PRF301.there": Words(
+        "device times are there: {kernels} kernels", "有设备侧耗时：{kernels} 个计算核"
+    ),
+    "PRF301.cpu": Words(
+        "ran on the CPU: the times of {operators} operators are the CPU's",
+        "在 CPU 上运行：{operators} 个算子的耗时即 CPU 耗时",
+    ),
+    "PRF301.simulated": Words(
+        "no device times: the simulated NPU has no kernels of "
+        "its own, the times of {operators} operators are the CPU's",
+        "没有设备侧耗时：模拟 NPU 没有自己的计算核，{operators} 个算子的耗时是 CPU 的",
+        "Profile again on a real NPU before changing anything for speed.",
+        "在为速度做任何修改之前，请在真实 NPU 上重新采集。",
+    ),
+    "PRF301.absent": Words(
+        "no device times were recorded, only {operators} operators on the host",
+        "没有采集到设备侧耗时，只有主机侧的 {operators} 个算子",
+        "Record with both activities, CPU and NPU (or CUDA), and look into the profiler's log: it hides its errors.",
+        "请同时采集 CPU 与 NPU（或 CUDA），并查看 profiler 日志：它会隐藏错误。",
+    ),
+    "PRF302.unmarked": Words(
+        "the profile has no step marks: one step stands for the whole of it",
+        "没有步标记：整段数据视为一步",
+        "Call profiler.step() at the end of each step, or record with `ascend-workbook profile`.",
+        "请在每步末尾调用 profiler.step()，或用 `ascend-workbook profile` 采集。",
+    ),
+    "PRF302.few": Words(
+        "only {steps} steps were recorded: warm-up is not told apart",
+        "只采集了 {steps} 步：无法区分预热",
+        "Record three steps or more.",
+        "请采集三步以上。",
+    ),
+    "PRF302.first": Words(
+        "{steps} steps; the first ({first_ms} ms) counts as warm-up, the median of the others is {step_ms} ms",
+        "共 {steps} 步；第一步（{first_ms} ms）视为预热，其余的中位数为 {step_ms} ms",
+    ),
+    "PRF303.few": Words(
+        "spread of the steps not looked at: {steps} steps are too few",
+        "未检查各步差异：{steps} 步太少",
+    ),
+    "PRF303.alike": Words(
+        "the steps are alike: the slowest takes {slowest_ms} ms, the median {step_ms} ms",
+        "各步接近：最慢 {slowest_ms} ms，中位数 {step_ms} ms",
+    ),
+    "PRF303.apart": Words(
+        "step {step} is slow: {slowest_ms} ms where the median is {step_ms} ms",
+        "第 {step} 步较慢：{slowest_ms} ms，而中位数为 {step_ms} ms",
+        "Look at what that step does besides training: logging, checkpoints, evaluation, first use of a shape.",
+        "请看该步除训练外还做了什么：日志、检查点、评估、首次出现的形状。",
+    ),
+    "PRF304.all": Words("all {events} events could be used", "{events} 个事件全部可用"),
+    "PRF304.no_time": Words(
+        "{count} events without a usable time were left out "
+        "of {events}", "{count} 个事件没有可用时间，已略去（共 {events} 个）"
+    ),
+    "PRF304.negative_duration": Words(
+        "{count} events with a negative duration were left out of {events}",
+        "{count} 个事件时长为负，已略去（共 {events} 个）",
+        "The clock went backwards while recording; times around it may be wrong.",
+        "采集时时钟回退；其附近的时间可能不准。",
+    ),
+    "PRF304.time_out_of_range": Words(
+        "{count} events with an impossible time were left "
+        "out of {events}", "{count} 个事件时间不合理，已略去（共 {events} 个）"
+    ),
+    "PRF304.unknown_task_type": Words(
+        "{count} device events do not say what they are, so they count neither as computing nor as copies",
+        "{count} 个设备事件未标明类型，既不算计算也不算拷贝",
+        "Record with a newer CANN, at profiler level 1.",
+        "请使用较新的 CANN，以 Level1 采集。",
+    ),
+    "PRF305.there": Words("input shapes were recorded", "已记录输入形状"),
+    "PRF305.absent": Words(
+        "input shapes were not recorded", "没有记录输入形状", "Record "
+        "with record_shapes=True.", "请以 record_shapes=True 采集。"
+    ),
+}
+
+_TIME = {
+    "PRF310.saving": Words(
+        "most of the step is {kind}: {share} % of {step_ms} ms; "
+        "the costliest operator is {operator} ({operator_share} %); "
+        "the most that one change can save: {cause}, at most {gain_ms} ms ({gain_share} %)",
+        "每步耗时 {step_ms} ms，其中最多的是{kind}（{share} %）；最耗时的算子是 {operator}（{operator_share} %）；"
+        "单项改动最多可省：{cause}，不超过 {gain_ms} ms（{gain_share} %）",
+    ),
+    "PRF310.none": Words(
+        "most of the step is {kind}: {share} % of {step_ms} ms; "
+        "the costliest operator is {operator} ({operator_share} %)",
+        "每步耗时 {step_ms} ms，其中最多的是{kind}（{share} %）；最耗时的算子是 {operator}（{operator_share} %）",
+    ),
+    "PRF311.cause": Words("free time", "空闲时间"),
+    "PRF311.busy": Words("little free time: {share} % of the step", "空闲很少：占每步的 {share} %"),
+    "PRF311.device": Words(
+        "the device is idle for {share} % of the step; keeping it busy saves at most {gain_ms} ms",
+        "设备在每步中有 {share} % 的时间空闲；让其保持忙碌最多可省 {gain_ms} ms",
+        "The host launches too slowly: fewer and larger operators (fused optimizer, larger batch), "
+        "TASK_QUEUE_ENABLE=2, no Python work inside the step.",
+        "主机下发太慢：使用更少更大的算子（融合优化器、更大 batch）、TASK_QUEUE_ENABLE=2，步内减少 Python 工作。",
+    ),
+    "PRF311.host": Words(
+        "{share} % of the step lies between operators, in Python; at most {gain_ms} ms can be saved there",
+        "每步有 {share} % 的时间在算子之间（Python 中）；最多可省 {gain_ms} ms",
+        "Move work out of the training loop: logging, list handling, conversions.",
+        "把日志、列表处理、类型转换等移出训练循环。",
+    ),
+    "PRF312.cause": Words("exposed communication", "未掩盖的通信"),
+    "PRF312.none": Words("no communication was recorded", "没有采集到通信"),
+    "PRF312.hidden": Words(
+        "communication is hidden behind computing: {share} "
+        "% of the step is exposed", "通信被计算掩盖：仅 {share} % 未掩盖"
+    ),
+    "PRF312.exposed": Words(
+        "{share} % of the step waits for collectives that nothing hides; overlapping them saves at most {gain_ms} ms",
+        "每步有 {share} % 的时间在等待未被掩盖的集合通信；使其重叠最多可省 {gain_ms} ms",
+        "See whether ranks wait for a slow one first; then DDP bucket size, gradient accumulation, overlap.",
+        "先看是否有 rank 在等待较慢的 rank；再考虑 DDP 桶大小、梯度累积与通信重叠。",
+    ),
+    "PRF313.cause": Words("data loading", "数据加载"),
+    "PRF313.unseen": Words(
+        "data loading not looked at: no DataLoader was recorded", "未检查数据加载：没有采集到 DataLoader"
+    ),
+    "PRF313.hidden": Words(
+        "data loading is hidden: the step waits {share} % of its time for it", "数据加载被掩盖：每步仅等待 {share} %"
+    ),
+    "PRF313.waits": Words(
+        "{share} % of the step waits for data; loading ahead saves at most {gain_ms} ms",
+        "每步有 {share} % 的时间在等待数据；提前加载最多可省 {gain_ms} ms",
+        "DataLoader(num_workers=4, persistent_workers=True, pin_memory=True), or cheaper transforms.",
+        "使用 DataLoader(num_workers=4, persistent_workers=True, pin_memory=True)，或更轻的数据变换。",
+    ),
+    "PRF314.cause": Words("synchronisation", "同步"),
+    "PRF314.no_device": Words(
+        "synchronisation not looked at: without device times nothing tells "
+        "what waiting costs ({calls} values a step are read from tensors)",
+        "未检查同步：没有设备侧耗时就无法判断等待的代价（每步从张量读取 {calls} 个值）",
+    ),
+    "PRF314.no_host": Words(
+        "synchronisation not looked at: the profile has no host events", "未检查同步：没有主机侧事件"
+    ),
+    "PRF314.harmless": Words(
+        "waiting for the device costs little: it then runs dry for {share} % of the step",
+        "等待设备的代价很小：由此造成的空闲占每步 {share} %",
+    ),
+    "PRF314.dry": Words(
+        "the device runs dry while the host waits for it ({share} "
+        "% of the step); not waiting saves at most {gain_ms} ms",
+        "主机等待设备时设备空转（占每步 {share} %）；避免等待最多可省 {gain_ms} ms",
+        "Read losses every so many steps only; drop torch.cuda/npu.synchronize() from the loop.",
+        "隔若干步再读取损失；循环中去掉 torch.cuda/npu.synchronize()。",
+    ),
+    "PRF315.cause": Words("copies between host and device", "主机与设备间的拷贝"),
+    "PRF315.no_device": Words(
+        "copies not looked at: there are no device times", "未检查拷贝：没有设备侧耗时"
+    ),
+    "PRF315.hidden": Words(
+        "copies are hidden: {share} % of the step waits for them", "拷贝被掩盖：每步仅等待 {share} %"
+    ),
+    "PRF315.exposed": Words(
+        "{share} % of the step waits for copies; hiding them saves at most {gain_ms} ms",
+        "每步有 {share} % 的时间在等待拷贝；将其掩盖最多可省 {gain_ms} ms",
+        "pin_memory=True with non_blocking=True, and keep on the device what the next step uses again.",
+        "使用 pin_memory=True 配合 non_blocking=True，并把下一步还要用的数据留在设备上。",
+    ),
+}
+
+_OPERATORS = {
+    "PRF331.no_operators": Words("operators not looked at: none was recorded", "未检查算子：没有采集到算子"),
+    "PRF331.one": Words(
+        "{operator} alone takes {share} % of the step; making it free saves at most {gain_ms} ms",
+        "仅 {operator} 就占每步的 {share} %；即使完全消除也最多省 {gain_ms} ms",
+        "Look at its shapes and dtype: half precision, a fused form, a layout that needs no conversion.",
+        "请看其形状与数据类型：半精度、融合实现、无需转换的内存格式。",
+    ),
+    "PRF331.many": Words(
+        "no operator dominates: the costliest, {operator}, takes {share} % of the step",
+        "没有单个算子占主导：最耗时的 {operator} 占每步的 {share} %",
+    ),
+}
+
+WORDS: dict[str, Words] = {
+    **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
+    **{key: Words(en, zh) for key, (en, zh) in _KINDS.items()},
+    **_ERRORS,
+    **_DATA,
+    **_TIME,
+    **_OPERATORS,
+}

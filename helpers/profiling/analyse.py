@@ -1,0 +1,130 @@
+"""`analyse`: a profile in, three answers out: where the time goes, which operators cost most, how the steps ran."""
+
+from __future__ import annotations
+
+import os
+
+from helpers.finding import Finding, Status
+from helpers.profiling import rules
+from helpers.profiling.breakdown import PARTS
+from helpers.profiling.facts import Profile, load_profile
+from helpers.report import Chart, Column, Report, Table, overview
+from helpers.rules import judge, rules_of
+from helpers.words import Scalar
+
+STAGE = "profiling"
+SAVINGS = ("PRF311", "PRF312", "PRF313", "PRF315")
+
+
+def analyse(path: str | os.PathLike[str], *, top: int = 15) -> Report:
+    """The report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote.
+
+    Its parts are `time_by_kind` (chart: the median step, stacked), `top_operators` and `step_times`.
+    Raises WorkbookError for what is no profile, or a broken one.
+    """
+    profile = load_profile(path)
+    findings = judge(profile, rules_of(rules))
+    verdict = summary(profile, findings)
+    by_code = {ten: [one for one in findings if one.rule[:5] == ten] for ten in ("PRF30", "PRF31", "PRF33")}
+    parts = [
+        time_by_kind(profile, [verdict, *by_code["PRF31"]]),
+        top_operators(profile, by_code["PRF33"], top),
+        step_times(profile, by_code["PRF30"]),
+    ]
+    return overview(STAGE, "analyse", parts, tier=profile.tier)
+
+
+def summary(profile: Profile, findings: list[Finding]) -> Finding:
+    """One sentence: what costs most, the costliest operator, and the most that one change can save."""
+    kind = max(PARTS, key=profile.breakdown.share)
+    first = profile.operators[0] if profile.operators else None
+    savings = [one for one in findings if one.rule in SAVINGS and one.status in (Status.NOTE, Status.WARN)]
+    saving = max(savings, key=lambda one: one.weight, default=None)
+    args: dict[str, Scalar] = {
+        "kind": {"say": _part_words(profile, kind)},
+        "share": round(100 * profile.breakdown.share(kind), 1),
+        "step_ms": profile.ms(profile.breakdown.step_ns),
+        "operator": first.name if first else None,
+        "operator_share": _share(profile, first.self_ns) if first else None,
+    }
+    if saving:
+        cause: Scalar = {"say": f"{saving.rule}.cause"}
+        args.update(cause=cause, gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"])
+    status = max((one.status for one in findings), default=Status.SKIPPED)
+    return Finding("PRF310", status, "PRF310.saving" if saving else "PRF310.none", args, weight=1000.0)
+
+
+def time_by_kind(profile: Profile, findings: list[Finding]) -> Report:
+    """A row per part of the median step; the parts never overlap and sum to it."""
+    breakdown = profile.breakdown
+    rows: tuple[tuple[Scalar, ...], ...] = tuple(
+        ({"say": _part_words(profile, part)}, breakdown.per_step_ns(part) / 1e6, 100 * breakdown.share(part))
+        for part in PARTS
+    )
+    columns = (Column("kind"), Column("profiling_time", "ms"), Column("share", "%"))
+    chart = Chart("stack", "kind", ("profiling_time",), "ms")
+    facts = _facts(profile)
+    return Report(STAGE, "time_by_kind", tuple(findings), Table(columns, rows), chart, facts=facts, tier=profile.tier)
+
+
+def top_operators(profile: Profile, findings: list[Finding], top: int) -> Report:
+    """The costliest operators; calls and self time a step."""
+    steps = len(profile.breakdown.steady)
+    rows: tuple[tuple[Scalar, ...], ...] = tuple(
+        (
+            one.name,
+            {"say": f"profiling.kind.{one.kind}"},
+            one.calls / steps,
+            one.self_ns / steps / 1e6,
+            _share(profile, one.self_ns),
+            one.shape or None,
+        )
+        for one in profile.operators[:top]
+    )
+    columns = (
+        Column("operator"),
+        Column("kind"),
+        Column("calls_per_step"),
+        Column("self_time", "ms"),
+        Column("share", "%"),
+        Column("shape"),
+    )
+    chart = Chart("bars", "operator", ("self_time",), "ms")
+    facts = {"calls_per_step": {one.name: one.calls / steps for one in profile.operators}}
+    return Report(STAGE, "top_operators", tuple(findings), Table(columns, rows), chart, facts=facts, tier=profile.tier)
+
+
+def step_times(profile: Profile, findings: list[Finding]) -> Report:
+    """A row per step, in milliseconds; the first is not in the other tables where there are three or more."""
+    steps = profile.breakdown.steps
+    rows: tuple[tuple[Scalar, ...], ...] = tuple(
+        (step.number, step.total_ns / 1e6, *(step.parts_ns[part] / 1e6 for part in PARTS)) for step in steps
+    )
+    columns = (Column("step"), Column("step_time", "ms"), *(Column(f"profiling_{part}", "ms") for part in PARTS))
+    chart = Chart("lines", "step", ("step_time", *(f"profiling_{part}" for part in ("computing", "free"))), "ms")
+    return Report(STAGE, "step_times", tuple(findings), Table(columns, rows), chart, tier=profile.tier)
+
+
+def _facts(profile: Profile) -> dict[str, object]:
+    trace = profile.trace
+    return {
+        "source": trace.source,
+        "dialect": trace.dialect,
+        "steps": [step.number for step in profile.breakdown.steps],
+        "steady_steps": [step.number for step in profile.breakdown.steady],
+        "step_ns": profile.breakdown.step_ns,
+        "parts_ns": {part: profile.breakdown.per_step_ns(part) for part in PARTS},
+        "device_data": trace.on_device,
+        "record": profile.record,
+    }
+
+
+def _share(profile: Profile, self_ns: int) -> float:
+    """Percent of the median step."""
+    return round(100 * self_ns / len(profile.breakdown.steady) / profile.breakdown.step_ns, 2)
+
+
+def _part_words(profile: Profile, part: str) -> str:
+    """On a CPU the same part has another meaning: computing is its operators, free is the time between them."""
+    where = "device" if profile.breakdown.on_device else "host"
+    return f"profiling.{part}" if part in ("communication", "copy", "loading") else f"profiling.{part}.{where}"

@@ -1,0 +1,125 @@
+"""Where a step's time goes: parts that never overlap and sum to the step, in nanoseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from helpers.profiling.intervals import EMPTY, Intervals
+from helpers.profiling.trace import Trace
+
+#: In order of precedence: what two parts cover at once counts for the first, so communication and copies count
+#: only where nothing computes (exposed), and loading only where the device, or on a CPU no operator, is at work.
+PARTS = ("computing", "communication", "copy", "loading", "free")
+ON_DEVICE = {"computing": ("compute",), "communication": ("communication",), "copy": ("copy",), "loading": ("loading",)}
+#: Without a device the operators run on the host, and those inside a DataLoader's next() are loading.
+ON_HOST = {"loading": ("loading",), "computing": ("host_op",)}
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """One step. With a device its window ends with the device's work and begins where the step before ended.
+
+    `preparing_ns`: until the first kernel or collective (part of free, copy and loading). `overlapped_ns`:
+    communication hidden behind computing.
+    """
+
+    number: int
+    start_ns: int
+    end_ns: int
+    parts_ns: dict[str, int]
+    overlapped_ns: int
+    preparing_ns: int
+
+    def __post_init__(self) -> None:
+        if sum(self.parts_ns.values()) != self.total_ns:
+            raise ValueError(f"step {self.number}: the parts do not sum to {self.total_ns} ns")
+
+    @property
+    def total_ns(self) -> int:
+        return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """All steps, and of them the steady ones: from three steps on, the first is left out as warm-up."""
+
+    steps: tuple[StepTime, ...]
+    on_device: bool
+
+    @property
+    def steady(self) -> tuple[StepTime, ...]:
+        return self.steps[1:] if len(self.steps) >= 3 else self.steps
+
+    @property
+    def step_ns(self) -> float:
+        """The median step, nanoseconds."""
+        return float(median(step.total_ns for step in self.steady))
+
+    def share(self, part: str) -> float:
+        """A part of all steady time, 0 to 1."""
+        total = sum(step.total_ns for step in self.steady)
+        return sum(step.parts_ns[part] for step in self.steady) / total if total else 0.0
+
+    def per_step_ns(self, part: str) -> float:
+        """A part's share of the median step, nanoseconds, so that the parts sum to it."""
+        return self.share(part) * self.step_ns
+
+
+def break_down(trace: Trace) -> Breakdown:
+    """The breakdown of every step that has any time."""
+    windows = device_windows(trace) if trace.on_device else [(s.number, s.start_ns, s.end_ns) for s in trace.steps]
+    steps = [_step(trace, number, start, end) for number, start, end in windows if end > start]
+    return Breakdown(tuple(steps), trace.on_device)
+
+
+def device_windows(trace: Trace) -> list[tuple[int, int, int]]:
+    """(number, start, end) of each step as the device lives it: the host runs ahead by some of a step."""
+    windows = []
+    before: int | None = None
+    for at, step in enumerate(trace.steps):
+        rows = trace.where(("compute", "communication"), at)
+        ends = trace.start_ns[rows] + trace.duration_ns[rows]
+        start = step.start_ns if before is None else before
+        end = int(ends.max()) if rows.any() else max(start, step.end_ns)
+        windows.append((step.number, start, max(start, end)))
+        before = max(start, end)
+    return windows
+
+
+def busy(trace: Trace) -> dict[str, Intervals]:
+    """For each part the intervals in which it goes on, over the whole trace, in order of precedence."""
+    kinds = ON_DEVICE if trace.on_device else ON_HOST
+    return {part: trace.intervals(trace.where(of)) for part, of in kinds.items()}
+
+
+def _step(trace: Trace, number: int, start: int, end: int) -> StepTime:
+    parts = dict.fromkeys(PARTS, 0)
+    covered, inside = EMPTY, {}
+    for part, intervals in busy(trace).items():
+        inside[part] = intervals.within(start, end)
+        both = covered | inside[part]
+        parts[part] = both.length_ns - covered.length_ns
+        covered = both
+    parts["free"] = end - start - covered.length_ns
+    communication = inside.get("communication", EMPTY)
+    first = min([int(one.start_ns[0]) for one in (inside["computing"], communication) if one.start_ns.size] or [start])
+    return StepTime(
+        number, start, end, parts, inside["computing"].common_ns(communication), first - start if trace.on_device else 0
+    )
+
+
+def free_gaps(trace: Trace, window: StepTime) -> Intervals:
+    """When the device neither computes nor communicates nor copies, within the window."""
+    covered = EMPTY
+    for part in ("computing", "communication", "copy"):
+        covered = covered | busy(trace).get(part, EMPTY)
+    return covered.gaps(window.start_ns, window.end_ns)
+
+
+def gaps_begun_in(gaps: Intervals, causes: Intervals) -> int:
+    """The length of the gaps that begin while a cause is going on: the device ran dry then."""
+    begun = causes.covers(gaps.start_ns) if gaps.start_ns.size else np.zeros(0, np.bool_)
+    return int((gaps.end_ns - gaps.start_ns)[begun].sum())

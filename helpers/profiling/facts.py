@@ -1,0 +1,79 @@
+"""What the rules judge: a trace, what was computed from it, and what is known of where it was taken."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers.errors import WorkbookError
+from helpers.profiling.breakdown import Breakdown, break_down
+from helpers.profiling.intervals import Intervals
+from helpers.profiling.operators import Operator, operators
+from helpers.profiling.readers import locate, read
+from helpers.profiling.trace import Trace
+
+#: Written by `profile` beside what it collected
+RECORD = "collected.json"
+#: cudaDeviceSynchronize, hipStreamSynchronize, AscendCL@aclrtSynchronizeStream; `.item()` and `.cpu()` call them
+CALLS_THAT_WAIT = ("Synchronize", "aten::_local_scalar_dense")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A trace and its breakdown. `tier` is empty where neither the record nor the trace tells it."""
+
+    trace: Trace
+    breakdown: Breakdown
+    operators: tuple[Operator, ...]
+    tier: str
+    record: dict[str, Any]
+
+    @classmethod
+    def of(cls, trace: Trace, record: dict[str, Any] | None = None) -> Profile:
+        breakdown = break_down(trace)
+        if not breakdown.steps:
+            raise WorkbookError("profiling.no_steps", path=trace.source)
+        found = operators(trace, [step.number for step in breakdown.steady])
+        record = record or {}
+        return cls(trace, breakdown, tuple(found), str(record.get("tier") or tier_of(trace)), record)
+
+    @property
+    def device_times(self) -> bool:
+        """Whether times of a real accelerator are in it."""
+        return self.trace.on_device and self.tier != "npu-simulated"
+
+    @cached_property
+    def waiting(self) -> Intervals:
+        """When the host waits for the device: synchronising calls, and reading a value such as loss.item()."""
+        wanted = [at for at, name in enumerate(self.trace.names) if any(call in name for call in CALLS_THAT_WAIT)]
+        return self.trace.intervals(self.trace.where(("host_op", "runtime")) & np.isin(self.trace.name, wanted))
+
+    def ms(self, nanoseconds: float) -> float:
+        return round(nanoseconds / 1e6, 3)
+
+
+def load_profile(path: str | os.PathLike[str]) -> Profile:
+    """The Profile at the path (readers.read says what it may be), with the record that `profile` left there."""
+    found = locate(Path(path))
+    return Profile.of(read(found), _record(found, Path(path)))
+
+
+def tier_of(trace: Trace) -> str:
+    """What a trace alone tells. An NPU's folder without device events does not tell whether it was a real one."""
+    if trace.dialect == "ascend":
+        return "npu" if trace.on_device else ""
+    return "cuda" if trace.on_device else "cpu"
+
+
+def _record(*places: Path) -> dict[str, Any]:
+    for folder in (above for place in places for above in (place, place.parent)):
+        if (folder / RECORD).is_file():
+            content = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+            return content if isinstance(content, dict) else {}
+    return {}

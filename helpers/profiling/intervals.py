@@ -1,0 +1,67 @@
+"""Sets of time intervals in whole nanoseconds: union, length, gaps. Half-open: [start, end)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+I64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Sorted, disjoint intervals; `of` makes them from any. Both columns int64 (n,), nanoseconds."""
+
+    start_ns: I64
+    end_ns: I64
+
+    @classmethod
+    def of(cls, start_ns: I64, end_ns: I64) -> Intervals:
+        """The union of any intervals; empty ones (end <= start) are dropped, touching ones joined."""
+        kept = end_ns > start_ns
+        start, end = start_ns[kept], end_ns[kept]
+        if not start.size:
+            return EMPTY
+        order = np.argsort(start, kind="stable")
+        start, end = start[order], np.maximum.accumulate(end[order])
+        first = np.concatenate(([True], start[1:] > end[:-1]))
+        at = np.flatnonzero(first)
+        return cls(start[at], end[np.concatenate((at[1:] - 1, [start.size - 1]))])
+
+    @classmethod
+    def one(cls, start_ns: int, end_ns: int) -> Intervals:
+        return cls.of(np.array([start_ns], np.int64), np.array([end_ns], np.int64))
+
+    @property
+    def length_ns(self) -> int:
+        return int((self.end_ns - self.start_ns).sum())
+
+    def __or__(self, other: Intervals) -> Intervals:
+        start = np.concatenate((self.start_ns, other.start_ns))
+        return Intervals.of(start, np.concatenate((self.end_ns, other.end_ns)))
+
+    def within(self, start_ns: int, end_ns: int) -> Intervals:
+        """What lies inside one window."""
+        return Intervals.of(np.maximum(self.start_ns, start_ns), np.minimum(self.end_ns, end_ns))
+
+    def gaps(self, start_ns: int, end_ns: int) -> Intervals:
+        """What of the window is not covered."""
+        inside = self.within(start_ns, end_ns)
+        left = np.concatenate((np.array([start_ns], np.int64), inside.end_ns))
+        return Intervals.of(left, np.concatenate((inside.start_ns, np.array([end_ns], np.int64))))
+
+    def common_ns(self, other: Intervals) -> int:
+        """How long both cover at once."""
+        return self.length_ns + other.length_ns - (self | other).length_ns
+
+    def covers(self, moments_ns: I64) -> npt.NDArray[np.bool_]:
+        """For each moment: whether an interval contains it."""
+        if not self.start_ns.size:
+            return np.zeros(moments_ns.shape, np.bool_)
+        at = np.searchsorted(self.start_ns, moments_ns, "right") - 1
+        return (at >= 0) & (moments_ns < self.end_ns[np.maximum(at, 0)])
+
+
+EMPTY = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))

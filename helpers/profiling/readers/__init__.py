@@ -1,0 +1,45 @@
+"""One reader for every profile: a file or folder in, a Trace out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from helpers.errors import WorkbookError
+from helpers.profiling.readers import ascend, kineto
+from helpers.profiling.readers.events import load
+from helpers.profiling.trace import Trace
+
+TRACES = ("*.json", "*.json.gz")
+TRACE_NAME = "trace"  # torch's own handlers and ours call them *.pt.trace.json; other JSON lies beside them
+
+
+def read(path: str | os.PathLike[str]) -> Trace:
+    """The profile at `path`: a Chrome trace of torch.profiler (.json, .json.gz), an `*_ascend_pt` folder, or a
+    folder that holds exactly one of these.
+
+    Raises WorkbookError where there is none, where there are several, or where the file is broken.
+    """
+    found = locate(Path(path))
+    if found.is_dir():
+        return ascend.read_folder(found)
+    content = load(found)
+    if isinstance(content, list):
+        return ascend.read_events(content, found)
+    return kineto.read(content, found)
+
+
+def locate(path: Path) -> Path:
+    """The one profile at or below the path."""
+    if not path.exists():
+        raise WorkbookError("profiling.no_such_path", path=str(path))
+    if path.is_file() or path.name.endswith(ascend.FOLDER) or ascend.output_of(path):
+        return path
+    found = sorted(path.glob(f"**/*{ascend.FOLDER}")) or sorted(file for like in TRACES for file in path.glob(like))
+    found = [one for one in found if one.is_dir() or TRACE_NAME in one.name]
+    if not found:
+        raise WorkbookError("profiling.no_profile", path=str(path))
+    if len(found) > 1:
+        names = [str(one.relative_to(path)) for one in found[:8]]
+        raise WorkbookError("profiling.many_profiles", path=str(path), count=len(found), names=names)
+    return found[0]

@@ -1,0 +1,77 @@
+"""The tables (CSV) beside trace_view.json, with old and new columns; times in microseconds become nanoseconds."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from helpers.errors import WorkbookError
+from helpers.profiling.readers.events import nanoseconds
+from helpers.profiling.trace import Event
+from helpers.words import Scalar
+
+KERNELS = "kernel_details.csv"
+STEPS = "step_trace_time.csv"
+OPERATORS = "operator_details.csv"
+
+
+def rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
+    """The rows of a table as texts. Raises WorkbookError for a missing column, naming file and column."""
+    csv.field_size_limit(2**24)  # call stacks can be longer than the default 128 KiB
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            missing = [name for name in needed if name not in (reader.fieldnames or ())]
+            if missing:
+                raise WorkbookError("profiling.no_column", path=str(path), columns=missing)
+            return [{key: (value or "").strip() for key, value in row.items() if key} for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as cause:
+        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+
+
+def time_ns(row: dict[str, str], column: str, path: Path, line: int) -> int:
+    """One cell as nanoseconds; an error names file, line and column. Start times carry a trailing tab."""
+    try:
+        return nanoseconds(row[column])
+    except ValueError as cause:
+        place: dict[str, Scalar] = {"path": str(path), "line": line, "column": column}
+        raise WorkbookError("profiling.bad_cell", value=row[column], **place) from cause
+
+
+def kernels(path: Path) -> list[Event]:
+    """kernel_details.csv as device events. `Step Id` and `Device_id` are there in some versions only."""
+    events = []
+    needed = ("Name", "Start Time(us)", "Duration(us)")
+    for line, row in enumerate(rows(path, needed), start=2):
+        core = row.get("Accelerator Core") or row.get("Type") or ""
+        kind = "communication" if core == "HCCL" or row["Name"].startswith("hcom") else "compute"
+        step = row.get("Step Id", "")
+        events.append(
+            Event(
+                name=row["Name"],
+                kind=kind,
+                lane=f"device {row.get('Device_id', '0')} stream {row.get('Stream ID', '')}",
+                start_ns=time_ns(row, "Start Time(us)", path, line),
+                duration_ns=time_ns(row, "Duration(us)", path, line),
+                shape=shape(row.get("Input Shapes", "")),
+                step=int(step) if step.isdigit() else None,
+            )
+        )
+    if not events:
+        raise WorkbookError("profiling.no_events", path=str(path))
+    return events
+
+
+def step_times(path: Path) -> list[dict[str, int]]:
+    """step_trace_time.csv: the numeric columns of each row in nanoseconds, by their heading."""
+    found = []
+    for line, row in enumerate(rows(path, ("Step", "Computing", "Free")), start=2):
+        times = [name for name in row if name not in ("Step", "Device_id") and row[name]]
+        found.append({name: time_ns(row, name, path, line) for name in times})
+    return found
+
+
+def shape(text: str) -> str:
+    """Either table's way to write input shapes -> `[32,3,224,224] [64]`."""
+    pieces = text.replace("\r\n", "").replace("\n", "").strip('"').split(";")
+    return " ".join(f"[{piece.strip()}]" for piece in pieces if piece.strip(" \t\"") not in ("", "N/A"))

@@ -1,0 +1,20 @@
+"""Is the device, or on a CPU the operators, at rest for much of the step?
+
+Free time in which nothing loads data and nothing is copied: the host does not launch work fast enough, or
+does something else. https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.finding import Finding
+from helpers.profiling.facts import Profile
+from helpers.profiling.savings import saving
+
+CODE = "PRF311"
+
+
+def check(profile: Profile) -> Iterator[Finding]:
+    where = "device" if profile.breakdown.on_device else "host"
+    yield saving(profile, CODE, profile.breakdown.share("free"), good="busy", bad=where, worth=0.10, much=0.25)

@@ -1,0 +1,21 @@
+"""Does the step wait for its data? The time of a DataLoader's next() in which nothing else goes on.
+
+torch records it as `enumerate(DataLoader)#...__next__`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.finding import Finding
+from helpers.profiling.facts import Profile
+from helpers.profiling.savings import saving
+from helpers.rules import CannotCheck
+
+CODE = "PRF313"
+
+
+def check(profile: Profile) -> Iterator[Finding]:
+    if not profile.trace.count("loading"):
+        raise CannotCheck("PRF313.unseen")
+    yield saving(profile, CODE, profile.breakdown.share("loading"), good="hidden", bad="waits")

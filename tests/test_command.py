@@ -1,0 +1,72 @@
+"""Every verb is listed, has help with examples, and cannot be shadowed by a user's own helpers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import helpers
+from helpers.__main__ import build_parser, main, verb_modules
+from helpers.errors import WorkbookError
+from tests.conftest import ROOT
+
+VERBS = {module.NAME: module for module in verb_modules()}
+
+
+def test_the_command_lists_the_verbs(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in VERBS)
+
+
+@pytest.mark.parametrize("module", VERBS.values(), ids=VERBS)
+def test_help_has_examples(module: ModuleType) -> None:
+    assert "Examples:" in (module.__doc__ or "")
+    examples = [line.strip() for line in (module.__doc__ or "").split("Examples:")[1].splitlines() if line.strip()]
+    assert examples and all("ascend-workbook " in example for example in examples)
+    for example in examples:
+        words = example.split(" ascend-workbook ")[-1].removeprefix("ascend-workbook ").split(" | ")[0].split(" # ")[0]
+        build_parser().parse_args([word.strip("\"'") for word in words.split()])
+
+
+def test_the_notebook_verbs_exist() -> None:
+    for name in helpers.__all__:
+        assert getattr(helpers, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = helpers.nothing
+
+
+def test_an_error_of_ours_is_told_and_exits_with_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(args: object) -> None:
+        raise WorkbookError("run.no_script", path="x.py")
+
+    monkeypatch.setattr(VERBS["run"], "run", fails)
+    assert main(["run", "--lang", "zh"]) == 2
+    assert "错误：找不到脚本 x.py" in capsys.readouterr().err
+
+
+@pytest.fixture
+def users_repository(tmp_path: Path) -> Path:
+    """A repository whose own package is called helpers too."""
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "helpers" / "__init__.py").write_text("raise RuntimeError('the user\\'s helpers')")
+    (tmp_path / "helpers.py").write_text("raise RuntimeError('the user\\'s helpers')")
+    return tmp_path
+
+
+@pytest.mark.parametrize("pythonpath", ["", "."])
+def test_a_users_helpers_do_not_shadow_ours(users_repository: Path, pythonpath: str) -> None:
+    import os
+
+    command = [sys.executable, str(ROOT / "ascend_workbook.py"), "run", "--help"]
+    environment = {**os.environ, "PYTHONPATH": pythonpath}
+    done = subprocess.run(command, cwd=users_repository, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Run the notebooks headless" in done.stdout

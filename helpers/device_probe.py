@@ -1,11 +1,14 @@
 """Started by file path in a child: what one tier's device is, as one line of JSON. Imports nothing of ours."""
 
+from __future__ import annotations
+
 import json
 import platform
 import sys
+from typing import Any
 
 
-def probe(tier):
+def probe(tier: str) -> dict[str, Any]:
     """{"name", "count", "versions"} or {"why": {...}}."""
     import torch
 

@@ -1,0 +1,121 @@
+"""Reads what there is of NPUs: PCI ids, device files, npu-smi, driver and firmware versions, installed CANNs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from helpers import bounded, cann
+from helpers.environment.machine import CannRoot, Hardware, Node, PciChip
+from helpers.environment.npu_smi import NpuSmi
+from helpers.environment.npu_smi import parse as parse_npu_smi
+from helpers.environment.system import System, Told, Untold
+from helpers.environment.versions import compatibility
+
+PCI = "/sys/bus/pci/devices"
+MANAGERS = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
+#: The driver's own files: on servers, and in the RC mode of boards (hiascend driver installation guide).
+DRIVER = ("/usr/local/Ascend/driver/version.info", "/var/davinci/driver/version.info")
+FIRMWARE = ("/usr/local/Ascend/firmware/version.info", "/fw/version.info")
+KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend*"
+
+
+def read_hardware(system: System) -> Hardware:
+    """All signs of NPUs. npu-smi is started only where it is installed."""
+    return Hardware(
+        pci=pci_chips(system),
+        nodes=device_nodes(system),
+        npu_smi=npu_smi(system) if system.which("npu-smi") else None,
+        driver=version_info(system, DRIVER),
+        firmware=version_info(system, FIRMWARE),
+        driver_installed=any(system.path(name).parent.is_dir() for name in DRIVER),
+        groups=user_groups(),
+    )
+
+
+def pci_chips(system: System) -> Told[tuple[PciChip, ...]]:
+    """Huawei's processing chips on the bus: the surest identity, no tool and no driver needed."""
+    if not system.path(PCI).is_dir():
+        return Untold("untold.no_pci", {"path": PCI})
+    known, vendor = compatibility()["pci"], compatibility()["pci_vendor"]
+    chips = []
+    for folder in system.glob(f"{PCI}/*"):
+        device = system.text(f"{folder}/device").strip()
+        if system.text(f"{folder}/vendor").strip() == vendor and device in known:
+            chips.append(PciChip(folder.rpartition("/")[2], device, known[device][0]))
+    return tuple(chips)
+
+
+def device_nodes(system: System) -> tuple[Node, ...]:
+    """/dev/davinci0… and the managers that torch_npu needs beside them, each with this user's right to use it."""
+    cards = [name for name in system.glob("/dev/davinci*") if name.rpartition("davinci")[2].isdigit()]
+    names = [*cards, *(name for name in MANAGERS if system.path(name).exists())]
+    return tuple(Node(name, os.access(system.path(name), os.R_OK | os.W_OK)) for name in names)
+
+
+def npu_smi(system: System) -> Told[NpuSmi]:
+    """What `npu-smi info` shows; its errors come on either stream, with or without an exit code."""
+    done = system.tool("npu-smi", "info")
+    if isinstance(done, Untold):
+        return done
+    found = parse_npu_smi(done.stdout + "\n" + done.stderr)
+    if not found.chips and found.error is None:
+        return _no_chips(done, found)
+    return found
+
+
+def _no_chips(done: bounded.Output, found: NpuSmi) -> Untold:
+    if found.unread or found.version:
+        return Untold("untold.npu_smi_cut", {"lines": len(done.stdout.splitlines())})
+    return Untold("untold.tool", {"tool": "npu-smi", "error": done.last_error})
+
+
+def version_info(system: System, names: tuple[str, ...]) -> Told[str]:
+    """`Version=` of the first file there is; an empty text where there is none."""
+    name = next((name for name in names if system.path(name).exists()), None)
+    if name is None:
+        return ""
+    text = system.read(name)
+    if isinstance(text, Untold):
+        return text
+    found = re.search(r"^\s*Version\s*=\s*(\S+)", text, re.MULTILINE | re.IGNORECASE)
+    return found[1] if found else Untold("untold.unreadable", {"path": name})
+
+
+def user_groups() -> tuple[str, ...]:
+    """Names of this user's groups: the driver gives its device files to HwHiAiUser."""
+    if os.name != "posix":
+        return ()
+    import grp
+
+    names = []
+    for number in os.getgroups():
+        try:
+            names.append(grp.getgrgid(number).gr_name)
+        except KeyError:
+            names.append(str(number))
+    return tuple(sorted(names))
+
+
+def cann_roots(system: System, environ: Mapping[str, str]) -> tuple[CannRoot, ...]:
+    """Every CANN that is installed or pointed to, each once, the sourced one first."""
+    told = environ.get("ASCEND_HOME_PATH", "")
+    sourced = Path(told).resolve() if told and Path(told).is_absolute() and Path(told).is_dir() else None
+    usual = (Path(name).expanduser() if name.startswith("~") else system.path(name) for name in cann.ROOTS)
+    folders = dict.fromkeys([*([sourced] if sourced else []), *(each.resolve() for each in usual if each.is_dir())])
+    return tuple(_cann_root(folder, folder == sourced) for folder in folders)
+
+
+def _cann_root(folder: Path, sourced: bool) -> CannRoot:
+    found = cann.describe(folder, sourced=sourced)
+    scripts = (folder / "set_env.sh", folder.parent / "set_env.sh")
+    return CannRoot(
+        path=str(folder),
+        version=found.version,
+        simulated=found.simulated,
+        sourced=sourced,
+        kernels=tuple(sorted(each.name for each in folder.glob(KERNELS) if each.is_dir())),
+        script=next((str(each) for each in scripts if each.is_file()), ""),
+    )

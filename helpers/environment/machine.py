@@ -1,0 +1,177 @@
+"""What this machine is. Everything is read from files, tools and child processes; nothing is imported here.
+
+A fact that could not be told is an `Untold` with its reason, and the rules that need it say SKIPPED.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+from helpers.environment.npu_smi import NpuSmi
+from helpers.environment.system import Told, Untold
+from helpers.words import Scalar
+
+
+@dataclass(frozen=True)
+class Host:
+    """The computer without its accelerators. Sizes in MiB; `cpus_usable` respects affinity and cgroup quota."""
+
+    system: str
+    distribution: str
+    kernel: str
+    arch: str
+    glibc: Told[str]
+    cpus: int
+    cpus_usable: Told[float]
+    memory_mib: Told[float]
+    memory_free_mib: Told[float]
+    work_folder: str
+    disk_free_mib: Told[float]
+    disk_writable: bool
+    shm_mib: Told[float]
+    open_files: Told[int]
+    container: str = ""
+
+
+@dataclass(frozen=True)
+class PciChip:
+    """An Ascend chip on the PCI bus: address, device id (`0xd802`) and what that id stands for."""
+
+    address: str
+    device: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """A device file, and whether this user may read and write it."""
+
+    path: str
+    usable: bool
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """NPUs as the bus, the device files, npu-smi and the driver's files show them. `npu_smi` None: not installed."""
+
+    pci: Told[tuple[PciChip, ...]] = ()
+    nodes: tuple[Node, ...] = ()
+    npu_smi: Told[NpuSmi] | None = None
+    driver: Told[str] = ""
+    firmware: Told[str] = ""
+    driver_installed: bool = False
+    groups: tuple[str, ...] = ()
+
+    @property
+    def chips(self) -> int:
+        """The highest count any source gives: 0 means no sign of an NPU."""
+        pci = 0 if isinstance(self.pci, Untold) else len(self.pci)
+        shown = len(self.npu_smi.chips) if isinstance(self.npu_smi, NpuSmi) else 0
+        return max(pci, shown, len(self.cards))
+
+    @property
+    def cards(self) -> tuple[Node, ...]:
+        """/dev/davinci0 and so on, without the managers."""
+        return tuple(node for node in self.nodes if node.path.rpartition("davinci")[2].isdigit())
+
+
+@dataclass(frozen=True)
+class CannRoot:
+    """One installed CANN. `sourced`: the environment points to it. `kernels`: chips it has operator binaries for."""
+
+    path: str
+    version: str
+    simulated: bool = False
+    sourced: bool = False
+    kernels: tuple[str, ...] = ()
+    script: str = ""
+
+
+@dataclass(frozen=True)
+class Import:
+    """What a child said to `import torch` in the environment as it stands."""
+
+    ok: bool = True
+    torch: str = ""
+    error: str = ""
+    chain: tuple[str, ...] = ()
+    cuda: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Python:
+    """The interpreter and its packages. `torch_npu_folder` is where `import torch_npu` would find it, or empty."""
+
+    version: str
+    executable: str
+    packages: dict[str, str] = field(default_factory=dict)
+    torch_npu_folder: str = ""
+    torch_import: Told[Import] = field(default_factory=Import)
+    shadows: tuple[str, ...] = ()
+    interactive: bool = False
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The device tier the stages would use: empty where the wanted one is not here, `why` says why."""
+
+    wanted: str = "auto"
+    tier: str = "cpu"
+    name: str = ""
+    count: int = 1
+    versions: dict[str, str] = field(default_factory=dict)
+    why_not: dict[str, dict[str, Scalar]] = field(default_factory=dict)
+    why: dict[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """All facts of the environment check. `started` is the environment this process began with."""
+
+    host: Host
+    python: Python
+    chosen: Chosen = field(default_factory=Chosen)
+    hardware: Hardware = field(default_factory=Hardware)
+    cann: tuple[CannRoot, ...] = ()
+    simulator: str = ""
+    environ: dict[str, str] = field(default_factory=dict)
+    started: Told[dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def needs_npu(self) -> bool:
+        """Whether a real NPU is asked for, in use, or in this machine: then what stands in its way is a failure."""
+        if self.chosen.wanted in ("cuda", "cpu", "npu-simulated"):
+            return False
+        return self.chosen.wanted == "npu" or self.chosen.tier == "npu" or self.hardware.chips > 0
+
+    @property
+    def real_cann(self) -> CannRoot | None:
+        """The CANN of the environment, else the first installed one; never the simulator."""
+        real = [root for root in self.cann if not root.simulated]
+        return next((root for root in real if root.sourced), real[0] if real else None)
+
+    @property
+    def torch(self) -> str:
+        return self.chosen.versions.get("torch") or self.python.packages.get("torch", "")
+
+    @property
+    def torch_npu(self) -> str:
+        return self.chosen.versions.get("torch_npu") or self.python.packages.get("torch_npu", "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON keeps it; what could not be told stays visible as `{"untold": key, "args": {...}}`."""
+        plain: dict[str, Any] = _plain(self)
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Untold):
+        return {"untold": value.key, "args": value.args}
+    if is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return value

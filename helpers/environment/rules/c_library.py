@@ -1,0 +1,28 @@
+"""ENV011: the wheel's glibc. From torch_npu 2.7.1 the wheels ask for 2.28 (2.6.0 on aarch64), before for 2.17.
+
+An older glibc fails at import with "version `GLIBC_2.28' not found". Source: the wheels' tags on PyPI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.environment import versions
+from helpers.environment.machine import Machine
+from helpers.environment.system import Args, told
+from helpers.finding import Finding, Status
+
+CODE, GROUP = "ENV011", "host"
+
+
+def check(machine: Machine) -> Iterator[Finding]:
+    glibc = told(machine.host.glibc)
+    wheel = versions.wheel(machine.torch_npu, machine.host.arch) if machine.torch_npu else None
+    if wheel is None:
+        yield Finding(CODE, Status.OK, "ENV011.ok", {"glibc": glibc})
+        return
+    args: Args = {"glibc": glibc, "needed": wheel["glibc"], "torch_npu": machine.torch_npu}
+    if versions.parse(glibc) < versions.parse(wheel["glibc"]):
+        yield Finding(CODE, Status.FAIL, "ENV011.old", args)
+    else:
+        yield Finding(CODE, Status.OK, "ENV011.enough", args)

@@ -1,0 +1,39 @@
+"""ENV043: the operator binaries for this chip are installed beside the toolkit (the package "kernels" or "ops").
+
+Without them the first operator fails with 561103, or compiles for minutes. Folder names: ascend910b for A2,
+ascend910_93 for A3, ascend910 for the first generation. Source: CANN installation guide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.environment.machine import Machine
+from helpers.environment.system import Args, told
+from helpers.finding import Finding, Status
+
+CODE, GROUP = "ENV043", "cann"
+FOLDERS = {
+    "310": "ascend310",
+    "310B": "ascend310b",
+    "310P": "ascend310p",
+    "910": "ascend910",
+    "A2": "ascend910b",
+    "A3": "ascend910_93",
+}
+
+
+def check(machine: Machine) -> Iterator[Finding]:
+    cann = machine.real_cann
+    if not machine.needs_npu or cann is None:
+        return
+    kinds = sorted({chip.kind for chip in told(machine.hardware.pci)})
+    for kind in kinds:
+        folder = FOLDERS.get(kind)
+        if folder is None:
+            yield Finding(CODE, Status.SKIPPED, "ENV043.unknown", {"kind": kind})
+        elif folder in cann.kernels:
+            yield Finding(CODE, Status.OK, "ENV043.ok", {"folder": folder})
+        else:
+            args: Args = {"folder": folder, "found": list(cann.kernels), "path": cann.path}
+            yield Finding(CODE, Status.FAIL, "ENV043.missing", args)

@@ -1,0 +1,23 @@
+"""ENV050: Python. This package needs 3.9; torch_npu's wheels exist for some versions only (tags on PyPI)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.environment import versions
+from helpers.environment.machine import Machine
+from helpers.environment.system import Args
+from helpers.finding import Finding, Status
+
+CODE, GROUP = "ENV050", "python"
+
+
+def check(machine: Machine) -> Iterator[Finding]:
+    python = machine.python.version
+    args: Args = {"python": python, "executable": machine.python.executable, "torch_npu": machine.torch_npu}
+    wheel = versions.wheel(machine.torch_npu, machine.host.arch) if machine.torch_npu else None
+    minor = ".".join(python.split(".")[:2])
+    if wheel and minor not in wheel["python"]:
+        yield Finding(CODE, Status.WARN, "ENV050.no_wheel", {**args, "listed": wheel["python"]})
+    else:
+        yield Finding(CODE, Status.OK, "ENV050.ok", args)

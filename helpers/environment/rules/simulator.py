@@ -1,0 +1,24 @@
+"""ENV070: the simulated NPU: built or not, in use or not. Its values are the CPU's, its times are not an NPU's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.environment.machine import Machine
+from helpers.environment.system import Args
+from helpers.finding import Finding, Status
+
+CODE, GROUP = "ENV070", "simulator"
+
+
+def check(machine: Machine) -> Iterator[Finding]:
+    sourced = [root for root in machine.cann if root.simulated and root.sourced]
+    args: Args = {"folder": machine.simulator, "name": machine.chosen.name, "count": machine.chosen.count}
+    if machine.chosen.tier == "npu-simulated":
+        yield Finding(CODE, Status.NOTE, "ENV070.in_use", args)
+    elif sourced and machine.chosen.wanted == "npu":
+        yield Finding(CODE, Status.NOTE, "ENV070.sourced", {"folder": sourced[0].path})
+    elif machine.simulator:
+        yield Finding(CODE, Status.NOTE, "ENV070.built", args)
+    elif not machine.needs_npu:
+        yield Finding(CODE, Status.NOTE, "ENV070.none", args)

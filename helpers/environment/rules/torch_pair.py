@@ -1,0 +1,37 @@
+"""ENV053: torch and torch_npu are a pair: torch_npu X.Y.Z requires torch X.Y.Z exactly (wheel metadata).
+
+Symptoms of a wrong pair: undefined symbol at import, "torch_npu ... requires torch ==".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.environment import versions
+from helpers.environment.machine import Machine
+from helpers.environment.system import Args
+from helpers.finding import Finding, Status
+from helpers.rules import CannotCheck
+
+CODE, GROUP = "ENV053", "python"
+
+
+def check(machine: Machine) -> Iterator[Finding]:
+    torch, torch_npu = machine.torch, machine.torch_npu
+    if not torch or not torch_npu:
+        return
+    args: Args = {"torch": torch, "torch_npu": torch_npu}
+    try:
+        fit = versions.pair_torch(torch, torch_npu)
+        wanted = versions.base(torch_npu)
+    except versions.NotAVersion as error:
+        raise CannotCheck("untold.version", text=str(error)) from error
+    status = Status.OK if fit == "matches" else Status.FAIL
+    yield Finding(CODE, status, f"ENV053.{fit}", {**args, "wanted": wanted, "newest": _newest(torch)}, weight=40)
+
+
+def _newest(torch: str) -> str:
+    """The newest published torch_npu for this torch, as a pip requirement."""
+    names = [row["torch_npu"] for row in versions.compatibility()["wheels"]]
+    fitting = [name for name in names if versions.pair_torch(torch, name) == "matches"]
+    return max(fitting, key=versions.parse, default=f"{versions.base(torch)}.*")

@@ -1,0 +1,102 @@
+"""Reads Python, its packages, this process's variables and the device tier; torch only in child processes."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Mapping
+from importlib import metadata, util
+from pathlib import Path
+
+from helpers import bounded, device
+from helpers.environment.machine import Chosen, Import, Python
+from helpers.environment.system import System, Told, Untold
+from helpers.errors import WorkbookError
+
+PROBE = Path(__file__).with_name("import_probe.py")
+IMPORT_TIMEOUT_S = 120.0
+#: What a report may quote. Only names in this list are ever read, so that no key or token gets into a report.
+VARIABLES = (
+    "ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_OPP_PATH", "ASCEND_AICPU_PATH", "ASCEND_RT_VISIBLE_DEVICES",
+    "ASCEND_VISIBLE_DEVICES", "ASCEND_LAUNCH_BLOCKING", "ASCEND_GLOBAL_LOG_LEVEL", "ASCEND_SLOG_PRINT_TO_STDOUT",
+    "ASCEND_PROCESS_LOG_PATH", "ASCEND_DEVICE_ID", "ASCEND_WORKBOOK_SIMULATED", "ATB_HOME_PATH",
+    "TASK_QUEUE_ENABLE", "CPU_AFFINITY_CONF", "COMBINED_ENABLE", "PYTORCH_NPU_ALLOC_CONF", "INF_NAN_MODE_ENABLE",
+    "TORCH_DEVICE_BACKEND_AUTOLOAD", "TORCH_NPU_DISABLED_WARNING", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES",
+    "HCCL_CONNECT_TIMEOUT", "HCCL_EXEC_TIMEOUT", "HCCL_IF_BASE_PORT", "HCCL_IF_IP", "HCCL_SOCKET_IFNAME",
+    "HCCL_WHITELIST_DISABLE", "HCCL_DETERMINISTIC", "GLOO_SOCKET_IFNAME", "MASTER_ADDR", "MASTER_PORT",
+    "RANK", "LOCAL_RANK", "WORLD_SIZE", "RANK_ID", "RANK_SIZE", "RANK_TABLE_FILE",
+    "MA_NUM_HOSTS", "MA_NUM_GPUS", "MA_RUN_METHOD", "MA_VJ_NAME", "MA_TASK_NAME", "MA_HOME", "MA_JOB_DIR",
+    "MA_MOUNT_PATH", "MA_LOG_DIR", "VC_TASK_INDEX", "VC_WORKER_NUM", "VC_WORKER_HOSTS",
+    "LD_LIBRARY_PATH", "PYTHONPATH", "CONDA_DEFAULT_ENV", "VIRTUAL_ENV", "LANG", "LC_ALL",
+)  # fmt: skip
+#: Folders of these names in the working folder are imported instead of the packages.
+SHADOWING = ("torch", "torch_npu", "te", "tbe", "apex", "acl", "hccl")
+
+
+def allowed(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables a report may show."""
+    return {name: environ[name] for name in VARIABLES if name in environ}
+
+
+def started_with(system: System) -> Told[dict[str, str]]:
+    """The variables this process began with; later changes of os.environ do not reach the loader."""
+    text = system.read("/proc/self/environ")
+    if isinstance(text, Untold):
+        return text
+    return allowed(dict(item.split("=", 1) for item in text.split("\0") if "=" in item))
+
+
+def read_python(system: System, cwd: Path) -> Python:
+    """The interpreter that runs this, which is also the one children are started with."""
+    return Python(
+        version=platform.python_version(),
+        executable=sys.executable,
+        packages=packages(),
+        torch_npu_folder=torch_npu_folder(),
+        torch_import=import_torch(system.environ),
+        shadows=tuple(name for name in SHADOWING if (cwd / name).is_dir() or (cwd / f"{name}.py").is_file()),
+        interactive=hasattr(sys, "ps1") or "ipykernel" in sys.modules,
+    )
+
+
+def packages() -> dict[str, str]:
+    """Name to version of every installed distribution; names in one spelling (`torch_npu`)."""
+    found = ((each.metadata["Name"], each.version) for each in metadata.distributions())
+    return {name.lower().replace("-", "_"): version for name, version in found if name and version}
+
+
+def torch_npu_folder() -> str:
+    """Where `import torch_npu` would find it; looking does not import it."""
+    try:
+        spec = util.find_spec("torch_npu")
+    except (ImportError, ValueError):
+        return ""
+    return str(Path(spec.origin).parent) if spec and spec.origin else ""
+
+
+def import_torch(environ: Mapping[str, str], *, timeout_s: float = IMPORT_TIMEOUT_S) -> Told[Import]:
+    """`import torch` in a child, in the environment as it stands: a broken torch_npu breaks it."""
+    done = bounded.run([sys.executable, str(PROBE)], env=environ, timeout_s=timeout_s)
+    if done.timed_out:
+        return Untold("untold.timeout", {"tool": "import torch", "seconds": f"{timeout_s:g}"})
+    try:
+        answer = json.loads(done.stdout.strip().splitlines()[-1])
+        return Import(**{**answer, "chain": tuple(answer.get("chain", ()))})
+    except (ValueError, IndexError, TypeError):
+        why = f"signal {-done.code}" if done.code < 0 else done.last_error
+        return Import(ok=False, error=why, chain=(why,))
+
+
+def choose(wanted: str) -> Chosen:
+    """The device tier. Raises WorkbookError `device.unknown` for a word that names none."""
+    try:
+        found = device.find(wanted)
+    except WorkbookError as error:
+        if error.key != "device.absent":
+            raise
+        why = error.arguments["why"]
+        return Chosen(wanted, "", why=why if isinstance(why, dict) else {})
+    return Chosen(wanted, found.tier, found.name, found.count, found.versions, found.why_not)
+
+

@@ -12,7 +12,7 @@ from pathlib import Path
 from helpers.errors import WorkbookError
 from helpers.simulator import build as _build
 
-__all__ = ["build", "environment", "is_built", "location"]
+__all__ = ["build", "environment", "is_built", "is_current", "location", "stamp"]
 
 
 def location() -> Path:
@@ -23,6 +23,23 @@ def location() -> Path:
 def is_built(where: Path | None = None) -> bool:
     """Whether a whole build is there. Whether it is up to date is the business of `build`."""
     return bool(_build.read_stamp(where or location()))
+
+
+def stamp(where: Path | None = None) -> dict[str, object]:
+    """What the build there was made from: versions, compiler, hashes of the sources. Empty where there is none."""
+    return _build.read_stamp(where or location())
+
+
+def is_current(where: Path | None = None) -> bool:
+    """Whether the build fits the torch and torch_npu that are installed now, and today's sources.
+
+    Raises WorkbookError where that cannot be told: no torch, no torch_npu, no compiler.
+    """
+    root = where or location()
+    try:
+        return _build.read_stamp(root) == _build.make_plan(root).stamp()
+    except _build.BuildError as error:
+        raise WorkbookError(error.key, **error.arguments) from error
 
 
 def build(where: Path | None = None, *, force: bool = False) -> bool:

@@ -234,7 +234,8 @@ def torch_headers(objects: Path) -> Path:
 
 def precompile_torch_headers(plan: Plan, objects: Path) -> None:
     header = torch_headers(objects)
-    run([plan.compiler, *common_flags(plan), *torch_flags(plan), "-x", "c++-header", str(header), "-o", f"{header}.gch"])
+    flags = [*common_flags(plan), *torch_flags(plan)]
+    run([plan.compiler, *flags, "-x", "c++-header", str(header), "-o", f"{header}.gch"])
 
 
 def compile_one(plan: Plan, job: Job) -> None:
@@ -290,7 +291,8 @@ def run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
-        raise BuildError("simulator.compiler_failed", command=" ".join(command[:1] + command[-3:]), error="\n".join(lines[:3]))
+        what = " ".join([command[0], *command[-3:]])
+        raise BuildError("simulator.compiler_failed", command=what, error="\n".join(lines[:3]))
 
 
 def unsupported_functions(torch_npu: Package) -> str:

@@ -3,6 +3,9 @@
 from helpers.words import Words
 
 WORDS: dict[str, Words] = {
+    "name.simulator": Words("Simulated NPU", "模拟 NPU"),
+    "name.simulator_part": Words("Built for", "构建所用"),
+    "name.simulator_version": Words("Version", "版本"),
     "simulator.no_package": Words(
         "{python} has no package {package}",
         "{python} 中没有安装 {package}",

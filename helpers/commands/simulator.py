@@ -1,0 +1,122 @@
+"""Build the simulated NPU, and run things on it.
+
+Examples:
+  ascend-workbook simulator build
+  ascend-workbook simulator status
+  ascend-workbook simulator run -- python train.py
+  ascend-workbook simulator run --devices 4 -- torchrun --nproc-per-node 4 train.py
+  eval "$(ascend-workbook simulator env)"
+  ascend-workbook simulator kernel
+
+A shell needs no more than `source FOLDER/set_env.sh`, with the folder that `status` names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Callable, Union
+
+from helpers import simulator
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.report import Column, Report, Table
+from helpers.simulator import jupyter
+from helpers.words import LANGUAGES, say
+
+NAME = "simulator"
+MOST_DEVICES = 64
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    build = actions.add_parser("build", help="build what is missing or out of date")
+    build.add_argument("--force", action="store_true", help="build even if nothing has changed")
+    status = actions.add_parser("status", help="say whether it is built, for which versions, and where")
+    run = actions.add_parser("run", help="run a command that sees simulated NPUs")
+    run.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the command and its arguments")
+    env = actions.add_parser("env", help="print the environment as shell commands")
+    kernel = actions.add_parser("kernel", help="install the Jupyter kernel " + jupyter.NAME)
+    kernel.add_argument("--prefix", type=Path, help="environment to install into (default: this Python's)")
+    for action in (build, status):
+        action.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
+        action.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
+    for action in (build, status, env, kernel):
+        action.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
+    for action in (run, env, kernel):
+        action.add_argument("--devices", type=int, metavar="N", help="how many NPUs (default: 2)")
+
+
+def run(args: argparse.Namespace) -> Report | int:
+    devices = getattr(args, "devices", None)
+    if devices is not None and not 1 <= devices <= MOST_DEVICES:
+        raise WorkbookError("simulator.devices", devices=devices)
+    return _ACTIONS[args.action](args)
+
+
+def _build(args: argparse.Namespace) -> Report:
+    started = time.monotonic()
+    built = simulator.build(force=args.force)
+    key = "simulator.built" if built else "simulator.up_to_date"
+    seconds = round(time.monotonic() - started, 1)
+    return _report(Finding("SIM001", Status.OK, key, {"path": str(simulator.location()), "seconds": seconds}))
+
+
+def _status(args: argparse.Namespace) -> Report:
+    stamp = simulator.stamp()
+    path = str(simulator.location())
+    if not stamp:
+        return _report(Finding("SIM001", Status.FAIL, "simulator.absent", {"path": path}))
+    versions = {name: str(stamp.get(name, "")) for name in ("torch", "torch_npu")}
+    key = "simulator.up_to_date" if simulator.is_current() else "simulator.out_of_date"
+    status = Status.OK if key == "simulator.up_to_date" else Status.FAIL
+    return _report(Finding("SIM001", status, key, {"path": path, **versions}))
+
+
+def _report(finding: Finding) -> Report:
+    stamp = simulator.stamp()
+    names = ("torch", "torch_npu", "cann", "compiler", "standard", "cxx11_abi", "torch_root", "torch_npu_root")
+    rows = tuple((name, str(stamp[name])) for name in names if name in stamp)
+    table = Table((Column("simulator_part"), Column("simulator_version")), rows)
+    return Report("environment", "simulator", (finding,), table, facts={"stamp": stamp})
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Becomes the command, so that signals and exit codes are its own."""
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    if not command:
+        raise WorkbookError("simulator.no_command")
+    environ = simulator.environment(args.devices)
+    program = shutil.which(command[0], path=environ.get("PATH"))
+    sys.stdout.flush()
+    try:
+        os.execve(program or command[0], command, environ)
+    except OSError as error:
+        raise WorkbookError("simulator.not_found", command=command[0], error=error.strerror or str(error)) from error
+
+
+def _env(args: argparse.Namespace) -> int:
+    changed = {name: text for name, text in simulator.environment(args.devices).items() if os.environ.get(name) != text}
+    for name, text in sorted(changed.items()):
+        print(f"export {name}={shlex.quote(text)}")
+    return 0
+
+
+def _kernel(args: argparse.Namespace) -> int:
+    folder = jupyter.install_kernel(args.prefix, args.devices)
+    print(say("simulator.kernel", args.lang, name=jupyter.NAME, path=str(folder)))
+    return 0
+
+
+_ACTIONS: dict[str, Callable[[argparse.Namespace], Union[Report, int]]] = {
+    "build": _build,
+    "status": _status,
+    "run": _run,
+    "env": _env,
+    "kernel": _kernel,
+}

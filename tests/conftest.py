@@ -46,3 +46,19 @@ def simulator_env() -> dict[str, str]:
         pytest.skip(f"CANN is installed in {real.root}: the simulator is not built here")
     assert simulator.is_built(), "the simulator is not built: run `make setup`"
     return dict(simulator.environment(base={**os.environ}))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="run the tests marked `full` too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "full: a longer suite, run by `make test-full`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--full"):
+        return
+    for item in items:
+        if item.get_closest_marker("full"):
+            item.add_marker(pytest.mark.skip(reason="a longer suite: make test-full"))

@@ -27,7 +27,8 @@ def test_the_command_lists_the_verbs(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize("module", VERBS.values(), ids=VERBS)
 def test_help_has_examples(module: ModuleType) -> None:
     assert "Examples:" in (module.__doc__ or "")
-    examples = [line.strip() for line in (module.__doc__ or "").split("Examples:")[1].splitlines() if line.strip()]
+    block = (module.__doc__ or "").split("Examples:")[1].strip("\n").split("\n\n")[0]
+    examples = [line.strip() for line in block.splitlines()]
     assert examples and all("ascend-workbook " in example for example in examples)
     for example in examples:
         words = example.split(" ascend-workbook ")[-1].removeprefix("ascend-workbook ").split(" | ")[0].split(" # ")[0]

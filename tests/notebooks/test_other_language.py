@@ -1,0 +1,57 @@
+"""The Chinese notebooks run headless through the command, as a newcomer runs them: four green stages, one page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from helpers.__main__ import main
+from helpers.batch import STAGES
+from helpers.report import load
+from tests.conftest import ROOT
+
+PARAMETERS = json.loads((ROOT / "tests" / "reference" / "parameters.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, simulator_env: dict[str, str]) -> Path:
+    """One run of all four in Chinese, with the references' parameters."""
+    root = tmp_path_factory.mktemp("runs")
+    arguments = ["run", "--name", "zh", "--root", str(root), "--lang", "zh"]
+    for stem, values in PARAMETERS.items():
+        for name, value in values.items():
+            if name not in ("run_dir", "device"):
+                arguments += ["-p", f"{stem[3:]}.{name}", str(value)]
+    assert main(arguments) == 0
+    return root / "zh"
+
+
+def test_all_stages_are_green(finished: Path) -> None:
+    report = load(finished / "report.json")
+    assert [outcome["state"] for outcome in report.facts["outcomes"]] == ["good"] * len(STAGES)
+    assert report.simulated and report.tier == "npu-simulated"
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_each_stage_left_its_report(finished: Path, stage: str) -> None:
+    report = load(finished / stage / "report.json")
+    assert report.stage == stage and report.simulated
+    assert "模拟" in (finished / stage / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_page_joins_them(finished: Path) -> None:
+    page = (finished / "index.html").read_text(encoding="utf-8")
+    assert all(f'href="{stage}/report.html"' in page for stage in STAGES)
+    assert "模拟 NPU" in page and "http://" not in page and "https://" not in page.replace("https://www.hiascend", "")
+
+
+def test_a_second_run_reuses_everything(finished: Path) -> None:
+    arguments = ["run", "--name", "zh", "--root", str(finished.parent), "--lang", "zh"]
+    for stem, values in PARAMETERS.items():
+        for name, value in values.items():
+            if name not in ("run_dir", "device"):
+                arguments += ["-p", f"{stem[3:]}.{name}", str(value)]
+    assert main(arguments) == 0
+    assert all(outcome["reused"] for outcome in load(finished / "report.json").facts["outcomes"])

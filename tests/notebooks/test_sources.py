@@ -1,0 +1,82 @@
+"""Both languages are built from one source, with equal code; the notebooks keep the project's conventions."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from helpers.batch import STAGES
+from helpers.batch.parameters import declared
+from tests.conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "notebooks"))
+import build  # noqa: E402
+
+SOURCES = sorted((ROOT / "notebooks" / "source").glob("*.py"))
+PAIRS = [(source, lang) for source in SOURCES for lang in build.LANGUAGES]
+LONGEST_CELL = 14
+
+
+def stem(value: Any) -> str:
+    return value.stem if isinstance(value, Path) else str(value)
+
+
+def code(notebook: Any) -> list[str]:
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def prose(notebook: Any) -> str:
+    return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+def test_there_is_a_notebook_for_every_stage() -> None:
+    assert tuple(source.stem[3:] for source in SOURCES) == STAGES
+
+
+@pytest.mark.parametrize(("source", "lang"), PAIRS, ids=stem)
+def test_the_build_is_up_to_date(source: Path, lang: str) -> None:
+    built, committed = build.build(source, lang), nbformat.read(ROOT / "notebooks" / lang / f"{source.stem}.ipynb", 4)
+    cells = [(cell.cell_type, cell.source) for cell in built.cells]
+    assert [(cell.cell_type, cell.source) for cell in committed.cells] == cells, "run `make notebooks`"
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=stem)
+def test_the_reference_is_up_to_date(source: Path) -> None:
+    reference = nbformat.read(ROOT / "tests" / "reference" / f"{source.stem}.ipynb", 4)
+    injected = [cell for cell in reference.cells if "injected-parameters" in cell.metadata.get("tags", [])]
+    kept = [cell for cell in reference.cells if cell not in injected]
+    assert code(nbformat.v4.new_notebook(cells=kept)) == code(build.build(source, "en")), "run `make references`"
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=stem)
+def test_the_languages_differ_only_in_prose(source: Path) -> None:
+    zh, en = build.build(source, "zh"), build.build(source, "en")
+    different = [(a, b) for a, b in zip(code(zh), code(en)) if a != b]
+    assert len(code(zh)) == len(code(en)) and len(different) == 1
+    assert different[0][0].replace('lang: str = "zh"', 'lang: str = "en"') == different[0][1]
+    assert len(re.findall("[\u4e00-\u9fff]", prose(zh))) > 100 and not re.search("[\u4e00-\u9fff]", prose(en))
+    assert sum(c.cell_type == "markdown" for c in zh.cells) == sum(c.cell_type == "markdown" for c in en.cells)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=stem)
+def test_parameters_are_typed_and_explained(source: Path) -> None:
+    notebook = build.build(source, "en")
+    cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    assert len(cells) == 1
+    for line in cells[0].source.splitlines():
+        assert re.match(r"\w+: (str|int|float|bool) = .+  # .+", line), line
+    assert {"lang", "device", "run_dir"} <= declared(ROOT / "notebooks" / "en" / f"{source.stem}.ipynb").keys()
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=stem)
+def test_cells_are_short_and_speak_of_no_machine(source: Path) -> None:
+    notebook = build.build(source, "en")
+    assert notebook.cells[0].cell_type == "markdown" and notebook.cells[0].source.startswith("# ")
+    for text in code(notebook):
+        assert len(text.splitlines()) <= LONGEST_CELL, text
+        assert not re.search(r"/home/|/root/|/tmp/", text), text

@@ -1,0 +1,40 @@
+"""Makes the reference notebooks anew: notebooks/en through papermill with the parameters of parameters.json.
+
+Look at the difference before you commit it: these outputs are what every test run is held to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "notebooks")]
+
+
+def main() -> int:
+    import build
+    import nbformat
+    import papermill
+
+    from tests.conftest import PINNED
+
+    os.environ.update(PINNED)
+    parameters = json.loads((HERE / "parameters.json").read_text(encoding="utf-8"))
+    for source in sorted((ROOT / "notebooks" / "en").glob("*.ipynb")):
+        if sys.argv[1:] and not source.name.startswith(tuple(sys.argv[1:])):
+            continue
+        target = HERE / source.name
+        papermill.execute_notebook(
+            str(source), str(target), parameters=parameters[source.stem], kernel_name="python3", progress_bar=False
+        )
+        nbformat.write(build.strip(nbformat.read(target, 4)), target)
+        print(target.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

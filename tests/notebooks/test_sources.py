@@ -15,7 +15,7 @@ from helpers.batch.parameters import declared
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "notebooks"))
-import build  # noqa: E402
+import build
 
 SOURCES = sorted((ROOT / "notebooks" / "source").glob("*.py"))
 PAIRS = [(source, lang) for source in SOURCES for lang in build.LANGUAGES]

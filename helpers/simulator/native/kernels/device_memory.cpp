@@ -2,36 +2,61 @@
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/StorageImpl.h>
+#include <dlfcn.h>
 
 namespace npu_sim {
 namespace {
 
+// aclrtPtrAttributes and ACL_MEM_LOCATION_TYPE_DEVICE of the AscendCL reference, aclrtPointerGetAttributes.
+struct PointerAttributes {
+  uint32_t device = 0;
+  uint32_t location = 0;
+  uint32_t page_size = 0;
+  uint32_t reserved[4] = {};
+};
+constexpr uint32_t kOnDevice = 1;
+
+bool is_device_memory(const void* pointer) {
+  using Function = int (*)(const void*, PointerAttributes*);
+  static const auto attributes_of = reinterpret_cast<Function>(dlsym(
+      dlopen("libascendcl.so", RTLD_LAZY | RTLD_NOLOAD), "aclrtPointerGetAttributes"));
+  PointerAttributes attributes;
+  return attributes_of(pointer, &attributes) == 0 && attributes.location == kOnDevice;
+}
+
 thread_local bool allocate_on_npu = false;
 c10::DeleterFnPtr npu_deleter = nullptr;
 
+c10::Allocator* host_allocator = nullptr;
+
+// oneDNN's scratch pads are taken and given back without a DataPtr (Allocator::raw_allocate), some within a
+// kernel and some not: only the address tells them apart. Rare, so asking the runtime is cheap enough.
+void release_raw(void* pointer) {
+  if (pointer != nullptr && is_device_memory(pointer)) {
+    npu_deleter(pointer);
+  } else {
+    host_allocator->raw_deleter()(pointer);
+  }
+}
+
 class CpuAllocator final : public c10::Allocator {
  public:
-  explicit CpuAllocator(c10::Allocator* host) : host_(host) {}
-
   c10::DataPtr allocate(size_t nbytes) override {
     if (!allocate_on_npu || nbytes == 0) {
-      return host_->allocate(nbytes);
+      return host_allocator->allocate(nbytes);
     }
     c10::DataPtr data = npu_allocator()->allocate(nbytes);
     data.unsafe_set_device(c10::Device(c10::kCPU));  // kernels compare devices; adopt() sets the true one
     return data;
   }
 
-  c10::DeleterFnPtr raw_deleter() const override { return host_->raw_deleter(); }
+  c10::DeleterFnPtr raw_deleter() const override { return &release_raw; }
 
-  bool is_simple_data_ptr(const c10::DataPtr& data) const override { return host_->is_simple_data_ptr(data); }
+  bool is_simple_data_ptr(const c10::DataPtr& data) const override { return data.get() == data.get_context(); }
 
   void copy_data(void* to, const void* from, std::size_t count) const override {
     default_copy_data(to, from, count);
   }
-
- private:
-  c10::Allocator* host_;
 };
 
 c10::Allocator* find_npu_allocator() {
@@ -61,7 +86,8 @@ bool is_npu_memory(const c10::DataPtr& data) {
 
 void install_cpu_allocator() {
   // Leaked: tensors outlive every static object.
-  c10::SetCPUAllocator(new CpuAllocator(c10::GetCPUAllocator()), /*priority=*/0);
+  host_allocator = c10::GetCPUAllocator();
+  c10::SetCPUAllocator(new CpuAllocator, /*priority=*/0);
 }
 
 AllocateOnNpu::AllocateOnNpu() : before_(allocate_on_npu) {

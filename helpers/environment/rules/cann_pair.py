@@ -14,7 +14,7 @@ from helpers.environment.system import Args
 from helpers.finding import Finding, Status
 from helpers.rules import CannotCheck
 
-CODE, GROUP = "ENV054", "cann"
+CODE, GROUP = "ENV054", "python"
 
 
 def check(machine: Machine) -> Iterator[Finding]:

@@ -22,8 +22,8 @@ def check(machine: Machine) -> Iterator[Finding]:
         yield Finding(CODE, Status.FAIL, "ENV001.absent", {"wanted": chosen.wanted, "why": chosen.why}, weight=50)
     elif chosen.tier != "npu" and machine.needs_npu:
         why: Scalar = chosen.why_not.get("npu", {"say": "report.not_looked"})
-        args: Args = {"count": machine.hardware.chips, "why": why, "tier": chosen.tier}
-        yield Finding(CODE, Status.FAIL, "ENV001.unusable", args, weight=50)
+        found: Args = {"count": machine.hardware.chips, "why": why, "tier": chosen.tier}
+        yield Finding(CODE, Status.FAIL, "ENV001.unusable", found, weight=50)
     else:
         args: Args = {"tier": chosen.tier, "name": chosen.name, "count": chosen.count}
         better: list[Scalar] = [_reason(tier, why) for tier, why in chosen.why_not.items()]

@@ -36,6 +36,8 @@ def analyse(path: str | os.PathLike[str], *, top: int = 15) -> Report:
 
 def summary(profile: Profile, findings: list[Finding]) -> Finding:
     """One sentence: what costs most, the costliest operator, and the most that one change can save."""
+    if not profile.conclusive:
+        return Finding("PRF310", Status.SKIPPED, "PRF310.blind", {"path": profile.trace.source}, weight=1000.0)
     kind = max(PARTS, key=profile.breakdown.share)
     first = profile.operators[0] if profile.operators else None
     savings = [one for one in findings if one.rule in SAVINGS and one.status in (Status.NOTE, Status.WARN)]

@@ -44,6 +44,12 @@ class Profile:
         return cls(trace, breakdown, tuple(found), str(record.get("tier") or tier_of(trace)), record)
 
     @property
+    def conclusive(self) -> bool:
+        """Whether it tells where time goes. Host operators of an accelerator only hand out work: without its own
+        times theirs mean nothing. On a CPU, and on the simulated NPU, they are the work."""
+        return self.trace.on_device or self.tier in ("cpu", "npu-simulated")
+
+    @property
     def device_times(self) -> bool:
         """Whether times of a real accelerator are in it."""
         return self.trace.on_device and self.tier != "npu-simulated"

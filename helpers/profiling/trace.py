@@ -60,7 +60,8 @@ class Trace:
     `kind` into KINDS, `step` into `steps` (-1: outside every step), `launched_by` into the rows (-1: unknown).
 
     `marked` is False where the profile has no step marks and one step stands for the whole of it. `left_out`
-    counts events that could not be used, by reason. Raises ValueError when the columns do not fit together.
+    counts events that could not be used, by reason; `memory_records` the allocations seen. Raises ValueError
+    when the columns do not fit together.
     """
 
     names: tuple[str, ...]
@@ -78,6 +79,7 @@ class Trace:
     source: str = ""
     dialect: str = ""
     marked: bool = True
+    memory_records: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -115,7 +117,9 @@ class Trace:
         return self.count("compute", "communication", "copy") > 0
 
 
-def build(events: list[Event], *, source: str, dialect: str, left_out: dict[str, int] | None = None) -> Trace:
+def build(
+    events: list[Event], *, source: str, dialect: str, left_out: dict[str, int] | None = None, memory_records: int = 0
+) -> Trace:
     """A Trace of what a reader found; steps come from `step` events or else the events' own step numbers."""
     steps, marked = _steps(events)
     column = {name: _texts(getattr(event, name) for event in events) for name in ("name", "lane", "shape")}
@@ -138,6 +142,7 @@ def build(events: list[Event], *, source: str, dialect: str, left_out: dict[str,
         source=source,
         dialect=dialect,
         marked=marked,
+        memory_records=memory_records,
         left_out=left_out or {},
     )
 

@@ -22,7 +22,7 @@ _HEADINGS = {
 
 _KINDS = {
     "profiling.computing.device": ("computing on the device", "设备计算"),
-    "profiling.computing.host": ("operators on the CPU", "CPU 上的算子"),
+    "profiling.computing.host": ("operators on the host", "主机上的算子"),
     "profiling.communication": ("exposed communication", "未掩盖的通信"),
     "profiling.copy": ("exposed copies", "未掩盖的拷贝"),
     "profiling.loading": ("waiting for data", "等待数据"),
@@ -31,10 +31,27 @@ _KINDS = {
     "profiling.kind.compute": ("kernel", "计算核"),
     "profiling.kind.communication": ("collective", "集合通信"),
     "profiling.kind.copy": ("copy", "拷贝"),
-    "profiling.kind.host_op": ("CPU operator", "CPU 算子"),
+    "profiling.kind.host_op": ("host operator", "主机算子"),
+}
+
+_KINDS |= {
+    "profiling.data.steps": ("marked steps", "步标记"),
+    "profiling.data.host": ("host operators", "主机算子"),
+    "profiling.data.kernels": ("device kernels", "设备计算核"),
+    "profiling.data.collectives": ("collectives", "集合通信"),
+    "profiling.data.loading": ("data loading", "数据加载"),
+    "profiling.data.shapes": ("operators with input shapes", "带输入形状的算子"),
+    "profiling.data.memory": ("memory records", "内存记录"),
 }
 
 _ERRORS = {
+    "profiling.too_few": Words("{name} is {value}; it must be at least {least}", "{name} 为 {value}，至少应为 {least}"),
+    "profiling.not_ours": Words(
+        "{path}: is not empty and holds no {record}, so it was not written by profile and is not cleared",
+        "{path}：目录非空且没有 {record}，不是 profile 写出的，因此不会清空",
+        "Give another folder for the profile.",
+        "请换一个目录存放性能数据。",
+    ),
     "profiling.no_such_path": Words(
         "{path}: there is no such file or folder",
         "{path}：文件或目录不存在",
@@ -113,6 +130,36 @@ _ERRORS = {
         "Copy or record the file again.",
         "请重新复制或采集该文件。",
     ),
+}
+
+_COLLECT = {
+    "PRF300.came": Words("{steps} steps were recorded: {came}", "已采集 {steps} 步：{came}"),
+    "PRF300.partly": Words(
+        "{steps} steps were recorded: {came}; absent: {absent}", "已采集 {steps} 步：{came}；缺少：{absent}"
+    ),
+    "PRF300.script": Words(
+        "the script failed after {done} steps: {trouble}",
+        "脚本在第 {done} 步后失败：{trouble}",
+        "Make it run first: `ascend-workbook dry-run` shows where it stops.",
+        "请先让脚本跑通：`ascend-workbook dry-run` 会指出停在哪里。",
+    ),
+    "PRF300.nothing": Words(
+        "the script ran {done} steps but the profiler left no data: {why}",
+        "脚本运行了 {done} 步，但 profiler 没有留下数据：{why}",
+        "The profiler hides its errors: look into output.log and the logs folder of the profile.",
+        "profiler 会隐藏错误：请查看 output.log 以及数据目录下的 logs。",
+    ),
+    "PRF300.absent.steps": Words(
+        "{count} steps are marked, {steps} were asked for", "标记了 {count} 步，要求 {steps} 步"
+    ),
+    "PRF300.absent.host": Words("no host operator was recorded", "没有采集到主机算子"),
+    "PRF300.absent.kernels": Words("no device kernel was recorded", "没有采集到设备计算核"),
+    "PRF300.absent.collectives": Words(
+        "no collective was recorded though several processes ran", "多进程运行，但没有采集到集合通信"
+    ),
+    "PRF300.absent.loading": Words("no DataLoader was recorded", "没有采集到 DataLoader"),
+    "PRF300.absent.shapes": Words("no input shapes were recorded", "没有采集到输入形状"),
+    "PRF300.absent.memory": Words("no memory records were made", "没有采集到内存记录"),
 }
 
 _DATA = {
@@ -202,11 +249,18 @@ _TIME = {
         "每步耗时 {step_ms} ms，其中最多的是{kind}（{share} %）；最耗时的算子是 {operator}（{operator_share} %）；"
         "单项改动最多可省：{cause}，不超过 {gain_ms} ms（{gain_share} %）",
     ),
+    "PRF310.blind": Words(
+        "cannot say where the time goes: the profile has no device times, and host operators only hand out work",
+        "无法判断时间花在哪里：没有设备侧耗时，而主机算子只负责下发",
+        "Record again with both activities, CPU and NPU (or CUDA), and read the profiler's log.",
+        "请同时采集 CPU 与 NPU（或 CUDA）后重试，并查看 profiler 日志。",
+    ),
     "PRF310.none": Words(
         "most of the step is {kind}: {share} % of {step_ms} ms; "
         "the costliest operator is {operator} ({operator_share} %)",
         "每步耗时 {step_ms} ms，其中最多的是{kind}（{share} %）；最耗时的算子是 {operator}（{operator_share} %）",
     ),
+    "PRF311.blind": Words("free time not looked at: there are no device times", "未检查空闲：没有设备侧耗时"),
     "PRF311.cause": Words("free time", "空闲时间"),
     "PRF311.busy": Words("little free time: {share} % of the step", "空闲很少：占每步的 {share} %"),
     "PRF311.device": Words(
@@ -235,6 +289,7 @@ _TIME = {
         "先看是否有 rank 在等待较慢的 rank；再考虑 DDP 桶大小、梯度累积与通信重叠。",
     ),
     "PRF313.cause": Words("data loading", "数据加载"),
+    "PRF313.blind": Words("data loading not looked at: there are no device times", "未检查数据加载：没有设备侧耗时"),
     "PRF313.unseen": Words(
         "data loading not looked at: no DataLoader was recorded", "未检查数据加载：没有采集到 DataLoader"
     ),
@@ -284,6 +339,7 @@ _TIME = {
 
 _OPERATORS = {
     "PRF331.no_operators": Words("operators not looked at: none was recorded", "未检查算子：没有采集到算子"),
+    "PRF331.blind": Words("operators not looked at: there are no device times", "未检查算子：没有设备侧耗时"),
     "PRF331.one": Words(
         "{operator} alone takes {share} % of the step; making it free saves at most {gain_ms} ms",
         "仅 {operator} 就占每步的 {share} %；即使完全消除也最多省 {gain_ms} ms",
@@ -300,6 +356,7 @@ WORDS: dict[str, Words] = {
     **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
     **{key: Words(en, zh) for key, (en, zh) in _KINDS.items()},
     **_ERRORS,
+    **_COLLECT,
     **_DATA,
     **_TIME,
     **_OPERATORS,

@@ -54,7 +54,8 @@ def read_events(content: Any, path: Path) -> Trace:
     if not kept:
         raise WorkbookError("profiling.no_events", path=str(path))
     events = _launches([event for _, event in kept], [one for one, _ in kept], records, times)
-    return build(events, source=str(path), dialect="ascend", left_out=dict(times.left_out))
+    memory = tables.count(path.with_name(tables.MEMORY))
+    return build(events, source=str(path), dialect="ascend", left_out=dict(times.left_out), memory_records=memory)
 
 
 def _processes(records: list[dict[str, Any]]) -> dict[Any, str]:

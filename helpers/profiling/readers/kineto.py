@@ -48,7 +48,9 @@ def read(content: Any, path: Path) -> Trace:
             raw.append(_arguments(one))
     if not events:
         raise WorkbookError("profiling.no_events", path=str(path))
-    return build(_launches(events, raw), source=str(path), dialect="kineto", left_out=dict(times.left_out))
+    memory = sum(1 for one in content["traceEvents"] if isinstance(one, dict) and one.get("name") == "[memory]")
+    left_out = dict(times.left_out)
+    return build(_launches(events, raw), source=str(path), dialect="kineto", left_out=left_out, memory_records=memory)
 
 
 def kind_of(category: str, name: str) -> str | None:

@@ -13,6 +13,7 @@ from helpers.words import Scalar
 KERNELS = "kernel_details.csv"
 STEPS = "step_trace_time.csv"
 OPERATORS = "operator_details.csv"
+MEMORY = "operator_memory.csv"
 
 
 def rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
@@ -36,6 +37,11 @@ def time_ns(row: dict[str, str], column: str, path: Path, line: int) -> int:
     except ValueError as cause:
         place: dict[str, Scalar] = {"path": str(path), "line": line, "column": column}
         raise WorkbookError("profiling.bad_cell", value=row[column], **place) from cause
+
+
+def count(path: Path) -> int:
+    """Rows of a table that may be absent."""
+    return len(rows(path, ())) if path.is_file() else 0
 
 
 def kernels(path: Path) -> list[Event]:

@@ -14,6 +14,8 @@ MUCH = 0.30
 
 
 def check(profile: Profile) -> Iterator[Finding]:
+    if not profile.conclusive:
+        raise CannotCheck("PRF331.blind")
     computing = [one for one in profile.operators if one.kind in ("compute", "host_op")]
     if not computing:
         raise CannotCheck("PRF331.no_operators")

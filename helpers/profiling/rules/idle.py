@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from helpers.finding import Finding
 from helpers.profiling.facts import Profile
 from helpers.profiling.savings import saving
+from helpers.rules import CannotCheck
 
 CODE = "PRF311"
 
 
 def check(profile: Profile) -> Iterator[Finding]:
+    if not profile.conclusive:
+        raise CannotCheck("PRF311.blind")
     where = "device" if profile.breakdown.on_device else "host"
     yield saving(profile, CODE, profile.breakdown.share("free"), good="busy", bad=where, worth=0.10, much=0.25)

@@ -16,6 +16,8 @@ CODE = "PRF313"
 
 
 def check(profile: Profile) -> Iterator[Finding]:
+    if not profile.conclusive:
+        raise CannotCheck("PRF313.blind")
     if not profile.trace.count("loading"):
         raise CannotCheck("PRF313.unseen")
     yield saving(profile, CODE, profile.breakdown.share("loading"), good="hidden", bad="waits")

@@ -1,0 +1,43 @@
+"""Runs any unmodified training script in a child process and observes it.
+
+    from helpers.launch import LaunchSpec, launch
+    spec = LaunchSpec(script=Path("train.py"), out=Path("runs/demo/dry_run"), transform="baseline_cpu", steps=20)
+    result = launch(spec)
+    result.losses        # one number per step
+    result.trouble       # None, or the sentence that says what went wrong
+
+**A step** is an `optimizer.step` that really happened: micro-batches of gradient accumulation belong to one
+step, and an update that a GradScaler left out for infinite gradients is none. With several optimisers a step
+is a round of them (child/rounds.py); each update is then listed in `updates` and the step's loss is their sum.
+
+**The loss** of an update is the mean of the one-element tensors that `backward` started from since the
+update before, unscaled where a GradScaler scaled them. A script that divides its loss by the number of
+micro-batches before `backward` therefore shows the divided loss, on every device alike. Or it is what
+`loss_regex` finds in the output.
+
+**The gradient norm** is the L2 norm over all gradients of the optimiser just before the update: unscaled,
+and clipped if the script clipped.
+
+**Plugins** ride along in the child: see child/plugins.py for what they may do and an example.
+
+Transforms: `none`; `baseline_cpu`, the CPU standing in for CUDA (child/baseline/); `transfer_to_npu`,
+torch_npu's own. Nothing of this package is importable in the child under the name `helpers`.
+"""
+
+from helpers.launch.launch import launch
+from helpers.launch.result import ChildError, LaunchResult, Progress
+from helpers.launch.runlog import RunLog, Step
+from helpers.launch.spec import STANDING_IN, TRANSFORMS, LaunchSpec, Plugin
+
+__all__ = [
+    "STANDING_IN",
+    "TRANSFORMS",
+    "ChildError",
+    "LaunchResult",
+    "LaunchSpec",
+    "Plugin",
+    "Progress",
+    "RunLog",
+    "Step",
+    "launch",
+]

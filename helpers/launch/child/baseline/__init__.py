@@ -1,0 +1,34 @@
+"""The CPU standing in for CUDA: an unmodified GPU script runs on a machine without a GPU.
+
+It replaces, in this process, the places of torch's Python interface where a script names a CUDA device, so
+that they mean the CPU. Arithmetic is torch's own CPU arithmetic; what CUDA's autocast would do to each
+operator, what a GradScaler does, and which random stream is drawn from are kept as on CUDA:
+
+- `torch.cuda` says that there is a device (one, or one per process under torchrun). Its streams and events
+  do nothing but read the clock; its memory figures are 0 and noted as not measured.
+- A device object stays what the script wrote: `torch.device("cuda").type` is "cuda". A tensor says the truth:
+  its `device` is the CPU and its `is_cuda` is False, so code that picks a CUDA-only kernel by `is_cuda` takes
+  its portable branch.
+- `torch.autocast` of any device type is CUDA's (autocast.py): a script's `autocast(x.device.type)` must not
+  become the CPU's autocast with its other lists and dtype.
+- Random numbers that CUDA would draw from the GPU's stream (dropout, `torch.rand(..., device="cuda")`) are
+  drawn from a stream of their own, so that the CPU's stream, hence shuffling and initialisation, is as on a
+  GPU machine. Their values are not CUDA's.
+- `nccl` means gloo.
+
+What it cannot stand in for raises `NotStandIn`, which names it. Nothing here is shared with the simulated NPU.
+"""
+
+from __future__ import annotations
+
+
+def install() -> None:
+    """Replaces everything. Once per process, before the script imports torch."""
+    from . import autocast, cuda, distributed, factories, random, tensors
+
+    factories.install()
+    tensors.install()
+    random.install()
+    cuda.install()
+    autocast.install()
+    distributed.install()

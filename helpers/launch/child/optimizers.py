@@ -1,0 +1,32 @@
+"""Which optimisers the script made."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+
+class Known:
+    """The optimisers that exist, without keeping them alive."""
+
+    def __init__(self) -> None:
+        self._made: list[weakref.ref[Any]] = []
+        self._names: dict[int, str] = {}
+
+    def made(self, optimizer: Any) -> None:
+        self._made.append(weakref.ref(optimizer))
+
+    def count(self) -> int:
+        """How many there are. One wrapped in another holds the same parameters and counts once."""
+        alive = [optimizer for optimizer in (ref() for ref in self._made) if optimizer is not None]
+        return max(1, len({_first_parameter(optimizer) for optimizer in alive}))
+
+    def name(self, optimizer: Any) -> str:
+        """`0 SGD`, `1 Adam`: numbered in the order of their first update."""
+        number = len(self._names)
+        return self._names.setdefault(id(optimizer), f"{number} {type(optimizer).__name__}")
+
+
+def _first_parameter(optimizer: Any) -> int:
+    groups = getattr(optimizer, "param_groups", None) or [{"params": []}]
+    return id(groups[0]["params"][0]) if groups[0]["params"] else id(optimizer)

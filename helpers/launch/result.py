@@ -1,0 +1,70 @@
+"""What a launch came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from helpers.launch.runlog import RunLog, Step
+from helpers.words import Scalar
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Told while the child runs: steps done, steps wanted (None: until it ends), the last loss, new output lines."""
+
+    step: int
+    steps: int | None
+    loss: float | None
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ChildError:
+    """The child's last error. Where it died without a Python error `traceback` holds the end of its output."""
+
+    type: str
+    message: str
+    path: str | None = None
+    line: int | None = None
+    traceback: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LaunchResult:
+    """How it ended, and the logs.
+
+    outcome: finished | stopped_after (the steps asked for) | failed | timeout | killed (by a signal)
+    logs: one per process that trained, rank 0 first. trouble: what went wrong as a sentence for `say`, or None:
+    it is also set where the script ran well but took no step.
+    """
+
+    outcome: str
+    exit_code: int
+    out: Path
+    logs: tuple[RunLog, ...]
+    elapsed_s: float
+    error: ChildError | None = None
+    trouble: dict[str, Scalar] | None = None
+    standing_in: str | None = None
+    log_losses: tuple[float, ...] = field(default=())
+
+    @property
+    def ok(self) -> bool:
+        """It ended by itself or at the step asked for, and steps were seen."""
+        return self.trouble is None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Of rank 0."""
+        return self.logs[0].steps if self.logs else ()
+
+    @property
+    def losses(self) -> list[float | None]:
+        """One per step of rank 0; with `loss_regex` what the output said."""
+        return list(self.log_losses) if self.log_losses else [step.loss for step in self.steps]
+
+    @property
+    def output_path(self) -> Path:
+        """Everything the child printed, stdout and stderr in order."""
+        return self.out / "output.log"

@@ -1,5 +1,311 @@
-"""Words of the migration part."""
+"""Words of the migration part: scan, rewrite, dry run."""
 
 from helpers.words import Words
 
-WORDS: dict[str, Words] = {}
+_HEADINGS = {
+    "scan": ("CUDA uses in the source", "源码中的 CUDA 用法"),
+    "scan_classes": ("What has to be done", "需要做什么"),
+    "rewrite": ("The migrated script", "迁移后的脚本"),
+    "dry_run": ("Dry run: losses before and after", "试运行：迁移前后的损失"),
+    "repair": ("Class", "类别"),
+    "repair_action": ("What happens on an NPU, what to do", "在 NPU 上的表现与处理办法"),
+    "repair_count": ("Places", "处数"),
+    "edit_before": ("Before", "修改前"),
+    "edit_after": ("After", "修改后"),
+    "diff": ("Diff", "差异"),
+    "baseline_loss": ("Baseline loss", "基线损失"),
+    "target_loss": ("Target loss", "目标损失"),
+}
+
+_CLASSES = {
+    "auto": ("auto", "自动"),
+    "rewrite": ("rewrite", "改写"),
+    "manual": ("by hand", "手工"),
+    "unsupported": ("unsupported", "不支持"),
+    "advice": ("advice", "建议"),
+}
+
+_MEANINGS = {
+    "auto": ("transfer_to_npu handles it at run time", "transfer_to_npu 在运行时处理"),
+    "rewrite": ("the source must change; `rewrite` does it", "源码须修改，由 `rewrite` 完成"),
+    "manual": ("a person has to decide", "需要人工处理"),
+    "unsupported": ("no way today on an NPU; take the alternative", "目前 NPU 不支持，请用替代方案"),
+    "advice": ("runs, but has no effect or behaves differently", "可运行，但无效果或表现不同"),
+}
+
+_RULES: dict[str, Words] = {
+    "MIG101.same": Words("{name} is replaced by its torch.npu counterpart", "{name} 由 torch.npu 的同名接口替换"),
+    "MIG101.renamed": Words(
+        "{name} is replaced; deprecated in torch: *_reserved and reset_peak_memory_stats are today's names",
+        "{name} 会被替换；torch 已弃用该名，现名为 *_reserved 与 reset_peak_memory_stats",
+    ),
+    "MIG101.untouched": Words("{name} stays as it is and does no harm", "{name} 保持原样，没有影响"),
+    "MIG101.double": Words(
+        "{name} becomes torch.npu.FloatTensor: silently float32; use dtype=torch.float32 and say so",
+        "{name} 会变成 torch.npu.FloatTensor，即悄悄变为 float32；请明确写 dtype=torch.float32",
+    ),
+    "MIG101.capability": Words(
+        "{name} answers None on an NPU, indexing it raises; ask is_bf16_supported() or get_device_name() instead",
+        "{name} 在 NPU 上返回 None，取下标会出错；改用 is_bf16_supported() 或 get_device_name()",
+    ),
+    "MIG101.compute_capability": Words(
+        "device properties have no compute capability on an NPU (major and minor are None); ask for a feature instead",
+        "NPU 的设备属性没有计算能力（major、minor 为 None）；请改为判断具体功能",
+    ),
+    "MIG101.graph": Words(
+        "{name} becomes the NPUGraph counterpart: capture has other limits; run once without it",
+        "{name} 变为 NPUGraph 的对应接口，捕获的限制不同；先不用它运行一次",
+    ),
+    "MIG101.processes": Words(
+        "{name} is replaced, but what it reports differs; npu-smi info is the tool",
+        "{name} 会被替换，但返回内容不同；请用 npu-smi info",
+    ),
+    "MIG101.allocator": Words(
+        "{name} is replaced; an allocator or pool written for CUDA must be looked at",
+        "{name} 会被替换；为 CUDA 编写的分配器或内存池需要检查",
+    ),
+    "MIG101.nvtx": Words(
+        "{name} raises on an NPU: NVTX is NVIDIA's; torch_npu.npu.mstx marks ranges, or remove the call",
+        "{name} 在 NPU 上会出错：NVTX 属于 NVIDIA；改用 torch_npu.npu.mstx 或删除",
+    ),
+    "MIG101.profiler": Words(
+        "{name} raises on an NPU; use torch_npu.profiler",
+        "{name} 在 NPU 上会出错；请使用 torch_npu.profiler",
+    ),
+    "MIG101.cudart": Words(
+        "{name} reaches into the CUDA runtime: None or an error on an NPU; remove the call",
+        "{name} 直接访问 CUDA 运行时：在 NPU 上为 None 或出错；请删除该调用",
+    ),
+    "MIG101.nccl": Words(
+        "{name} asks NCCL itself and raises on an NPU; use torch.distributed",
+        "{name} 直接访问 NCCL，在 NPU 上会出错；请使用 torch.distributed",
+    ),
+    "MIG101.nvml": Words(
+        "{name} asks NVML, which an Ascend machine lacks; use npu-smi info",
+        "{name} 依赖 NVML，昇腾机器上没有；请使用 npu-smi info",
+    ),
+    "MIG101.arch": Words(
+        "{name} is empty on an NPU; a choice made from it falls to its default",
+        "{name} 在 NPU 上为空；由此作出的选择会落到默认分支",
+    ),
+    "MIG101.absent": Words("{name} has no counterpart in torch_npu", "{name} 在 torch_npu 中没有对应接口"),
+    "MIG101.unknown": Words(
+        "{name} is no public name of torch.cuda 2.13: nobody has looked; try it in the dry run",
+        "{name} 不是 torch.cuda 2.13 的公开名称，未核实；请在试运行中验证",
+    ),
+    "MIG102.replaced": Words("the device string becomes npu where it is used", "设备字符串在使用处被替换为 npu"),
+    "MIG102.not_replaced": Words(
+        "{name} is not in transfer_to_npu's list and raises with a CUDA device; write npu",
+        "{name} 不在 transfer_to_npu 的替换列表中，使用 CUDA 设备会出错；改写为 npu",
+    ),
+    "MIG102.pin_memory_device": Words(
+        "pin_memory_device is tolerated and not needed: pinning follows the accelerator",
+        "pin_memory_device 可保留但不需要：锁页内存跟随当前加速器",
+    ),
+    "MIG103.moved": Words(".cuda() becomes .npu()", ".cuda() 变为 .npu()"),
+    "MIG103.takes_number": Words(
+        ".cuda() with a string or a device raises under transfer_to_npu (only a number works); write .to(...)",
+        "在 transfer_to_npu 下，.cuda() 传入字符串或 device 会出错（只接受整数）；改写为 .to(...)",
+    ),
+    "MIG104.holds": Words("the answer is right on an NPU too", "该判断在 NPU 上同样成立"),
+    "MIG104.type": Words(
+        'the type is "npu" for what lives on an NPU: this branch would be left out; ask for both',
+        "位于 NPU 上时类型为 npu，此分支会被跳过；应同时判断两者",
+    ),
+    "MIG104.text": Words(
+        "the text of a device on an NPU says npu: this test would be false; look for npu too",
+        "NPU 设备的文本为 npu，此判断将不成立；请同时判断 npu",
+    ),
+    "MIG104.device": Words(
+        "torch.device is not patched: a tensor on an NPU never equals a cuda device; compare with npu",
+        "torch.device 不会被替换：NPU 上的张量不等于 cuda 设备；请与 npu 比较",
+    ),
+    "MIG105.true": Words("is_cuda is True for a tensor on an NPU", "NPU 上的张量 is_cuda 为 True"),
+    "MIG105.kernel": Words(
+        "is_cuda is True on an NPU and the branch runs CUDA kernels: keep an NPU out of it",
+        "NPU 上 is_cuda 为 True，而该分支运行 CUDA 内核；应排除 NPU",
+    ),
+    "MIG106.replaced": Words("nccl becomes hccl where the group is made", "创建进程组时 nccl 变为 hccl"),
+    "MIG106.upper_case": Words(
+        "only lower case nccl is replaced, capitals raise; write nccl", "只替换小写 nccl，大写会出错；改写为 nccl"
+    ),
+    "MIG106.compared": Words(
+        'the backend of a group is "hccl" on an NPU: ask for both',
+        "NPU 上进程组的后端为 hccl；应同时判断两者",
+    ),
+    "MIG107.renamed": Words("an NPU reads {new}, not {name}", "NPU 读取 {new}，而非 {name}"),
+    "MIG107.no_effect": Words("{name} has no effect on an NPU", "{name} 在 NPU 上没有效果"),
+    "MIG107.nccl": Words(
+        "{name} tunes NCCL; HCCL has variables of its own (HCCL_CONNECT_TIMEOUT, HCCL_IF_IP, ...)",
+        "{name} 用于 NCCL；HCCL 有自己的变量（HCCL_CONNECT_TIMEOUT、HCCL_IF_IP 等）",
+    ),
+    "MIG108.works": Words("{name} works for NPU", "{name} 可用于 NPU"),
+    "MIG109.no_kernel": Words(
+        "DataParallel is not supported on NPU; use DistributedDataParallel, one process per card",
+        "NPU 不支持 DataParallel；请使用 DistributedDataParallel，每卡一个进程",
+    ),
+    "MIG110.patched": Words("{name} is patched and runs on HCCL", "{name} 已适配，使用 HCCL"),
+    "MIG111.inductor": Words(
+        'torch.compile with inductor raises under transfer_to_npu; backend="eager" runs and gains nothing',
+        'transfer_to_npu 下 inductor 的 torch.compile 会出错；backend="eager" 可运行但没有加速',
+    ),
+    "MIG111.backend": Words(
+        "the compile backend is chosen at run time; inductor would raise", "编译后端在运行时选择；若为 inductor 会出错"
+    ),
+    "MIG112.kernel": Words(
+        "Triton kernels are written for NVIDIA; use the branch without them, or review each for triton-ascend",
+        "Triton 内核为 NVIDIA 编写；请走不用它的分支，或逐个为 triton-ascend 审查",
+    ),
+    "MIG112.call": Words("{name} is a Triton kernel", "{name} 是 Triton 内核"),
+    "MIG113.library": Words("{library}: {use}", "{library}：{use}"),
+    "MIG114.cuda": Words(
+        "{name} compiles CUDA code; port the operator to Ascend C (NpuExtension) or write it in PyTorch",
+        "{name} 编译 CUDA 代码；请用 Ascend C（NpuExtension）重写算子或改用 PyTorch 实现",
+    ),
+    "MIG115.collective": Words(
+        "HCCL refuses float64 in collectives (all but Ascend 950); use float32",
+        "HCCL 集合通信不支持 float64（Ascend 950 除外）；改用 float32",
+    ),
+    "MIG115.kernel": Words(
+        "float64 on the device: many NPU kernels lack it; float32, or compute this on the CPU",
+        "设备上的 float64：许多 NPU 内核不支持；改用 float32 或在 CPU 上计算",
+    ),
+    "MIG115.default": Words(
+        "float64 as the default type: many NPU kernels lack it; train in float32",
+        "默认类型为 float64：许多 NPU 内核不支持；请用 float32 训练",
+    ),
+    "MIG116.layout": Words(
+        "channels_last is not supported on NPU: no gain; leave it out", "NPU 不支持 channels_last：没有收益，可去掉"
+    ),
+    "MIG117.patched": Words("pin_memory() pins for the NPU", "pin_memory() 为 NPU 锁页"),
+    "MIG118.disabled": Words(
+        "transfer_to_npu switches torch.jit.script off: the function runs as plain Python",
+        "transfer_to_npu 会关闭 torch.jit.script：函数按普通 Python 运行",
+    ),
+    "MIG119.no_effect": Words("{name} has no effect on an NPU", "{name} 在 NPU 上没有效果"),
+    "MIG119.tf32": Words(
+        "{name} has no effect on an NPU; torch.npu.matmul.allow_hf32 and torch.npu.conv.allow_hf32 are the like",
+        "{name} 在 NPU 上没有效果；类似开关为 torch.npu.matmul.allow_hf32 与 torch.npu.conv.allow_hf32",
+    ),
+    "MIG119.version": Words(
+        "torch.version.cuda is None beside torch_npu", "使用 torch_npu 时 torch.version.cuda 为 None"
+    ),
+    "MIG120.peak": Words(
+        "the peak of an NVIDIA card: utilisation figures are wrong on an NPU; put in the NPU's peak",
+        "这是 NVIDIA 显卡的峰值算力：在 NPU 上利用率会算错；请填入 NPU 的峰值",
+    ),
+    "MIG121.removed": Words(
+        "torch._six was removed in torch 2.0; inf and nan are in math",
+        "torch._six 已在 torch 2.0 移除；inf 与 nan 在 math 中",
+    ),
+    "MIG122.by_string": Words(
+        "a CUDA type named by string raises under transfer_to_npu; the class works",
+        "以字符串给出的 CUDA 类型在 transfer_to_npu 下会出错；用类则可以",
+    ),
+    "MIG122.default": Words(
+        "this CUDA type has no equal on an NPU; set the default device and dtype instead",
+        "该 CUDA 类型在 NPU 上没有对等类型；请改用默认设备与 dtype",
+    ),
+    "MIG123.tool": Words(
+        "nvidia-smi is not on an Ascend machine; npu-smi info", "昇腾机器上没有 nvidia-smi；请用 npu-smi info"
+    ),
+    "MIG124.replaced": Words("the profiler becomes torch_npu.profiler's", "性能分析器变为 torch_npu.profiler"),
+    "MIG124.key_averages": Words(
+        "torch_npu's profiler has no key_averages(); read operator_details.csv or the profiling notebook",
+        "torch_npu 的 profiler 没有 key_averages()；请看 operator_details.csv 或性能笔记本",
+    ),
+    "MIG124.autograd": Words(
+        "the autograd profiler is not replaced and raises for cuda; use torch.profiler.profile",
+        "autograd profiler 不会被替换，对 cuda 会出错；请用 torch.profiler.profile",
+    ),
+    "MIG125.not_followed": Words(
+        "names from `from {module} import *` were not followed", "`from {module} import *` 引入的名称未被跟踪"
+    ),
+}
+
+WORDS: dict[str, Words] = {
+    **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
+    **{f"migration.class.{name}": Words(en, zh) for name, (en, zh) in _CLASSES.items()},
+    **{f"migration.meaning.{name}": Words(en, zh) for name, (en, zh) in _MEANINGS.items()},
+    **_RULES,
+    "MIG100.nothing": Words("no CUDA use in {files} file(s)", "{files} 个文件中没有 CUDA 用法"),
+    "MIG100.counted": Words(
+        "{uses} CUDA use(s) in {files} file(s): {auto} automatic, {rewrite} to rewrite, {manual} by hand, "
+        "{unsupported} unsupported, {advice} advice",
+        "{files} 个文件中有 {uses} 处 CUDA 用法："
+        "自动 {auto}，改写 {rewrite}，手工 {manual}，不支持 {unsupported}，建议 {advice}",
+    ),
+    "MIG100.classes": Words(
+        "{auto} of {uses} handled at run time, {rewrite} by `rewrite`, {manual} by hand, "
+        "{unsupported} with no way today",
+        "共 {uses} 处：运行时自动处理 {auto}，由 `rewrite` 改写 {rewrite}，手工 {manual}，目前无法支持 {unsupported}",
+    ),
+    "MIG100.unreadable": Words(
+        "{path} could not be read as Python (line {line}): {error}; nothing in it was checked",
+        "{path} 无法按 Python 读取（第 {line} 行）：{error}；其内容未检查",
+        "Mend the file or leave it out; a Python 2 file must first become Python 3.",
+        "请修正或排除该文件；Python 2 文件须先转为 Python 3。",
+    ),
+    "MIG100.not_python": Words(
+        "{count} {kind} file(s) mention CUDA and were not scanned, first: {first}",
+        "有 {count} 个 {kind} 文件提到 CUDA 但未扫描，首个：{first}",
+        "Only Python sources are scanned. Read these by hand.",
+        "目前只扫描 Python 源码，请人工查看这些文件。",
+    ),
+    "MIG100.cuda_sources": Words(
+        "{count} CUDA source file(s), first: {first}; each kernel needs a port to Ascend C or PyTorch",
+        "有 {count} 个 CUDA 源文件，首个：{first}；每个内核都须移植到 Ascend C 或改用 PyTorch",
+    ),
+    "migration.no_path": Words(
+        "{path}: no such file or folder",
+        "{path}：没有该文件或目录",
+        "Give a Python file or a folder.",
+        "请给出 Python 文件或目录。",
+    ),
+    "migration.not_a_script": Words(
+        "{path} is no Python file",
+        "{path} 不是 Python 文件",
+        "Give a .py file or a folder of them.",
+        "请给出 .py 文件或其目录。",
+    ),
+    "migration.unreadable": Words(
+        "{path}, line {line}: not readable as Python: {error}",
+        "{path} 第 {line} 行：无法按 Python 读取：{error}",
+        "Mend the file, then rewrite again.",
+        "请先修正该文件再改写。",
+    ),
+    "migration.changed": Words(
+        "{path} has changed since it was scanned; no edit was made",
+        "{path} 在扫描后已被修改；未作任何改动",
+        "Scan it again: edits are good for one text only.",
+        "请重新扫描：修改只对应当时的文本。",
+    ),
+    "migration.overlap": Words(
+        "{path}: two edits overlap at character {at}; no edit was made",
+        "{path}：两处修改在第 {at} 个字符处重叠；未作任何改动",
+        "Please report this with the line. Edit it by hand meanwhile.",
+        "请附上该行反馈；可先手工修改。",
+    ),
+    "migration.broken": Words(
+        "{path}: the rewritten text would not parse ({error}); no edit was made",
+        "{path}：改写后的文本无法解析（{error}）；未作任何改动",
+        "Please report this with the script.",
+        "请附上脚本反馈。",
+    ),
+    "migration.out_is_input": Words(
+        "{path}: the result would overwrite the input",
+        "{path}：结果会覆盖输入文件",
+        "Name another folder with --out.",
+        "请用 --out 指定另一个目录。",
+    ),
+    "MIG130.migrated": Words(
+        "{edits} edit(s) in {files} file(s): {imports} file(s) import transfer_to_npu, {rewrites} line(s) rewritten; "
+        "left to do by hand: {manual}, unsupported: {unsupported}",
+        "{files} 个文件共 {edits} 处修改：{imports} 个文件导入 transfer_to_npu，改写 {rewrites} 行；"
+        "尚需手工 {manual} 处，不支持 {unsupported} 处",
+    ),
+    "MIG130.nothing": Words("nothing to change in {files} file(s)", "{files} 个文件无需修改"),
+    "MIG131.transfer": Words(
+        "import torch_npu and transfer_to_npu before torch is used", "在使用 torch 前导入 torch_npu 与 transfer_to_npu"
+    ),
+}

@@ -1,0 +1,49 @@
+"""Small questions about calls and constants that several rules ask."""
+
+from __future__ import annotations
+
+import ast
+
+from helpers.finding import Edit
+from helpers.migration.source import Source
+
+
+def argument(call: ast.Call, position: int, keyword: str = "") -> ast.expr | None:
+    """The argument at a position or by keyword; None where it is not given or hidden behind a star."""
+    named = next((pair.value for pair in call.keywords if keyword and pair.arg == keyword), None)
+    if named is not None:
+        return named
+    before = call.args[: position + 1]
+    if len(before) <= position or any(isinstance(value, ast.Starred) for value in before):
+        return None
+    return before[position]
+
+
+def method(call: ast.Call) -> str:
+    """`to` of `x.to(...)`, or an empty string."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
+
+
+def string(node: ast.AST | None) -> str | None:
+    """The value of a string constant."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def within_string(source: Source, node: ast.Constant, old: str, new: str) -> tuple[Edit, ...]:
+    """Edits that replace the first `old` inside a string literal and leave its quotes and prefix alone."""
+    start, end = source.span(node)
+    text = source.text[start:end]
+    body = text.lstrip("rRuUbBfF")
+    at = text.find(old)
+    if body[:1] not in ("'", '"') or at < 0:
+        return ()
+    return (Edit(start + at, start + at + len(old), new),)
+
+
+def contains(node: ast.AST, kind: type[ast.AST]) -> bool:
+    return any(isinstance(inner, kind) for inner in ast.walk(node))
+
+
+def is_docstring(source: Source, node: ast.AST) -> bool:
+    """A string that stands alone as a statement."""
+    return isinstance(source.names.parent(node), ast.Expr)

@@ -1,0 +1,166 @@
+"""What a name means: `amp.autocast` after `from torch.cuda import amp` is `torch.cuda.amp.autocast`.
+
+Scopes are followed as Python does it: a parameter or a local variable named `torch` hides the module.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Union
+
+Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+#: A bound name: the dotted name it imports, or the expressions assigned to it (None: something unknown).
+Bound = Union[str, None, ast.expr]
+
+
+@dataclass
+class Scope:
+    """A module, class or function with the names it binds."""
+
+    node: ast.AST
+    parent: Scope | None = None
+    bound: dict[str, list[Bound]] = field(default_factory=dict)
+
+    def bind(self, name: str, value: Bound) -> None:
+        self.bound.setdefault(name, []).append(value)
+
+
+def load(node: ast.AST) -> bool:
+    """A name that is read, not bound or deleted."""
+    return isinstance(getattr(node, "ctx", None), ast.Load)
+
+
+class Names:
+    """Scopes, parents and resolved names of one tree."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.scopes: dict[ast.AST, Scope] = {}
+        self.star_imports: list[ast.ImportFrom] = []
+        self._visit(tree, Scope(tree))
+
+    def resolve(self, node: ast.AST) -> str:
+        """The full dotted name behind a Name or Attribute, or an empty string."""
+        if isinstance(node, ast.Attribute):
+            base = self.resolve(node.value)
+            return f"{base}.{node.attr}" if base else ""
+        if isinstance(node, ast.Name):
+            values = self.values(node)
+            names = {value for value in values if isinstance(value, str)}
+            if len(names) == 1 and all(isinstance(value, (str, ast.Constant)) for value in values):
+                return names.pop()  # once or more often; `name = None` in an except branch does not matter
+            return self._alias(values, names)
+        return ""
+
+    def call(self, node: ast.AST) -> str:
+        """The resolved name of what a call calls; empty where `node` is no call."""
+        return self.resolve(node.func) if isinstance(node, ast.Call) else ""
+
+    def values(self, node: ast.Name) -> list[Bound]:
+        """What a name is bound to in the nearest scope that binds it."""
+        scope: Scope | None = self.scopes.get(node)
+        first = True
+        while scope:
+            visible = first or not isinstance(scope.node, ast.ClassDef)
+            if visible and node.id in scope.bound:
+                return scope.bound[node.id]
+            scope, first = scope.parent, False
+        return []
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        return self.parents.get(node)
+
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around this one, from the inside out."""
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
+
+    def function(self, node: ast.AST) -> ast.AST:
+        """The function or module around a node."""
+        return next(around for around in self.above(node) if isinstance(around, (*Function, ast.Module)))
+
+    def _alias(self, values: list[Bound], names: set[str]) -> str:
+        """Two imports in try/except, and `autocast = torch.cuda.amp.autocast`."""
+        if len(names) > 1:  # two imports of one name: the first that is torch's own
+            return next((name for name in sorted(names) if name.startswith("torch.")), "")
+        if len(values) == 1 and isinstance(values[0], ast.Attribute):
+            return self.resolve(values[0])
+        return ""
+
+    def _visit(self, node: ast.AST, scope: Scope) -> None:
+        """Iterative: a file of thousands of `+` nests deeper than Python's own stack."""
+        todo: list[tuple[ast.AST, Scope]] = [(node, scope)]
+        while todo:
+            node, scope = todo.pop()
+            self.scopes[node] = scope
+            self._bind(node, scope)
+            inner = Scope(node, scope) if isinstance(node, (*Function, ast.ClassDef)) else scope
+            if inner is not scope:
+                self._bind_arguments(node, inner)
+            body = {id(child) for child in _body(node)}
+            for child in ast.iter_child_nodes(node):
+                self.parents[child] = node
+                todo.append((child, inner if id(child) in body else scope))
+
+    def _bind(self, node: ast.AST, scope: Scope) -> None:
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                scope.bind(
+                    name.asname or name.name.split(".")[0], name.name if name.asname else name.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom):
+            self._bind_from(node, scope)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            scope.bind(node.name, None)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                _bind_target(target, node.value, scope)
+        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
+            if node.value is not None:
+                _bind_target(node.target, node.value, scope)
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension, ast.AugAssign)):
+            _bind_target(node.target, None, scope)
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            _bind_target(node.optional_vars, None, scope)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            scope.bind(node.name, None)
+
+    def _bind_from(self, node: ast.ImportFrom, scope: Scope) -> None:
+        base = "." * node.level + (node.module or "")
+        for name in node.names:
+            if name.name == "*":
+                self.star_imports.append(node)
+            else:
+                joint = "" if not base or base.endswith(".") else "."
+                scope.bind(name.asname or name.name, f"{base}{joint}{name.name}")
+
+    @staticmethod
+    def _bind_arguments(node: ast.AST, scope: Scope) -> None:
+        if isinstance(node, Function):
+            arguments = node.args
+            named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+            for argument in filter(None, named):
+                scope.bind(argument.arg, None)
+
+
+def _body(node: ast.AST) -> list[ast.AST]:
+    """The children that live in the scope which the node opens; decorators and defaults do not."""
+    if isinstance(node, ast.Lambda):
+        return [node.body]
+    return list(node.body) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else []
+
+
+def _bind_target(target: ast.expr, value: ast.expr | None, scope: Scope) -> None:
+    if isinstance(target, ast.Name):
+        scope.bind(target.id, value)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        values = (
+            value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else None
+        )
+        for at, element in enumerate(target.elts):
+            _bind_target(element, values[at] if values else None, scope)
+    elif isinstance(target, ast.Starred):
+        _bind_target(target.value, None, scope)

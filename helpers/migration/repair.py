@@ -1,0 +1,60 @@
+"""What has to be done about a place, and the finding that says so.
+
+A script that runs under transfer_to_npu is never red: `auto` is OK, `advice` a NOTE. `rewrite` (its edit is
+at hand) and `manual` are WARN. `unsupported` is FAIL, but WARN where the place stands under an `if` or `try`
+and so may never be reached.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from helpers.finding import Edit, Finding, Status
+from helpers.migration.source import Source
+
+AUTO, REWRITE, MANUAL, UNSUPPORTED, ADVICE = CLASSES = ("auto", "rewrite", "manual", "unsupported", "advice")
+STATUS = {AUTO: Status.OK, ADVICE: Status.NOTE, REWRITE: Status.WARN, MANUAL: Status.WARN, UNSUPPORTED: Status.FAIL}
+CODE_WIDTH = 100
+
+
+def found(source: Source, node: ast.AST, key: str, repair: str, edits: tuple[Edit, ...] = (), **args: Any) -> Finding:
+    """A finding at a node. `key` is `<RULE>.<outcome>`; a rewrite without edits becomes manual."""
+    if repair == REWRITE and not edits:
+        repair = MANUAL
+    status = STATUS[repair]
+    if repair == UNSUPPORTED and conditional(source, node):
+        status = Status.WARN
+    place = source.place(node)
+    code = source.line(place.line).strip()
+    code = code if len(code) <= CODE_WIDTH else code[: CODE_WIDTH - 1] + "…"
+    return Finding(key.split(".")[0], status, key, {"class": repair, "code": code, **args}, place, edits=edits)
+
+
+def conditional(source: Source, node: ast.AST) -> bool:
+    """Under an `if`, in a `try`, or in one arm of a conditional expression."""
+    child = node
+    for around in source.names.above(node):
+        if isinstance(around, ast.If) and child is not around.test:
+            if not _is_main_guard(around):
+                return True
+        elif (
+            isinstance(around, ast.IfExp)
+            and child is not around.test
+            or isinstance(around, ast.Try)
+            and around.handlers
+            and child in around.body
+        ):
+            return True
+        child = around
+    return False
+
+
+def class_of(finding: Finding) -> str:
+    """The class of a finding, or an empty string for those without (unreadable files, the summary)."""
+    return str(finding.args.get("class", ""))
+
+
+def _is_main_guard(node: ast.If) -> bool:
+    test = node.test
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"

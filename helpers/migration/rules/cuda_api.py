@@ -1,0 +1,78 @@
+"""Names of torch.cuda, one by one, from the API map.
+
+transfer_to_npu puts torch_npu.npu's attributes into torch.cuda; what has no counterpart stays and raises or
+answers None. data/torch_cuda.json says which is which, measured on the 2.13.0 wheel.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from helpers.finding import Finding
+from helpers.migration import api_map
+from helpers.migration.repair import MANUAL, found
+from helpers.migration.source import Source
+
+CODE = "MIG101"
+PREFIX = "torch.cuda."
+#: torch.cuda.amp has a rule of its own (amp.py).
+ELSEWHERE = {"amp"}
+#: Submodules whose functions are those of torch.cuda itself.
+SAME_AS_ABOVE = {"memory", "random", "streams", "graphs"}
+EXAMPLES = (
+    ("import torch\ntorch.cuda.set_device(0)  # 设置设备\n", "auto", None),
+    ("from torch.cuda import nvtx as n\nn.range_push('step')\n", "manual", None),
+    ("import torch\nx = 1; torch.cuda.get_device_capability()[0] >= 8\n", "manual", None),
+    ("import torch\np = torch.cuda.get_device_properties(0)\nprint('主版本', p.major)\n", "manual", None),
+    ("import torch as t\nt.cuda.jiterator._create_jit_fn('')\n", "unsupported", None),
+    ("import torch\ng = torch.cuda.CUDAGraph()\n", "advice", None),
+)
+NEAR_MISSES = (
+    "import torch\nprint('torch.cuda.is_available 是什么')\n",
+    "torch = make()\ntorch.cuda.get_device_capability()\n",
+    "def f(torch):\n    return torch.cuda.nvtx\n",
+    "import torch.cuda\n",
+    "from mine import cuda\ncuda.synchronize()\n",
+)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for node in (*source.nodes(ast.Attribute), *source.nodes(ast.Name)):
+        name = source.names.resolve(node)
+        if name.startswith(PREFIX) and not _part_of_longer(source, node) and not _stored(node):
+            yield from _judge(source, node, name[len(PREFIX) :])
+        elif isinstance(node, ast.Attribute) and node.attr in ("major", "minor") and _is_properties(source, node.value):
+            yield found(source, node, f"{CODE}.compute_capability", MANUAL)
+
+
+def _judge(source: Source, node: ast.AST, name: str) -> Iterable[Finding]:
+    parts = name.split(".")
+    if parts[0] in ELSEWHERE:
+        return
+    if parts[0] in SAME_AS_ABOVE and len(parts) > 1:
+        parts = parts[1:]
+    said = api_map.entry("torch_cuda", parts[0])
+    if said is None:
+        yield found(source, node, f"{CODE}.unknown", MANUAL, name=PREFIX + name)
+    else:
+        yield found(source, node, f"{CODE}.{said['note']}", said["class"], name=PREFIX + name)
+
+
+def _part_of_longer(source: Source, node: ast.AST) -> bool:
+    """`torch.cuda.nvtx` inside `torch.cuda.nvtx.range_push`: only the whole name counts."""
+    above = source.names.parent(node)
+    return isinstance(above, ast.Attribute) and above.value is node
+
+
+def _stored(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+
+
+def _is_properties(source: Source, node: ast.expr) -> bool:
+    wanted = "torch.cuda.get_device_properties"
+    if isinstance(node, ast.Name):
+        return any(
+            isinstance(value, ast.Call) and source.names.call(value) == wanted for value in source.names.values(node)
+        )
+    return source.names.call(node) == wanted

@@ -1,0 +1,37 @@
+"""nn.DataParallel: one process for several cards. torch_npu does not support it on any hardware.
+
+https://www.hiascend.com/document (torch_npu native API list, torch.nn.DataParallel: not supported); run under
+transfer_to_npu its forward raises.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from helpers.finding import Finding
+from helpers.migration.repair import UNSUPPORTED, found
+from helpers.migration.source import Source
+
+CODE = "MIG109"
+NAMES = {
+    "torch.nn.DataParallel",
+    "torch.nn.parallel.DataParallel",
+    "torch.nn.parallel.data_parallel.DataParallel",
+    "torch.nn.parallel.data_parallel",
+}
+EXAMPLES = (
+    ("import torch.nn as nn\nm = nn.DataParallel(m)  # 多卡\n", "unsupported", None),
+    ("from torch.nn.parallel import DataParallel as DP\nm = DP(m)\n", "unsupported", None),
+)
+NEAR_MISSES = (
+    "import torch.nn as nn\n模型 = nn.parallel.DistributedDataParallel(m)\n",
+    "import torch.nn as nn\nok = isinstance(m, nn.DataParallel)\n",
+    "from mmcv.parallel import DataParallel\nm = DataParallel(m)\n",
+)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for call in source.nodes(ast.Call):
+        if source.names.call(call) in NAMES:
+            yield found(source, call, f"{CODE}.no_kernel", UNSUPPORTED)

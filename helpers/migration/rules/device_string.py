@@ -1,0 +1,101 @@
+"""Device strings: "cuda", "cuda:0", f"cuda:{rank}".
+
+transfer_to_npu replaces them where they are used: in 47 torch functions, Tensor.to and new_*, Module.to and
+more. Functions outside its lists raise with a CUDA device; there the string must say npu.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from helpers.finding import Edit, Finding
+from helpers.migration.calls import is_docstring, method, string, within_string
+from helpers.migration.repair import ADVICE, AUTO, REWRITE, found
+from helpers.migration.rules import amp
+from helpers.migration.source import Source
+
+CODE = "MIG102"
+DEVICE = re.compile(r"cuda(:\d*)?\Z")
+#: Not in transfer_to_npu's lists; each raised when run under it (torch_npu 2.13.0).
+NOT_REPLACED = {
+    "torch.asarray",
+    "torch.empty_permuted",
+    "torch.nested.nested_tensor",
+    "torch.nested.as_nested_tensor",
+    "torch.Tensor",
+    "torch.distributed.get_default_backend_for_device",
+    "torch.distributed.distributed_c10d.get_default_backend_for_device",
+}
+EXAMPLES = (
+    ("import torch\nx = torch.zeros(2, device='cuda')  # 建在显卡上\n", "auto", None),
+    ("def f(rank):\n    return f'cuda:{rank}'\n", "auto", None),
+    ("device = 'cuda:' + str(0)\n", "auto", None),
+    (
+        "import torch\n名 = torch.asarray([1], device='cuda:0')\n",
+        "rewrite",
+        "import torch\n名 = torch.asarray([1], device='npu:0')\n",
+    ),
+    (
+        "import torch\nx = torch.asarray([1], device=f'cuda:{0}')\n",
+        "rewrite",
+        "import torch\nx = torch.asarray([1], device=f'npu:{0}')\n",
+    ),
+    ("from torch.utils.data import DataLoader\nl = DataLoader([1], pin_memory_device='cuda')\n", "advice", None),
+)
+NEAR_MISSES = (
+    "print('cuda 不可用')\n",
+    "'cuda'\n",
+    "name = 'cuda_kernels'\n",
+    "def f():\n    'cuda'\n",
+    "help = 'use cuda:0 or cpu'\n",
+    "d = {'barracuda': 1}\n",
+    "print(f'{1} cuda:')\n",
+)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for node in (*source.nodes(ast.Constant), *source.nodes(ast.JoinedStr)):
+        if _names_device(node) and not is_docstring(source, node) and not _compared(source, node):
+            yield from _judge(source, node)
+
+
+def _judge(source: Source, node: ast.expr) -> Iterable[Finding]:
+    above = source.names.parent(node)
+    if isinstance(above, ast.JoinedStr):
+        return
+    call = next((up for up in source.names.above(node) if isinstance(up, ast.Call)), None)
+    if call and amp.owns(source, call):
+        return
+    if isinstance(above, ast.keyword) and above.arg == "pin_memory_device":
+        yield found(source, node, f"{CODE}.pin_memory_device", ADVICE)
+    elif call and source.names.call(call) in NOT_REPLACED:
+        yield found(source, node, f"{CODE}.not_replaced", REWRITE, _edits(source, node), name=source.names.call(call))
+    elif not (call and method(call) in ("startswith", "print", "info", "debug", "warning", "error", "cuda", "type")):
+        yield found(source, node, f"{CODE}.replaced", AUTO)
+
+
+def _names_device(node: ast.AST) -> bool:
+    if isinstance(node, ast.JoinedStr):
+        first = string(node.values[0]) if node.values else None
+        return first is not None and (first == "cuda:" or (first == "cuda" and len(node.values) > 1))
+    text = string(node)
+    return text is not None and bool(DEVICE.match(text))
+
+
+def _compared(source: Source, node: ast.AST) -> bool:
+    """Comparisons belong to device_test.py."""
+    above = source.names.parent(node)
+    if isinstance(above, (ast.Tuple, ast.List, ast.Set)):
+        above = source.names.parent(above)
+    return isinstance(above, ast.Compare)
+
+
+def _edits(source: Source, node: ast.expr) -> tuple[Edit, ...]:
+    if isinstance(node, ast.Constant):
+        return within_string(source, node, "cuda", "npu")
+    start, end = source.span(node)
+    text = source.text[start:end]
+    at = text.find("cuda")
+    return (Edit(start + at, start + at + 4, "npu"),) if text[:1] in "fFrR" and at in (2, 3) else ()

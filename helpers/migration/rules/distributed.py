@@ -1,0 +1,40 @@
+"""DistributedDataParallel, FSDP, device meshes and SyncBatchNorm: patched by transfer_to_npu, run on HCCL."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from helpers.finding import Finding
+from helpers.migration.repair import AUTO, found
+from helpers.migration.source import Source
+
+CODE = "MIG110"
+NAMES = {
+    "torch.nn.parallel.DistributedDataParallel",
+    "torch.nn.parallel.distributed.DistributedDataParallel",
+    "torch.distributed.fsdp.FullyShardedDataParallel",
+    "torch.distributed.init_device_mesh",
+    "torch.distributed.device_mesh.init_device_mesh",
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+    "torch.distributed.is_nccl_available",
+}
+EXAMPLES = (
+    (
+        "from torch.nn.parallel import DistributedDataParallel as DDP\nm = DDP(m, device_ids=[0])  # 分布式\n",
+        "auto",
+        None,
+    ),
+    ("import torch\nm = torch.nn.SyncBatchNorm.convert_sync_batchnorm(m)\n", "auto", None),
+)
+NEAR_MISSES = (
+    "from torch.nn.parallel import DistributedDataParallel  # 只导入\n",
+    "from apex.parallel import DistributedDataParallel as DDP\nm = DDP(m)\n",
+)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for call in source.nodes(ast.Call):
+        name = source.names.call(call)
+        if name in NAMES:
+            yield found(source, call, f"{CODE}.patched", AUTO, name=name)

@@ -1,0 +1,97 @@
+"""Environment variables of CUDA, cuBLAS, cuDNN and NCCL, and what an NPU reads instead.
+
+ASCEND_RT_VISIBLE_DEVICES takes the place of CUDA_VISIBLE_DEVICES, which an NPU does not read: a job given
+two cards would take all of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from helpers.finding import Finding
+from helpers.migration.calls import method, string, within_string
+from helpers.migration.repair import ADVICE, MANUAL, REWRITE, found
+from helpers.migration.source import Source
+
+CODE = "MIG107"
+#: Same meaning, other name.
+RENAMED = {
+    "CUDA_VISIBLE_DEVICES": "ASCEND_RT_VISIBLE_DEVICES",
+    "CUDA_LAUNCH_BLOCKING": "ASCEND_LAUNCH_BLOCKING",
+    "PYTORCH_CUDA_ALLOC_CONF": "PYTORCH_NPU_ALLOC_CONF",
+}
+#: Read by nothing on an NPU; CUDA_DEVICE_MAX_CONNECTIONS is asked for by Megatron and MindSpeed and must stay.
+WITHOUT_EFFECT = {
+    "CUBLAS_WORKSPACE_CONFIG", "CUDA_DEVICE_ORDER", "CUDNN_BENCHMARK", "NVIDIA_TF32_OVERRIDE",
+    "TORCH_CUDNN_V8_API_ENABLED", "CUDA_MODULE_LOADING", "CUDA_CACHE_PATH",
+}  # fmt: skip
+READERS = {"os.getenv", "os.environ.get", "os.environ.setdefault", "os.environ.pop", "os.putenv", "os.unsetenv"}
+EXAMPLES = (
+    (
+        "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'  # 只用一张卡\n",
+        "rewrite",
+        "import os\nos.environ['ASCEND_RT_VISIBLE_DEVICES'] = '0'  # 只用一张卡\n",
+    ),
+    (
+        "import os\n卡 = os.getenv(\"CUDA_VISIBLE_DEVICES\", '0')\n",
+        "rewrite",
+        "import os\n卡 = os.getenv(\"ASCEND_RT_VISIBLE_DEVICES\", '0')\n",
+    ),
+    (
+        "from os import environ\nenviron.setdefault('CUDA_LAUNCH_BLOCKING', '1')\n",
+        "rewrite",
+        "from os import environ\nenviron.setdefault('ASCEND_LAUNCH_BLOCKING', '1')\n",
+    ),
+    ("import os\nos.environ['CUBLAS_WORKSPACE_CONFIG'] = ':4096:8'\n", "advice", None),
+    ("import os\nos.environ['NCCL_IB_DISABLE'] = '1'\n", "manual", None),
+)
+NEAR_MISSES = (
+    "print('请设置 CUDA_VISIBLE_DEVICES')\n",
+    "import os\nos.environ['CUDA_DEVICE_MAX_CONNECTIONS'] = '1'\n",
+    "import os\nos.environ['MY_CUDA_VISIBLE_DEVICES'] = '1'\n",
+    "d = {}\nd['CUDA_VISIBLE_DEVICES'] = 1\n",
+    "import os\nos.environ['ASCEND_RT_VISIBLE_DEVICES'] = '0'\n",
+)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for node in source.nodes(ast.Constant):
+        name = string(node)
+        if name and name.isupper() and _is_variable(source, node):
+            yield from _judge(source, node, name)
+
+
+def _judge(source: Source, node: ast.Constant, name: str) -> Iterable[Finding]:
+    if name in RENAMED:
+        edits = within_string(source, node, name, RENAMED[name])
+        yield found(source, node, f"{CODE}.renamed", REWRITE, edits, name=name, new=RENAMED[name])
+    elif name in WITHOUT_EFFECT:
+        yield found(source, node, f"{CODE}.no_effect", ADVICE, name=name)
+    elif name.startswith(("NCCL_", "TORCH_NCCL_")):
+        yield found(source, node, f"{CODE}.nccl", MANUAL, name=name)
+
+
+def _is_variable(source: Source, node: ast.Constant) -> bool:
+    """A key of os.environ or an argument of getenv; a copy (`env = os.environ.copy()`) counts too."""
+    above = source.names.parent(node)
+    if isinstance(above, ast.Subscript) and above.slice is node:
+        return _is_environment(source, above.value)
+    if isinstance(above, ast.Compare) and above.left is node:
+        return _is_environment(source, above.comparators[0])
+    if isinstance(above, ast.Call) and above.args[:1] == [node]:
+        name = source.names.call(above)
+        base = above.func.value if isinstance(above.func, ast.Attribute) else None
+        return name in READERS or (
+            method(above) in ("get", "setdefault", "pop") and base is not None and _is_environment(source, base)
+        )
+    return False
+
+
+def _is_environment(source: Source, node: ast.expr) -> bool:
+    if source.names.resolve(node) == "os.environ":
+        return True
+    if isinstance(node, ast.Name):
+        return any(isinstance(value, ast.Call) and source.names.call(value) in ("os.environ.copy", "dict", "copy.copy")
+                   and "environ" in ast.dump(value) for value in source.names.values(node))  # fmt: skip
+    return False

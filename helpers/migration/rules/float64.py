@@ -1,0 +1,77 @@
+"""float64 on the device. HCCL refuses it in collectives (ProcessGroupHCCL.cpp, all but Ascend 950), and many
+kernels have no double: torch_npu casts or raises."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from helpers.finding import Finding
+from helpers.migration.calls import argument, method, string
+from helpers.migration.repair import ADVICE, MANUAL, REWRITE, found
+from helpers.migration.source import Source
+
+CODE = "MIG115"
+DOUBLE = {"torch.float64", "torch.double"}
+COLLECTIVES = {"all_reduce", "reduce", "all_gather", "broadcast", "reduce_scatter", "all_gather_into_tensor"}
+EXAMPLES = (
+    (
+        "import torch\nimport torch.distributed as dist\ndef f(a):\n"
+        "    和 = torch.tensor([a], dtype=torch.float64, device='cuda')\n    dist.all_reduce(和)\n",
+        "rewrite",
+        "import torch\nimport torch.distributed as dist\ndef f(a):\n"
+        "    和 = torch.tensor([a], dtype=torch.float32, device='cuda')\n    dist.all_reduce(和)\n",
+    ),
+    ("import torch\nx = torch.zeros(3, dtype=torch.double, device='cuda')\n", "advice", None),
+    ("y = x.double()\n", "advice", None),
+    ("import torch\ntorch.set_default_dtype(torch.float64)\n", "manual", None),
+)
+NEAR_MISSES = (
+    "import torch\nx = torch.zeros(3, dtype=torch.float64)  # 留在主机\n",
+    "import numpy as np\nx = np.zeros(3, dtype=np.float64)\n",
+    "import torch\nx = torch.zeros(3, dtype=torch.float64, device='cpu')\n",
+    "x.double(3)\n",
+)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for call in source.nodes(ast.Call):
+        dtype = argument(call, 99, "dtype")
+        if source.names.call(call) == "torch.set_default_dtype":
+            if call.args and source.names.resolve(call.args[0]) in DOUBLE:
+                yield found(source, call, f"{CODE}.default", MANUAL)
+        elif dtype is not None and source.names.resolve(dtype) in DOUBLE:
+            yield from _made(source, call, dtype)
+        elif (
+            method(call) == "double" and not call.args and not source.names.call(call).startswith(("numpy.", "torch."))
+        ):
+            yield found(source, call, f"{CODE}.kernel", ADVICE)
+
+
+def _made(source: Source, call: ast.Call, dtype: ast.expr) -> Iterable[Finding]:
+    device = argument(call, 99, "device")
+    if device is None or (string(device) or "").startswith("cpu"):
+        return
+    if _is_reduced(source, call):
+        edits = source.replace(dtype, "float64", "float32") or source.replace(dtype, "double", "float32")
+        yield found(source, dtype, f"{CODE}.collective", REWRITE, edits)
+    else:
+        yield found(source, dtype, f"{CODE}.kernel", ADVICE)
+
+
+def _is_reduced(source: Source, call: ast.Call) -> bool:
+    """The tensor's name is handed to a collective in the same function."""
+    above = source.names.parent(call)
+    names = (
+        {target.id for target in above.targets if isinstance(target, ast.Name)}
+        if isinstance(above, ast.Assign)
+        else set()
+    )
+    inside = source.names.function(call)
+    for other in source.nodes(ast.Call):
+        name = source.names.call(other)
+        if name.startswith("torch.distributed.") and name.rsplit(".", 1)[-1] in COLLECTIVES:
+            given = {inner.id for value in other.args for inner in ast.walk(value) if isinstance(inner, ast.Name)}
+            if names & given and source.names.function(other) is inside:
+                return True
+    return False

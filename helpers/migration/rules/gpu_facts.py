@@ -1,0 +1,39 @@
+"""Facts of one GPU written into the code: peak FLOPS for utilisation figures. The number is wrong on an NPU."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from helpers.finding import Finding
+from helpers.migration.repair import MANUAL, found
+from helpers.migration.source import Source
+
+CODE = "MIG120"
+#: Peak FLOP/s of V100, A100, H100 and RTX cards as their data sheets give them.
+PEAKS = {
+    125e12,
+    112e12,
+    312e12,
+    624e12,
+    19.5e12,
+    156e12,
+    989e12,
+    989.4e12,
+    989.5e12,
+    1979e12,
+    82.6e12,
+    165.2e12,
+    71e12,
+    142e12,
+    15.7e12,
+    14e12,
+}
+EXAMPLES = (("peak = 312e12  # A100 的峰值\n", "manual", None), ("mfu = flops / 989.5e12\n", "manual", None))
+NEAR_MISSES = ("规模 = 1e12\n", "n = 312\n", "s = '312e12'\n")
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for node in source.nodes(ast.Constant):
+        if isinstance(node.value, float) and node.value in PEAKS:
+            yield found(source, node, f"{CODE}.peak", MANUAL)

@@ -1,0 +1,94 @@
+"""NCCL in every spelling.
+
+transfer_to_npu replaces "nccl" by "hccl" in init_process_group and new_group, in lower case only. The value
+itself stays: get_backend() answers "hccl", an argument still says "nccl".
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from helpers.finding import Edit, Finding
+from helpers.migration.calls import is_docstring, string, within_string
+from helpers.migration.repair import AUTO, REWRITE, found
+from helpers.migration.source import Source
+
+CODE = "MIG106"
+BACKEND = re.compile(r"(nccl|cpu:gloo,cuda:nccl|cuda:nccl,cpu:gloo|cuda:nccl)\Z")
+GROUPS = ("init_process_group", "new_group", "new_subgroups")
+EXAMPLES = (
+    ("import torch.distributed as dist\ndist.init_process_group('nccl')  # 初始化\n", "auto", None),
+    (
+        "import torch.distributed as dist\n'组'; dist.init_process_group(backend='NCCL')\n",
+        "rewrite",
+        "import torch.distributed as dist\n'组'; dist.init_process_group(backend='nccl')\n",
+    ),
+    (
+        "import torch.distributed as dist\nif dist.get_backend() == 'nccl':\n    pass\n",
+        "rewrite",
+        "import torch.distributed as dist\nif dist.get_backend() in ('nccl', 'hccl'):\n    pass\n",
+    ),
+    ('if args.backend != "nccl":\n    pass\n', "rewrite", 'if args.backend not in ("nccl", "hccl"):\n    pass\n'),
+    ("p.add_argument('--distributed-backend', default='nccl', choices=['nccl', 'gloo'])\n", "auto", None),
+    ("import torch.distributed as dist\nb = dist.Backend.NCCL\n", "auto", None),
+)
+NEAR_MISSES = (
+    "print('nccl 不可用')\n",
+    "'nccl'\n",
+    "if backend in ('nccl', 'hccl'):\n    pass\n",
+    "import torch.distributed as dist\ndist.init_process_group('gloo')\n",
+    "name = 'nccl_test'\n",
+    "if backend == 'gloo':\n    pass\n",
+)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for node in source.nodes(ast.Constant):
+        text = string(node)
+        if text and "nccl" in text.lower() and not is_docstring(source, node):
+            yield from _judge(source, node, text)
+    for attribute in source.nodes(ast.Attribute):
+        if source.names.resolve(attribute).startswith("torch.distributed.") and "nccl" in attribute.attr.lower():
+            yield found(source, attribute, f"{CODE}.replaced", AUTO)
+
+
+def _judge(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
+    above = source.names.parent(node)
+    if isinstance(above, ast.Compare) and text == "nccl":
+        yield from _compared(source, above, node)
+    elif isinstance(above, (ast.Call, ast.keyword)):
+        yield from _argument(source, node, text)
+    elif BACKEND.match(text) and not _beside_hccl(above):
+        yield found(source, node, f"{CODE}.replaced", AUTO)
+
+
+def _argument(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
+    call = next(up for up in source.names.above(node) if isinstance(up, ast.Call))
+    name = source.names.call(call).rsplit(".", 1)[-1] or getattr(call.func, "attr", "")
+    if name in GROUPS and text != text.lower() and BACKEND.match(text.lower()):
+        wrong = re.search("nccl", text, re.IGNORECASE)
+        assert wrong is not None
+        edits = within_string(source, node, wrong.group(), "nccl")
+        yield found(source, node, f"{CODE}.upper_case", REWRITE, edits)
+    elif BACKEND.match(text):
+        yield found(source, node, f"{CODE}.replaced", AUTO)
+
+
+def _compared(source: Source, compare: ast.Compare, node: ast.Constant) -> Iterable[Finding]:
+    if len(compare.ops) != 1:
+        yield found(source, compare, f"{CODE}.compared", REWRITE)
+        return
+    quoted = source.segment(node)
+    asked = compare.comparators[0] if compare.left is node else compare.left
+    word = {ast.Eq: "in", ast.NotEq: "not in"}.get(type(compare.ops[0]))
+    start, end = source.span(compare)
+    text = f"{source.segment(asked)} {word} ({quoted}, {quoted[0]}hccl{quoted[0]})"
+    edits = (Edit(start, end, text),) if word and quoted[:1] in ("'", '"') else ()
+    yield found(source, compare, f"{CODE}.compared", REWRITE, edits)
+
+
+def _beside_hccl(above: ast.AST | None) -> bool:
+    """`backend in ("nccl", "hccl")` is already right."""
+    return isinstance(above, (ast.Tuple, ast.List, ast.Set)) and "hccl" in [string(element) for element in above.elts]

@@ -1,0 +1,32 @@
+"""nvidia-smi called from Python. On an Ascend machine the tool is npu-smi, with other options and output."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from helpers.finding import Finding
+from helpers.migration.calls import string
+from helpers.migration.repair import MANUAL, found
+from helpers.migration.source import Source
+
+CODE = "MIG123"
+RUNNERS = re.compile(r"(subprocess\.|os\.(system|popen)|shutil\.which)")
+EXAMPLES = (
+    ("import subprocess\nsubprocess.run(['nvidia-smi'])  # 显存\n", "manual", None),
+    ("import os\nos.system('nvidia-smi -L')\n", "manual", None),
+)
+NEAR_MISSES = ("print('请运行 nvidia-smi')\n", "import subprocess\nsubprocess.run(['ls'])\n")
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for node in source.nodes(ast.Constant):
+        text = string(node)
+        if text and "nvidia-smi" in text and _is_run(source, node):
+            yield found(source, node, f"{CODE}.tool", MANUAL)
+
+
+def _is_run(source: Source, node: ast.AST) -> bool:
+    calls = (up for up in source.names.above(node) if isinstance(up, ast.Call))
+    return any(RUNNERS.match(source.names.call(call)) for call in calls)

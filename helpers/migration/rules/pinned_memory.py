@@ -1,0 +1,24 @@
+"""`x.pin_memory()`: patched, pins for the NPU. DataLoader(pin_memory=True) asks the accelerator at hand."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from helpers.finding import Finding
+from helpers.migration.calls import method
+from helpers.migration.repair import AUTO, found
+from helpers.migration.source import Source
+
+CODE = "MIG117"
+EXAMPLES = (("x = x.pin_memory().to(d, non_blocking=True)  # 锁页\n", "auto", None),)
+NEAR_MISSES = (
+    "from torch.utils.data import DataLoader\nl = DataLoader(d, pin_memory=True)  # 锁页\n",
+    "def pin_memory(self):\n    return self\n",
+)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for call in source.nodes(ast.Call):
+        if method(call) == "pin_memory":
+            yield found(source, call, f"{CODE}.patched", AUTO)

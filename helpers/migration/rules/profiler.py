@@ -1,0 +1,58 @@
+"""torch.profiler: replaced by torch_npu.profiler, which has no key_averages() and writes other files.
+
+The autograd profiler is not replaced: `use_device="cuda"` raises TypeError.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from helpers.finding import Finding
+from helpers.migration.calls import argument, method
+from helpers.migration.names import load
+from helpers.migration.repair import AUTO, MANUAL, found
+from helpers.migration.source import Source
+
+CODE = "MIG124"
+REPLACED = {
+    "torch.profiler.profile",
+    "torch.profiler.schedule",
+    "torch.profiler.tensorboard_trace_handler",
+    "torch.profiler.ProfilerActivity.CUDA",
+}
+AUTOGRAD = {"torch.autograd.profiler.profile", "torch.autograd.profiler.emit_nvtx"}
+EXAMPLES = (
+    (
+        "from torch.profiler import profile, ProfilerActivity\n"
+        "with profile(activities=[ProfilerActivity.CUDA]):  # 采集\n    pass\n",
+        "auto",
+        None,
+    ),
+    (
+        "import torch\nwith torch.profiler.profile() as p:\n    pass\nprint('表', p.key_averages().table())\n",
+        "manual",
+        None,
+    ),
+    ("import torch\nwith torch.autograd.profiler.profile(use_device='cuda'):\n    pass\n", "manual", None),
+)
+NEAR_MISSES = (
+    "from torch.profiler import record_function\nwith record_function('前向'):\n    pass\n",
+    "import cProfile\np = cProfile.Profile()\n",
+    "import torch\nwith torch.autograd.profiler.profile():\n    pass\n",
+)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    used = False
+    for node in (*source.nodes(ast.Attribute), *source.nodes(ast.Name)):
+        if source.names.resolve(node) in REPLACED and load(node):
+            used = True
+            yield found(source, node, f"{CODE}.replaced", AUTO)
+    for call in source.nodes(ast.Call):
+        if used and method(call) == "key_averages":
+            yield found(source, call, f"{CODE}.key_averages", MANUAL)
+        elif source.names.call(call) in AUTOGRAD and (
+            argument(call, 1, "use_cuda") or argument(call, 99, "use_device")
+        ):
+            yield found(source, call, f"{CODE}.autograd", MANUAL)

@@ -1,0 +1,18 @@
+"""`from torch.cuda import *`: names that come this way are not followed, so they were not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from helpers.finding import Finding, Status
+from helpers.migration.source import Source
+
+CODE = "MIG125"
+EXAMPLES = (("from torch.cuda import *  # 全部\n", "", None),)
+NEAR_MISSES = ("from math import *  # 全部\n", "from torch.cuda import amp\n")
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for node in source.names.star_imports:
+        if (node.module or "").split(".")[0] == "torch":
+            yield Finding(CODE, Status.SKIPPED, f"{CODE}.not_followed", {"module": node.module}, source.place(node))

@@ -1,0 +1,57 @@
+"""Triton kernels: written for NVIDIA's compiler. triton-ascend exists; every kernel needs a review."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from helpers.finding import Finding
+from helpers.migration.repair import UNSUPPORTED, found
+from helpers.migration.source import Source
+
+CODE = "MIG112"
+EXAMPLES = (
+    ("import triton\nimport triton.language as tl  # 内核\n", "unsupported", None),
+    ("from .triton_ops import kernel\ny = kernel(x)\n", "unsupported", None),
+)
+NEAR_MISSES = (
+    "print('triton 不可用')\n",
+    "import tritonclient\n",
+    "from torch.utils._triton import has_triton\n",
+    "triton = None\n",
+)
+
+
+def imports_kernels(node: ast.stmt) -> bool:
+    """An import of triton, or of a module of the project whose name says triton."""
+    if isinstance(node, ast.Import):
+        return any(_is_triton(name.name) for name in node.names)
+    if not isinstance(node, ast.ImportFrom):
+        return False
+    module = node.module or ""
+    if module.startswith("torch."):
+        return False
+    return _is_triton(module) or (node.level > 0 and any("triton" in name.name for name in node.names))
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for node in (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom)):
+        if imports_kernels(node):
+            yield found(source, node, f"{CODE}.kernel", UNSUPPORTED)
+            yield from _uses(source, node)
+
+
+def _uses(source: Source, node: ast.stmt) -> Iterator[Finding]:
+    """Calls of what a project's own triton module gives: `from .triton_ops import f; f(x)`."""
+    if not isinstance(node, ast.ImportFrom) or (node.module or "").split(".")[0] == "triton":
+        return
+    given = {name.asname or name.name for name in node.names}
+    inside = source.names.function(node)
+    for call in source.nodes(ast.Call):
+        if isinstance(call.func, ast.Name) and call.func.id in given and source.names.function(call) is inside:
+            yield found(source, call, f"{CODE}.call", UNSUPPORTED, name=call.func.id)
+
+
+def _is_triton(module: str) -> bool:
+    parts = module.split(".")
+    return parts[0] == "triton" or any(part.startswith("triton_") or part.endswith("_triton") for part in parts)

@@ -1,0 +1,129 @@
+"""`scan`: a row for every CUDA use in a file or folder, with what becomes of it on an NPU."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from helpers.finding import Finding, Place, Status
+from helpers.migration import rules as rules_package
+from helpers.migration.files import Tree, tree
+from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of
+from helpers.migration.source import Source, Unreadable, decode, parse
+from helpers.report import Chart, Column, Report, Table
+from helpers.rules import judge, rules_of
+from helpers.words import Scalar
+
+SUMMARY = "MIG100"
+SUMMARY_WEIGHT = 1000.0
+#: A file without any of these words has nothing for a rule; most of a repository is passed over this way.
+HINTS = re.compile(
+    rb"cuda|nccl|nvidia|NVIDIA|torch|apex|triton|flash_attn|xformers|bitsandbytes|cupy|tensorrt|deepspeed|pynvml"
+    rb"|mmcv|megatron|detectron2|\.double\(|nvtx|GPUtil|e1[23]\b|_C\b|auto_gptq|awq|vllm|dgl|numba"
+)
+COLUMNS = tuple(Column(name) for name in ("file", "line", "column", "code", "rule", "repair", "repair_action"))
+
+
+def scan(path: str | os.PathLike[str]) -> Report:
+    """Scans a Python file or a folder of them.
+
+    The report's table has a row per use, in the order of the files; `parts[0]` counts them by class and has
+    the chart. Every finding with a place carries its class in `args["class"]`. A file that cannot be read is
+    a finding, never a gap. Raises WorkbookError where the path does not exist.
+    """
+    where = tree(path)
+    findings: list[Finding] = []
+    hashes: dict[str, str] = {}
+    for file in where.python:
+        found, sha256 = scan_file(file, where.name(file))
+        findings += found
+        if sha256:
+            hashes[where.name(file)] = sha256
+    findings += _not_python(where)
+    return _report(path, where, findings, hashes)
+
+
+def scan_file(file: Path, name: str) -> tuple[list[Finding], str]:
+    """The findings of one file in order of place, and the hash of its text where there are any."""
+    try:
+        data = file.read_bytes()
+        if not HINTS.search(data):
+            return [], ""
+        text, encoding, bom = decode(data)
+        source = parse(text, name, encoding=encoding, bom=bom, file=file)
+    except (Unreadable, OSError) as cause:
+        return [unreadable(name, cause)], ""
+    found = scan_source(source)
+    return found, source.sha256 if found else ""
+
+
+def scan_source(source: Source, *, strict: bool = False) -> list[Finding]:
+    """All findings of all rules on one source, in order of place."""
+    found = judge(source, rules_of(rules_package), strict=strict)
+    return sorted(found, key=lambda f: (f.place.line, f.place.column, f.rule) if f.place else (0, 0, f.rule))
+
+
+def unreadable(name: str, cause: Unreadable | OSError) -> Finding:
+    """Not looked is not clean: a file that nobody could read."""
+    error = cause.error if isinstance(cause, Unreadable) else str(cause.strerror or cause)
+    line = cause.line if isinstance(cause, Unreadable) else 0
+    args: dict[str, Scalar] = {"path": name, "line": line, "error": error}
+    return Finding(SUMMARY, Status.SKIPPED, f"{SUMMARY}.unreadable", args, Place(name, line))
+
+
+def _not_python(where: Tree) -> Iterable[Finding]:
+    if where.cuda_sources:
+        first = where.name(where.cuda_sources[0])
+        kernels: dict[str, Scalar] = {"count": len(where.cuda_sources), "first": first, "class": UNSUPPORTED}
+        yield Finding(SUMMARY, Status.WARN, f"{SUMMARY}.cuda_sources", kernels)
+    for kind, count in sorted(Counter(file.suffix for file in where.others).items()):
+        first = where.name(next(file for file in where.others if file.suffix == kind))
+        args: dict[str, Scalar] = {"count": count, "kind": kind, "first": first}
+        yield Finding(SUMMARY, Status.SKIPPED, f"{SUMMARY}.not_python", args)
+
+
+def _report(path: str | os.PathLike[str], where: Tree, findings: list[Finding], hashes: dict[str, str]) -> Report:
+    counts = Counter(filter(None, map(class_of, findings)))
+    status = max((finding.status for finding in findings), default=Status.OK)
+    summary = Finding(SUMMARY, status, *_summary(counts, len(where.python)), weight=SUMMARY_WEIGHT)
+    rows = tuple(_row(finding) for finding in findings if finding.place and class_of(finding))
+    facts: dict[str, Any] = {
+        "path": os.fspath(path), "root": str(where.root.resolve()), "files": len(where.python), "sha256": hashes,
+        "counts": {name: counts[name] for name in CLASSES},
+    }  # fmt: skip
+    return Report(
+        "migration", "scan", (summary, *findings), Table(COLUMNS, rows), facts=facts, parts=(_classes(counts),)
+    )
+
+
+def _summary(counts: Counter[str], files: int) -> tuple[str, dict[str, Scalar]]:
+    if not counts:
+        return f"{SUMMARY}.nothing", {"files": files}
+    numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
+    return f"{SUMMARY}.counted", {"uses": sum(counts.values()), "files": files, **numbers}
+
+
+def _row(finding: Finding) -> tuple[Scalar, ...]:
+    place = finding.place or Place("")
+    action: Scalar = {"say": finding.key, "args": finding.args}
+    kind: Scalar = {"say": f"migration.class.{class_of(finding)}"}
+    return place.path, place.line, place.column, finding.args["code"], finding.rule, kind, action
+
+
+def _classes(counts: Counter[str]) -> Report:
+    """The same findings by class: what the chart draws."""
+    columns = (Column("repair"), Column("repair_count"), Column("repair_action"))
+    rows = tuple(
+        ({"say": f"migration.class.{name}"}, counts[name], {"say": f"migration.meaning.{name}"}) for name in CLASSES
+    )
+    status = Status.OK if counts else Status.NOTE
+    numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
+    key = f"{SUMMARY}.classes"
+    finding = Finding(SUMMARY, status, key, {"uses": sum(counts.values()), **numbers})
+    return Report(
+        "migration", "scan_classes", (finding,), Table(columns, rows), Chart("bars", "repair", ("repair_count",))
+    )

@@ -2,4 +2,260 @@
 
 from helpers.words import Words
 
-WORDS: dict[str, Words] = {}
+_HEADINGS = {
+    "capture": ("Tensor capture", "张量采集"),
+    "compare": ("Comparison by tensor", "逐张量比对"),
+    "curves": ("Loss curves", "损失曲线"),
+    "align": ("Precision alignment", "精度对齐"),
+    "order": ("Order", "次序"),
+    "direction": ("Direction", "方向"),
+    "tensor": ("Tensor", "张量"),
+    "tensors": ("Tensors", "张量数"),
+    "operators": ("Operators", "算子数"),
+    "size": ("Size", "大小"),
+    "error_in": ("Input error", "输入误差"),
+    "error_out": ("Output error", "输出误差"),
+    "allowed": ("Allowed", "允许误差"),
+    "outcome": ("Outcome", "判定"),
+    "loss_baseline": ("Baseline loss", "基线损失"),
+    "loss_target": ("Target loss", "目标损失"),
+    "lr": ("Learning rate", "学习率"),
+    "grad_norm_baseline": ("Baseline gradient norm", "基线梯度范数"),
+    "grad_norm_target": ("Target gradient norm", "目标梯度范数"),
+}
+#: What became of an operator or a tensor, as the comparison's table shows it.
+_OUTCOMES = {
+    "agrees": ("agrees", "一致"),
+    "explained": ("explained by its inputs", "由输入误差引起"),
+    "allowed": ("within a reduced format", "在低精度格式允许范围内"),
+    "diverges": ("diverges", "发散"),
+    "structure": ("other structure", "结构不同"),
+    "jump": ("input made elsewhere", "输入误差来自别处"),
+    "not_compared": ("not compared", "未比对"),
+    "container": ("contains the operators above", "包含上述算子"),
+    "only_target": ("only in target", "仅目标侧有"),
+    "only_baseline": ("only in baseline", "仅基线侧有"),
+    "problem_shape": ("other shape", "形状不同"),
+    "problem_dtype": ("other dtype", "数据类型不同"),
+    "problem_only_target": ("only in target", "仅目标侧有"),
+    "problem_only_baseline": ("only in baseline", "仅基线侧有"),
+    "problem_unreadable": ("unreadable", "无法读取"),
+    "problem_nonfinite": ("NaN or infinity in other places", "NaN 或无穷出现的位置不同"),
+    "problem_no_values": ("no values recorded", "未记录数值"),
+}
+
+WORDS: dict[str, Words] = {
+    **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
+    **{f"precision.{name}": Words(en, zh) for name, (en, zh) in _OUTCOMES.items()},
+    "precision.no_dump": Words(
+        "{path}: no msprobe dump is here",
+        "{path}：没有 msprobe 采集数据",
+        "Give the folder that `ascend-workbook capture` wrote, or msprobe's dump_path (it holds step<N> folders).",
+        "请给出 `ascend-workbook capture` 写入的目录，或 msprobe 的 dump_path（其中有 step<N> 目录）。",
+    ),
+    "precision.json_cut": Words(
+        "{path}: cut short or damaged at line {line}: {error}",
+        "{path}：在第 {line} 行被截断或损坏：{error}",
+        "The capture was probably killed while writing; capture again.",
+        "采集可能在写入时被中止；请重新采集。",
+    ),
+    "precision.json_unreadable": Words("{path}: cannot be read: {error}", "{path}：无法读取：{error}"),
+    "precision.dump_malformed": Words(
+        "{path}: not a dump as msprobe 26 writes it: {error}",
+        "{path}：不是 msprobe 26 格式的采集数据：{error}",
+        "Capture again with mindstudio-probe 26.x.",
+        "请使用 mindstudio-probe 26.x 重新采集。",
+    ),
+    "precision.tensor_unreadable": Words(
+        "{path}: cannot be read as a tensor: {error}", "{path}：无法读取为张量：{error}"
+    ),
+    "precision.incomplete": Words(
+        "{path}: this capture is not complete, it was stopped before its end",
+        "{path}：该采集不完整，在结束之前被中止",
+        "Capture again; comparing half a run would look like agreement.",
+        "请重新采集；比对不完整的数据会误以为一致。",
+    ),
+    "precision.nothing_common": Words(
+        "{baseline} and {target} have no step and rank in common",
+        "{baseline} 与 {target} 没有相同的步和 rank",
+        "Capture the same steps with the same number of processes on both sides.",
+        "请在两侧以相同的进程数采集相同的步。",
+    ),
+    "precision.rank_missing": Words(
+        "{path}: ranks {ranks} wrote nothing", "{path}：rank {ranks} 没有写入任何数据"
+    ),
+    "precision.option": Words("{name} {value}: expected one of {known}", "{name} {value}：应为 {known} 之一"),
+    "precision.fault_needs_simulator": Words(
+        "faults and noise can only be injected on the simulated NPU, not on {tier}",
+        "只能在模拟 NPU 上注入故障或噪声，{tier} 上不行",
+        "Leave the fault empty, or choose device npu-simulated.",
+        "请将故障参数留空，或选择设备 npu-simulated。",
+    ),
+    "precision.no_room": Words(
+        "{path}: the capture may write up to {limit_mib} MiB, only {free_mib} MiB are free",
+        "{path}：采集最多会写入 {limit_mib} MiB，而磁盘仅剩 {free_mib} MiB",
+        "Lower the limit, capture statistics instead of tensors, or free some space.",
+        "请降低上限、改为采集统计量，或释放磁盘空间。",
+    ),
+    "precision.over_limit": Words(
+        "{path}: stopped, the capture had written {wrote_mib} MiB and may write {limit_mib} MiB",
+        "{path}：已中止，采集已写入 {wrote_mib} MiB，上限为 {limit_mib} MiB",
+        "Raise the limit, capture fewer steps, or capture statistics first and tensors only where they part.",
+        "请提高上限、减少采集步数，或先采集统计量，再只对出现差异之处采集张量。",
+    ),
+    "precision.capture_failed": Words(
+        "the capture on {tier} failed: {trouble}",
+        "在 {tier} 上采集失败：{trouble}",
+        "Everything the script printed is in {path}.",
+        "脚本的全部输出见 {path}。",
+    ),
+    "precision.no_losses": Words(
+        "{baseline} and {target} have no step with a loss on both sides",
+        "{baseline} 与 {target} 没有两侧都有损失值的步",
+        "Check that the script calls backward on a scalar loss, or give a pattern for its log.",
+        "请确认脚本对标量损失调用 backward，或给出日志的匹配模式。",
+    ),
+    "ACC200.captured": Words(
+        "captured {operators} operators of {steps} step(s) on {tier}, {size_mib} MiB",
+        "在 {tier} 上采集了 {steps} 步共 {operators} 个算子，{size_mib} MiB",
+    ),
+    "ACC201.changed": Words(
+        "{path}: {count} file(s) are missing or not as they were written: {files}",
+        "{path}：有 {count} 个文件缺失或与写入时不同：{files}",
+        "Copy the capture again, or capture anew.",
+        "请重新复制采集目录，或重新采集。",
+    ),
+    "ACC201.one_sided": Words(
+        "only in the {side}: {where}",
+        "仅{side}侧有：{where}",
+        "Capture the same steps with the same number of processes on both sides.",
+        "请在两侧以相同的进程数采集相同的步。",
+    ),
+    "ACC205.no_manifest": Words(
+        "no capture.json on both sides: whether seeds, weights and batches are the same was not checked",
+        "两侧并非都有 capture.json：未检查随机种子、权重和数据是否相同",
+    ),
+    "ACC205.option": Words(
+        "not the same experiment: {what} is {baseline} in the baseline and {target} in the target",
+        "不是同一个实验：{what} 在基线为 {baseline}，在目标为 {target}",
+        "Capture both sides with the same options; no tensor is to blame before that.",
+        "请用相同的选项采集两侧；在此之前无法归因于任何张量。",
+    ),
+    "ACC205.weights": Words(
+        "not the same experiment: {count} initial weights differ, first {names}",
+        "不是同一个实验：有 {count} 个初始权重不同，最先是 {names}",
+        "Fix the seeds, or start both sides from one checkpoint.",
+        "请固定随机种子，或让两侧从同一个检查点开始。",
+    ),
+    "ACC205.batches": Words(
+        "not the same experiment: {count} batches differ, first step {names}",
+        "不是同一个实验：有 {count} 个批次的数据不同，最先是第 {names} 步",
+        "Fix the order of the data: seed the sampler and its workers, and leave out random augmentation.",
+        "请固定数据顺序：为采样器及其工作进程设置种子，并去掉随机增强。",
+    ),
+    "ACC210.only": Words(
+        "{count} operators were called only in the {side} and not compared: {names}",
+        "有 {count} 个算子仅在{side}侧被调用，未参与比对：{names}",
+        "Often a fused or decomposed operator; compare the tensors before and after it.",
+        "通常是融合或拆分的算子；请比对其前后的张量。",
+    ),
+    "ACC215.unreadable": Words(
+        "{count} tensors could not be read and were not compared: {first}",
+        "有 {count} 个张量无法读取，未参与比对：{first}",
+        "Copy the files again or capture anew.",
+        "请重新复制文件或重新采集。",
+    ),
+    "ACC215.autograd": Words(
+        "{count} backward entries are not comparable because the devices use other autograd nodes: {names};"
+        " an error of theirs shows in the operator that follows",
+        "有 {count} 个反向记录不可比，因为两侧设备的自动求导节点不同：{names}；它们的误差会体现在后一个算子上",
+    ),
+    "ACC215.dtype": Words(
+        "{count} tensors have another dtype on each side: {names}",
+        "有 {count} 个张量两侧的数据类型不同：{names}",
+        "Compare the mixed precision settings of both runs.",
+        "请核对两次运行的混合精度设置。",
+    ),
+    "ACC215.replay": Words(
+        "operators were not run again in float64: {error}",
+        "未能用 float64 重算算子：{error}",
+        "They were judged by how much they amplify their input error, which is less sharp.",
+        "已改为按输入误差的放大倍数判断，灵敏度较低。",
+    ),
+    "ACC230.replayed": Words(
+        "{operator} (step {step}, rank {rank}) is the first to part: in the {side} its own error is {own},"
+        " allowed {allowed}; it runs {kernels}, called at {place}",
+        "{operator}（第 {step} 步，rank {rank}）最先出现差异：{side}侧自身误差为 {own}，允许 {allowed}；"
+        "对应算子 {kernels}，调用位置 {place}",
+        "Run it alone on both devices with the saved inputs; then check its dtype and the version's known issues.",
+        "请用保存的输入在两种设备上单独运行该算子，再检查其数据类型以及该版本的已知问题。",
+    ),
+    "ACC230.amplified": Words(
+        "{operator} (step {step}, rank {rank}) is the first to part: output error {error_out} from input error"
+        " {error_in}, allowed {allowed}; it runs {kernels}, called at {place}",
+        "{operator}（第 {step} 步，rank {rank}）最先出现差异：输入误差 {error_in}，输出误差 {error_out}，"
+        "允许 {allowed}；对应算子 {kernels}，调用位置 {place}",
+        "Run it alone on both devices with the saved inputs; then check its dtype and the version's known issues.",
+        "请用保存的输入在两种设备上单独运行该算子，再检查其数据类型以及该版本的已知问题。",
+    ),
+    "ACC230.structure": Words(
+        "{operator} (step {step}, rank {rank}) is the first to part: its outputs have another structure: {detail};"
+        " it runs {kernels}, called at {place}",
+        "{operator}（第 {step} 步，rank {rank}）最先出现差异：输出结构不同：{detail}；"
+        "对应算子 {kernels}，调用位置 {place}",
+        "Look for a branch in the script that depends on the device.",
+        "请检查脚本中是否有依赖设备的分支。",
+    ),
+    "ACC230.unseen": Words(
+        "the inputs of {operator} (step {step}, rank {rank}) differ by {error_in} although no recorded operator"
+        " before it does; made by: {before}; called at {place}",
+        "{operator}（第 {step} 步，rank {rank}）的输入误差为 {error_in}，而此前记录的算子均无此误差；"
+        "来源：{before}；调用位置 {place}",
+        "msprobe does not record every operator; capture at level mix, or check what happens between.",
+        "msprobe 并不记录所有算子；请以 mix 级别采集，或检查两者之间的代码。",
+    ),
+    "ACC230.start": Words(
+        "the start (weights or data) or operators that are not recorded", "起始状态（权重或数据）或未被记录的算子"
+    ),
+    "ACC230.nothing": Words(
+        "none of the {count} paired operators could be compared",
+        "配对的 {count} 个算子均无法比对",
+        "Capture tensors or statistics on both sides.",
+        "请在两侧采集张量或统计量。",
+    ),
+    "ACC230.none": Words(
+        "no divergence: {count} operators agree within rounding; the largest error is {error} at {operator}",
+        "未发现差异：{count} 个算子在舍入误差内一致；最大误差 {error}，位于 {operator}",
+    ),
+    "ACC230.reduced": Words(
+        "no divergence: {count} operators differ within what {form} allows, the most {operator} with {error}"
+        " (allowed {allowed})",
+        "未发现差异：{count} 个算子的误差在 {form} 允许范围内，最大为 {operator} 的 {error}（允许 {allowed}）",
+    ),
+    "ACC250.together": Words(
+        "the losses stay together over {steps} steps: at most {worst} apart, allowed {tolerance}",
+        "损失在 {steps} 步内保持一致：最大相对差 {worst}，允许 {tolerance}",
+    ),
+    "ACC250.apart": Words(
+        "the losses part at step {step}: {baseline} and {target}; largest difference {worst}, allowed {tolerance}",
+        "损失从第 {step} 步开始出现差异：{baseline} 与 {target}；最大相对差 {worst}，允许 {tolerance}",
+        "See which operator parts first in the comparison by tensor.",
+        "请在逐张量比对中查看最先出现差异的算子。",
+    ),
+    "ACC251.lengths": Words(
+        "the baseline has {baseline} steps and the target {target}: only the common ones were compared",
+        "基线有 {baseline} 步，目标有 {target} 步：只比较了共同的部分",
+    ),
+    "ACC251.unfinished": Words(
+        "{path}: the run did not end well ({status})",
+        "{path}：运行未正常结束（{status}）",
+        "Look at the end of its output.log.",
+        "请查看其 output.log 的结尾。",
+    ),
+    "ACC251.nan": Words(
+        "{path}: the loss is not a number at step {step}",
+        "{path}：第 {step} 步的损失不是有效数值",
+        "Look for the first operator that makes NaN or infinity in the comparison by tensor.",
+        "请在逐张量比对中查找最先产生 NaN 或无穷的算子。",
+    ),
+}

@@ -1,0 +1,177 @@
+"""Dumps the tensors of an unmodified training script through the real msprobe, in a child process.
+
+msprobe's PrecisionDebugger is a process singleton and wraps torch's functions, so it never runs in the caller.
+On an NPU the script runs under transfer_to_npu; on a CPU the CPU stands in for CUDA.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from helpers import device as devices
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
+from helpers.precision import manifest
+from helpers.precision.dump import read_dump
+from helpers.precision.record import Run
+from helpers.report import Column, Report, Table
+from helpers.words import Scalar
+
+PLUGIN = Path(__file__).parent / "child" / "capture_plugin.py"
+TRANSFORMS = {"npu": "transfer_to_npu", "npu-simulated": "transfer_to_npu", "cuda": "none", "cpu": "baseline_cpu"}
+LEVELS, TASKS = ("L0", "L1", "mix"), ("statistics", "tensor")
+#: What a caller may set in the child's environment: noise and faults of the simulator, and threads.
+SETTINGS = ("ASCEND_WORKBOOK_SIM_FAULT", "ASCEND_WORKBOOK_SIM_HF32", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+#: msprobe refuses every other character in a path (FileCheckException).
+PLAIN_PATH = re.compile(r"[A-Za-z0-9_/.-]+")
+MIB = 1 << 20
+OVER_LIMIT = 87
+
+
+def capture(
+    script: str | Path,
+    args: Sequence[str] = (),
+    *,
+    out: str | Path,
+    device: str = "auto",
+    steps: int = 1,
+    dump_steps: Sequence[int] = (0,),
+    level: str = "L1",
+    task: str = "tensor",
+    seed: int = 1234,
+    limit_mib: int = 2048,
+    settings: Mapping[str, str] | None = None,
+    nproc: int = 1,
+    cwd: str | Path | None = None,
+    python: str = sys.executable,
+    progress: Callable[[str], None] | None = None,
+) -> Report:
+    """Trains `steps` steps and dumps those of `dump_steps` (counted from 0) into `out`.
+
+    `device` is auto, npu, npu-simulated, cuda, cpu, or `baseline` (CUDA if present, else the CPU in its place).
+    The capture ends with capture.json, which lists every file with its SHA-256; one without it, or whose
+    `complete` is false, was killed. Raises WorkbookError where it cannot run or would write more than `limit_mib`.
+    """
+    _check(level, task, settings)
+    found = devices.baseline(python=python) if device == "baseline" else devices.find(device, python=python)
+    _check_simulator_settings(found.tier, settings)
+    folder = Path(out).absolute()
+    _clear(folder)
+    free_mib = shutil.disk_usage(folder).free // MIB
+    if limit_mib > free_mib:
+        raise WorkbookError("precision.no_room", limit_mib=limit_mib, free_mib=free_mib, path=str(folder))
+    about = {"script": str(script), "args": list(args), "tier": found.tier, "device": found.name, "steps": steps,
+             "dump_steps": list(dump_steps), "level": level, "task": task, "seed": seed, "limit_mib": limit_mib,
+             "settings": dict(settings or {}), "versions": found.versions, "nproc": nproc}  # fmt: skip
+    manifest.Manifest(folder, False, about).save()
+    if progress:
+        progress(f"{found.tier}: at most {limit_mib} MiB of {free_mib} MiB free")
+    with tempfile.TemporaryDirectory(prefix="capture-") as aside:
+        plain = folder / manifest.DUMP if PLAIN_PATH.fullmatch(str(folder)) else Path(aside).resolve() / manifest.DUMP
+        env = {**devices.child_environment(found.tier), "MSPROBE_LOG_LEVEL": "4", **(settings or {})}
+        spec = LaunchSpec(
+            out=folder, script=Path(script), args=list(args), cwd=Path(cwd) if cwd else None, python=python,
+            nproc=nproc, env=env, transform=TRANSFORMS[found.tier], steps=steps, seed=seed, deterministic=True,
+            plugins=[_plugin(folder, plain, about)], tier=found.tier, simulated=found.simulated,
+        )  # fmt: skip
+        result = launch(spec, _teller(progress, found.tier))
+        if plain.is_dir() and plain != folder / manifest.DUMP:
+            shutil.move(str(plain), str(folder / manifest.DUMP))
+    return _report(folder, about, result)
+
+
+def _check(level: str, task: str, settings: Mapping[str, str] | None) -> None:
+    for name, value, known in (("level", level, LEVELS), ("task", task, TASKS)):
+        if value not in known:
+            raise WorkbookError("precision.option", name=name, value=value, known=list(known))
+    for name in settings or {}:
+        if name not in SETTINGS:
+            raise WorkbookError("precision.option", name="settings", value=name, known=list(SETTINGS))
+
+
+def _check_simulator_settings(tier: str, settings: Mapping[str, str] | None) -> None:
+    """A fault that is never injected would make a run look healthy that was meant to be sick."""
+    if tier != "npu-simulated" and any("SIM" in name and value for name, value in (settings or {}).items()):
+        raise WorkbookError("precision.fault_needs_simulator", tier=tier)
+
+
+def _clear(folder: Path) -> None:
+    """Removes what an earlier capture left here, and nothing else."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder / manifest.DUMP, ignore_errors=True)
+    for stale in (*folder.glob("side.rank*.json"), folder / "over_limit.json", folder / manifest.NAME):
+        stale.unlink(missing_ok=True)
+
+
+def _plugin(folder: Path, dump: Path, about: dict[str, Any]) -> Plugin:
+    task = about["task"]
+    own = {"scope": [], "list": [], "data_mode": ["all"]}
+    if task == "statistics":
+        own["summary_mode"] = "statistics"  # type: ignore[assignment]
+    config = {"task": task, "dump_path": str(dump), "rank": [], "step": [], "level": about["level"], task: own}
+    dump.parent.mkdir(parents=True, exist_ok=True)
+    path = dump.parent / "msprobe.json"
+    path.write_text(json.dumps(config, indent=1), encoding="utf-8")
+    return Plugin(PLUGIN, {
+        "config_path": str(path), "dump_path": str(dump), "iterations": about["dump_steps"],
+        "limit_bytes": about["limit_mib"] * MIB // max(1, about["nproc"]),
+        "block_torch_npu": not about["tier"].startswith("npu"),
+    })  # fmt: skip
+
+
+def _teller(progress: Callable[[str], None] | None, tier: str) -> Callable[[Progress], None] | None:
+    if progress is None:
+        return None
+    last = [-1]
+
+    def tell(state: Progress) -> None:
+        if state.step != last[0]:
+            last[0] = state.step
+            progress(f"{tier}: step {state.step}/{state.steps}")
+
+    return tell
+
+
+def _report(folder: Path, about: dict[str, Any], result: LaunchResult) -> Report:
+    if result.exit_code == OVER_LIMIT and (folder / "over_limit.json").is_file():
+        wrote = json.loads((folder / "over_limit.json").read_text(encoding="utf-8"))["bytes"] // MIB
+        raise WorkbookError("precision.over_limit", limit_mib=about["limit_mib"], wrote_mib=wrote, path=str(folder))
+    if result.trouble is not None:
+        raise WorkbookError("precision.capture_failed", tier=about["tier"], trouble=result.trouble,
+                            path=str(result.output_path))  # fmt: skip
+    runs = read_dump(folder / manifest.DUMP)
+    sides = {path.stem.partition(".")[2]: json.loads(path.read_text(encoding="utf-8"))
+             for path in sorted(folder.glob("side.rank*.json"))}  # fmt: skip
+    missing = [rank for rank in range(about["nproc"]) if f"rank{rank}" not in sides]
+    if missing:
+        raise WorkbookError("precision.rank_missing", ranks=missing, path=str(folder))
+    written = manifest.Manifest(folder, True, about, manifest.listing(folder), sides)
+    written.save()
+    return _success(written, runs, result)
+
+
+def _success(written: manifest.Manifest, runs: list[Run], result: LaunchResult) -> Report:
+    columns = (Column("step"), Column("rank"), Column("operators"), Column("tensors"), Column("size", "MiB"))
+    rows = tuple(_row(written, run) for run in runs)
+    size = sum(told["bytes"] for told in written.files.values()) / MIB
+    args: dict[str, Scalar] = {"operators": sum(len(run.operators) for run in runs), "size_mib": round(size, 1),
+                               "steps": len({run.step for run in runs}), "tier": written.tier}  # fmt: skip
+    facts = {"folder": str(written.folder), **written.about, "losses": list(result.losses),
+             "standing_in": result.standing_in, "numerics": written.numerics}  # fmt: skip
+    return Report("precision", "capture", (Finding("ACC200", Status.OK, "ACC200.captured", args, weight=100),),
+                  Table(columns, rows), facts=facts, tier=written.tier)  # fmt: skip
+
+
+def _row(written: manifest.Manifest, run: Run) -> tuple[Scalar, ...]:
+    prefix = run.folder.relative_to(written.folder).as_posix()
+    size = sum(told["bytes"] for name, told in written.files.items() if name.startswith(prefix + "/"))
+    tensors = sum(len(op.inputs) + len(op.outputs) for op in run.operators)
+    return run.step, run.rank, len(run.operators), tensors, round(size / MIB, 2)

@@ -1,0 +1,153 @@
+"""Rides in the training process: msprobe's PrecisionDebugger around steps of an unmodified script.
+
+An iteration is an attempt at an update: one that a GradScaler left out counts, because its operators ran.
+Beside msprobe's folders it writes `side.rank<R>.json`: what the comparison must know about this side (reduced
+formats in force, fingerprints of the weights before the first forward and of each dumped batch).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+#: Exit code of a capture that would have written more than it may.
+OVER_LIMIT = 87
+WATCH_EVERY_S = 0.2
+
+
+def attach(observer: Any, config: dict[str, Any]) -> None:
+    """`config`: config_path (msprobe's), dump_path, iterations (list of int), limit_bytes, block_torch_npu."""
+    if config["block_torch_npu"]:
+        # msprobe takes an importable torch_npu for a sign that this run is on an NPU
+        sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]
+    from msprobe.pytorch import PrecisionDebugger
+
+    _watch(Path(config["dump_path"]), config["limit_bytes"], observer.out)
+    _Capture(observer, config, PrecisionDebugger(config_path=config["config_path"])).install()
+
+
+class _Capture:
+    """Turns msprobe on for the wanted iterations, from a training forward to the optimizer's update.
+
+    The update itself is left out: which operators it calls depends on the device (foreach on an accelerator, a
+    loop on the CPU), and what it does shows in the next step's weights.
+    """
+
+    def __init__(self, observer: Any, config: dict[str, Any], debugger: Any) -> None:
+        self.observer = observer
+        self.wanted = set(config["iterations"])
+        self.debugger = debugger
+        self.iteration = 0
+        self.running = False
+        self.side: dict[str, Any] = {"rank": observer.rank, "iterations": [], "weights": {}, "batches": {}}
+
+    def install(self) -> None:
+        self.observer.on_model(self.weigh)
+        self.observer.on_forward(self.begin)
+        self.observer.on_step(lambda step: self.end())
+        self.observer.on_skip(self.end)
+        self.observer.on_end(self.finish)
+        register_optimizer_step_pre_hook(lambda *_: self.pause())
+
+    def weigh(self, model: torch.nn.Module) -> None:
+        with torch.no_grad():
+            self.side["weights"] = {name: _fingerprint(value) for name, value in model.state_dict().items()}
+
+    def begin(self, module: torch.nn.Module) -> None:
+        """Before an outermost forward; one without gradients is an evaluation and no part of a step."""
+        if self.running or self.iteration not in self.wanted or not torch.is_grad_enabled():
+            return
+        handle = module.register_forward_pre_hook(self.batch, with_kwargs=True)
+        self.once = handle
+        self.side["numerics"] = _numerics()
+        self.running = True
+
+    def batch(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+        """Fingerprints the batch, then starts msprobe: what it hooks from here on is the forward itself."""
+        self.once.remove()
+        tensors = [leaf for leaf in _leaves([args, kwargs]) if isinstance(leaf, torch.Tensor)]
+        self.side["batches"].setdefault(str(self.iteration), [_fingerprint(tensor) for tensor in tensors])
+        self.debugger.start(model=self.observer.model or module)
+
+    def pause(self) -> None:
+        """Before an update; a further forward in this iteration (another network of a GAN) starts it again."""
+        if self.running:
+            self.debugger.stop()
+            self.running = False
+
+    def end(self) -> None:
+        self.pause()
+        if self.iteration in self.wanted:
+            self.side["iterations"].append(self.iteration)
+        self.debugger.step()
+        self.iteration += 1
+
+    def finish(self, status: str) -> None:
+        self.pause()
+        self.side["status"] = status
+        path = self.observer.out / f"side.rank{self.observer.rank}.json"
+        aside = path.with_name(f"{path.name}.part")
+        aside.write_text(json.dumps(self.side), encoding="utf-8")
+        aside.replace(path)
+
+
+def _numerics() -> dict[str, str]:
+    """Which reduced format may round the inputs of convolutions and matrix products right now."""
+    npu = getattr(torch, "npu", None) if sys.modules.get("torch_npu") else None
+    if npu is not None and npu.is_available():
+        return {"conv": "hf32" if npu.conv.allow_hf32 else "", "matmul": "hf32" if npu.matmul.allow_hf32 else ""}
+    if torch.cuda.is_available() and torch.version.cuda:
+        cudnn, matmul = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
+        return {"conv": "tf32" if cudnn else "", "matmul": "tf32" if matmul else ""}
+    return {"conv": "", "matmul": ""}
+
+
+def _fingerprint(value: Any) -> str:
+    """dtype, shape and the first 16 hex digits of the bytes' SHA-256."""
+    if not isinstance(value, torch.Tensor):
+        return repr(value)[:80]
+    plain = value.detach().to("cpu").contiguous()
+    raw = plain.reshape(-1).view(torch.uint8) if plain.numel() else torch.empty(0, dtype=torch.uint8)
+    digest = hashlib.sha256(raw.numpy().tobytes()).hexdigest()[:16]
+    return f"{str(value.dtype).rpartition('.')[2]}{list(value.shape)}:{digest}"
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in _leaves(item)]
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in _leaves(item)]
+    return [value]
+
+
+def _watch(folder: Path, limit_bytes: int, out: Path) -> None:
+    """Ends the process as soon as the dump is larger than it may be: a full disk would hurt more than it."""
+
+    def look() -> None:
+        while not ended.wait(WATCH_EVERY_S):
+            size = _size(folder)
+            if size > limit_bytes:
+                (out / "over_limit.json").write_text(json.dumps({"bytes": size}), encoding="utf-8")
+                os._exit(OVER_LIMIT)
+
+    ended = threading.Event()
+    threading.Thread(target=look, name="dump-size", daemon=True).start()
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for base, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(base, name)).st_size  # noqa: PTH116, PTH118 - thousands of files
+            except FileNotFoundError:
+                continue  # renamed while we looked
+    return total

@@ -1,0 +1,119 @@
+"""`compare`: two captures, tensor by tensor in order of execution; the verdict names the operator that parts them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+from helpers.finding import Status
+from helpers.precision import rules
+from helpers.precision.agreement import TensorAgreement
+from helpers.precision.comparison import Comparison, StepComparison, examine
+from helpers.precision.divergence import PARTING, Judgement
+from helpers.report import Chart, Column, Report, Table
+from helpers.rules import judge, rules_of
+from helpers.words import Scalar
+
+COLUMNS = ("order", "step", "rank", "operator", "direction", "tensor", "dtype", "shape", "error_in", "error_out",
+           "allowed", "outcome", "place")  # fmt: skip
+
+
+def compare(
+    baseline: str | Path, target: str | Path, *, replay: bool = True, progress: Callable[[str], None] | None = None
+) -> Report:
+    """Compares the target (NPU) with the baseline (GPU, or the CPU in its place).
+
+    Both are folders made by `capture`, or msprobe dump folders. `replay` runs doubtful operators again in float64
+    to tell an operator's own error from an inherited one; it needs saved tensors and torch.
+    Errors in the table are relative L2. Raises WorkbookError where a side cannot be read or was killed.
+    """
+    facts = examine(Path(baseline).absolute(), Path(target).absolute(), replaying=replay, tell=progress)
+    findings = judge(facts, rules_of(rules))
+    table = _table(facts)
+    mark = _mark(facts, table)
+    return Report(
+        "precision",
+        "compare",
+        tuple(findings),
+        table,
+        Chart("lines", "order", ("error_out", "error_in"), mark=mark, log=_has_errors(table)),
+        facts=_facts(facts, mark),
+        tier=facts.target.about.tier if facts.target.about else "",
+    )
+
+
+def around(report: Report, rows: int = 5) -> Report:
+    """The same verdict with only the rows about the first divergence, `rows` before and after; the whole report
+    where there is none."""
+    if report.table is None or report.chart is None or report.chart.mark is None:
+        return report
+    at = report.table.values("order").index(report.chart.mark)
+    cut = Table(report.table.columns, report.table.rows[max(0, at - rows) : at + rows + 1])
+    return Report(report.stage, report.verb, report.findings, cut, facts=report.facts, tier=report.tier)
+
+
+def _table(facts: Comparison) -> Table:
+    rows: list[tuple[Scalar, ...]] = []
+    for step in facts.steps:
+        for judged in step.judged:
+            for tensor in judged.agreement.outputs:
+                rows.append((len(rows), *_row(step, judged, tensor)))
+        for side in ("target", "baseline"):
+            for operator in getattr(step.pairing, f"only_{side}"):
+                outcome = {"say": f"precision.only_{side}"}
+                place = str(operator.place) if operator.place else None
+                rows.append((len(rows), step.step, step.rank, operator.name, operator.direction, None, None, None,
+                             None, None, None, outcome, place))  # fmt: skip
+    return Table(tuple(map(Column, COLUMNS)), tuple(rows))
+
+
+def _row(step: StepComparison, judged: Judgement, tensor: TensorAgreement) -> tuple[Scalar, ...]:
+    operator = judged.agreement.pair.target
+    outcome: dict[str, Scalar] = {"say": f"precision.{judged.outcome}"}
+    if tensor.problem:
+        outcome = {"say": f"precision.problem_{tensor.problem}"}
+    place = str(operator.place) if operator.place else None
+    who = (step.step, step.rank, operator.name, operator.direction, tensor.slot, tensor.dtype, list(tensor.shape))
+    return (*who, *map(_finite, (judged.agreement.error_in, tensor.error, judged.allowed)), outcome, place)
+
+
+def _finite(value: float | None) -> Scalar:
+    """JSON has no infinity: it is kept as the word."""
+    return value if value is None or math.isfinite(value) else str(value)
+
+
+def _mark(facts: Comparison, table: Table) -> Scalar:
+    """The row of the first divergence, or None."""
+    if facts.first is None:
+        return None
+    step, judged = facts.first
+    wanted = (step.step, step.rank, judged.name)
+    found = [row[0] for row in table.rows if row[1:4] == wanted]
+    return found[0] if found else None
+
+
+def _has_errors(table: Table) -> bool:
+    """A logarithmic axis needs something above zero."""
+    values = table.values("error_out") + table.values("error_in")
+    return any(isinstance(value, float) and value > 0 for value in values)
+
+
+def _facts(facts: Comparison, mark: Scalar) -> dict[str, Scalar]:
+    outcomes: dict[str, Scalar] = {}
+    for step in facts.steps:
+        for judged in step.judged:
+            count = outcomes.get(judged.outcome, 0)
+            outcomes[judged.outcome] = (count if isinstance(count, int) else 0) + 1
+    first = facts.first
+    return {
+        "baseline": str(facts.baseline.folder),
+        "target": str(facts.target.folder),
+        "numerics": dict(facts.numerics),
+        "outcomes": outcomes,
+        "first_divergence": first[1].name if first else None,
+        "first_divergence_outcome": first[1].outcome if first else None,
+        "parting": [one.name for step in facts.steps for one in step.judged if one.outcome in PARTING],
+        "status": Status.FAIL.name if first else Status.OK.name,
+        "row": mark,
+    }

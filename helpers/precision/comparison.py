@@ -1,0 +1,115 @@
+"""Two captures held against each other: the facts that the precision rules judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from helpers.errors import WorkbookError
+from helpers.precision import divergence, manifest
+from helpers.precision.agreement import agreement
+from helpers.precision.divergence import Judgement
+from helpers.precision.dump import read_dump
+from helpers.precision.pairing import Pairing, pair
+from helpers.precision.record import Run
+from helpers.precision.replay import Replays, replay
+
+
+@dataclass(frozen=True)
+class Side:
+    """One capture: its runs by (step, rank), and its manifest where it has one (a plain msprobe dump has none)."""
+
+    folder: Path
+    runs: dict[tuple[int, int], Run]
+    about: manifest.Manifest | None
+
+
+@dataclass(frozen=True)
+class StepComparison:
+    """One step on one rank, judged in the target's order of execution."""
+
+    pairing: Pairing
+    judged: tuple[Judgement, ...]
+    replays: Replays
+
+    @property
+    def step(self) -> int:
+        return self.pairing.target.step
+
+    @property
+    def rank(self) -> int:
+        return self.pairing.target.rank
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All steps and ranks that both sides have, by step and rank."""
+
+    baseline: Side
+    target: Side
+    steps: tuple[StepComparison, ...]
+    numerics: dict[str, str]
+
+    @cached_property
+    def first(self) -> tuple[StepComparison, Judgement] | None:
+        """The first parting operator: of the earliest step, and there of the earliest in execution."""
+        found = [(one, divergence.first(one.judged)) for one in self.steps]
+        parted = [(one, judged) for one, judged in found if judged is not None]
+        return min(parted, key=lambda pair: (pair[0].step, pair[1].agreement.pair.order), default=None)
+
+    @property
+    def only(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """(step, rank) that only the baseline has, and only the target."""
+        left, right = self.baseline.runs.keys(), self.target.runs.keys()
+        return sorted(left - right), sorted(right - left)
+
+
+def read_side(folder: Path) -> Side:
+    """A capture's folder, or a plain msprobe dump. Raises WorkbookError where it cannot be read."""
+    if not folder.is_dir():
+        raise WorkbookError("precision.no_dump", path=str(folder))
+    about = manifest.load(folder)
+    if about is not None and not about.complete:
+        raise WorkbookError("precision.incomplete", path=str(folder))
+    runs = read_dump(folder / manifest.DUMP if about else folder)
+    return Side(folder, {(run.step, run.rank): run for run in runs}, about)
+
+
+def examine(
+    baseline: Path, target: Path, *, replaying: bool = True, tell: Callable[[str], None] | None = None
+) -> Comparison:
+    """Reads both sides, pairs and judges them, step after step."""
+    left, right = read_side(baseline), read_side(target)
+    numerics = _numerics(left, right)
+    steps: list[StepComparison] = []
+    reached: dict[int, float] = {}
+    for key in sorted(left.runs.keys() & right.runs.keys()):
+        if tell:
+            tell(f"compare step {key[0]} rank {key[1]}")
+        one = _step(right.runs[key], left.runs[key], numerics, replaying, reached.get(key[1], 0.0))
+        reached[key[1]] = max([found.agreement.error_out or 0.0 for found in one.judged], default=0.0)
+        steps.append(one)
+    if not steps:
+        raise WorkbookError("precision.nothing_common", baseline=str(baseline), target=str(target))
+    return Comparison(left, right, tuple(steps), numerics)
+
+
+def _step(target: Run, baseline: Run, numerics: dict[str, str], replaying: bool, reached: float) -> StepComparison:
+    pairing = pair(target, baseline)
+    agreements = [agreement(found) for found in pairing.pairs]
+    # what agrees to the last rounding needs no second look
+    doubtful = any((found.error_out or 0.0) > 0.0 for found in agreements)
+    replays = replay(pairing, numerics) if replaying and doubtful else Replays({})
+    judged = divergence.judge(agreements, replays.found, numerics, target.containers, reached)
+    return StepComparison(pairing, tuple(judged), replays)
+
+
+def _numerics(*sides: Side) -> dict[str, str]:
+    """The reduced formats that either side allowed."""
+    merged: dict[str, str] = {}
+    for side in sides:
+        for kind, form in (side.about.numerics if side.about else {}).items():
+            merged[kind] = merged.get(kind) or form
+    return merged

@@ -1,0 +1,141 @@
+"""Which operator parts two runs first: the first whose outputs differ by more than its inputs and its dtype explain.
+
+Two ways of judging an operator, the better one where it is possible:
+- replayed: its recorded inputs were run again in float64; each side is held against that truth, so that errors
+  it inherited do not count, and rounding is measured on this operator and this data (replay.py);
+- by amplification: its output error against its input error, with a floor for the dtype.
+Where an input error appears that no recorded operator made, what lies between is named instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from helpers.precision import tolerance
+from helpers.precision.agreement import NONFINITE, ONLY_BASELINE, ONLY_TARGET, SHAPE, UNREADABLE, Agreement
+from helpers.precision.record import BACKWARD, FORWARD
+from helpers.precision.replay import Replay
+
+AGREES, EXPLAINED, ALLOWED, DIVERGES, STRUCTURE, JUMP, NOT_COMPARED, CONTAINER = (
+    "agrees", "explained", "allowed", "diverges", "structure", "jump", "not_compared", "container")  # fmt: skip
+#: Outcomes that part the runs.
+PARTING = (DIVERGES, STRUCTURE, JUMP)
+#: An input error this many times above everything seen before was made by something that was not recorded.
+UNSEEN = 30.0
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One operator judged. `allowed` is the error that rounding and inputs explain; `form` a reduced format
+    that explains it; `side` the side whose own arithmetic is off, where a replay could tell."""
+
+    agreement: Agreement
+    outcome: str
+    allowed: float
+    form: str = ""
+    replay: Replay | None = None
+    side: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.agreement.pair.target.name
+
+
+def judge(
+    agreements: Iterable[Agreement],
+    replays: Mapping[str, Replay],
+    numerics: Mapping[str, str],
+    containers: frozenset[str] = frozenset(),
+    reached: float = 0.0,
+) -> list[Judgement]:
+    """Judges operators in the order of execution. `reached` is the largest error that earlier steps carried in."""
+    judged = []
+    for found in agreements:
+        name = found.pair.target.name
+        one = _one(found, replays.get(name), dict(numerics))
+        if name in containers and one.outcome in (DIVERGES, EXPLAINED, ALLOWED):
+            one = replace(one, outcome=CONTAINER)
+        elif one.outcome != STRUCTURE and _unseen(found, reached):
+            one = replace(one, outcome=JUMP, allowed=reached)
+        reached = max(reached, found.error_in, found.error_out or 0.0)
+        judged.append(one)
+    return judged
+
+
+def first(judged: Iterable[Judgement]) -> Judgement | None:
+    """The first operator that parts the runs, or None."""
+    return next((one for one in judged if one.outcome in PARTING), None)
+
+
+def _one(found: Agreement, replay: Replay | None, numerics: dict[str, str]) -> Judgement:
+    structural = _structure(found)
+    if structural:
+        return Judgement(found, structural, 0.0)
+    error = found.error_out
+    if error is None:
+        return Judgement(found, NOT_COMPARED, 0.0)
+    rounding = tolerance.floor(found.dtypes)
+    form = tolerance.reduced(found.pair.target.api, numerics)
+    if error <= rounding:
+        return Judgement(found, AGREES, rounding, replay=replay)
+    if replay is not None and replay.tells(rounding):
+        return _by_replay(found, replay, rounding, form)
+    return _by_amplification(found, error, rounding, form)
+
+
+def _structure(found: Agreement) -> str:
+    """`structure` where a forward output differs in shape; a backward entry shows the last autograd node only,
+    which may be another one on another device, so that a difference there is not comparable, not wrong."""
+    odd = [slot for slot in found.outputs if slot.problem in (SHAPE, ONLY_TARGET, ONLY_BASELINE)]
+    if odd:
+        return STRUCTURE if found.pair.target.direction == FORWARD else NOT_COMPARED
+    return NOT_COMPARED if any(slot.problem == UNREADABLE for slot in found.outputs) else ""
+
+
+def _by_replay(found: Agreement, replay: Replay, rounding: float, form: str) -> Judgement:
+    limit = replay.limit(rounding)
+    guilty = [side for side, own in (("target", replay.target), ("baseline", replay.baseline)) if own > limit]
+    if not guilty:
+        return Judgement(found, EXPLAINED, limit, replay=replay)
+    wide = max(limit, replay.reduced) if form else limit
+    if max(replay.target, replay.baseline) <= wide:
+        return Judgement(found, ALLOWED, wide, form, replay)
+    return Judgement(found, DIVERGES, wide, form, replay, guilty[0])
+
+
+def _by_amplification(found: Agreement, error: float, rounding: float, form: str) -> Judgement:
+    limit = tolerance.AMPLIFICATION * max(found.error_in, rounding)
+    if error <= limit:
+        return Judgement(found, EXPLAINED if found.error_in > rounding else AGREES, limit)
+    wide = max(limit, tolerance.reduced_floor(form))
+    return Judgement(found, ALLOWED if error <= wide else DIVERGES, wide, form)
+
+
+def _unseen(found: Agreement, reached: float) -> bool:
+    """An input error far above all errors so far: its maker was not recorded, or the runs began differently."""
+    if any(slot.problem == NONFINITE for slot in found.inputs) and math.isfinite(reached):
+        return True
+    return found.error_in > UNSEEN * max(reached, tolerance.floor(found.dtypes))
+
+
+def consumers(judged: list[Judgement], at: Judgement) -> list[str]:
+    """For a backward operator: the operators whose backward computes its incoming gradient, that is those which
+    took its forward output as input. Found by equal statistics in the baseline, so only as sure as those."""
+    operator = at.agreement.pair.baseline
+    if operator.direction != BACKWARD:
+        return []
+    forward = next((one.agreement.pair for one in judged if one.agreement.pair.baseline.head == operator.head
+                    and one.agreement.pair.baseline.call == operator.call
+                    and one.agreement.pair.baseline.direction == FORWARD), None)  # fmt: skip
+    if forward is None:
+        return []
+    made = {_print(record) for record in forward.baseline.outputs if record.norm}
+    later = (one.agreement.pair for one in judged if one.agreement.pair.baseline.order > forward.baseline.order)
+    return [pair.target.name for pair in later if pair.baseline.direction == FORWARD
+            and any(_print(record) in made for record in pair.baseline.inputs)]  # fmt: skip
+
+
+def _print(record: object) -> tuple[object, ...]:
+    return tuple(getattr(record, name) for name in ("norm", "maximum", "minimum", "mean"))

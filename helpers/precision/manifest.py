@@ -1,0 +1,81 @@
+"""capture.json: what a capture is and what it wrote, so that a killed or tampered one is seen as such."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from helpers.errors import WorkbookError
+from helpers.storage import open_storage
+
+NAME = "capture.json"
+SCHEMA = "ascend-workbook/capture/1"
+#: Folder of msprobe's files, beside the manifest.
+DUMP = "dump"
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """`complete` is set last, after every file was hashed. `files` maps paths below the folder to
+    {"bytes", "sha256"}; `sides` holds per rank what capture_plugin.py wrote."""
+
+    folder: Path
+    complete: bool
+    about: dict[str, Any]
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sides: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def tier(self) -> str:
+        return str(self.about.get("tier", ""))
+
+    @property
+    def numerics(self) -> dict[str, str]:
+        """Reduced formats of the first rank: {"conv": "hf32", "matmul": ""}."""
+        first: dict[str, Any] = next(iter(self.sides.values()), {})
+        return {str(key): str(value) for key, value in first.get("numerics", {}).items()}
+
+    def save(self) -> None:
+        content = {"schema": SCHEMA, "complete": self.complete, "about": self.about, "files": self.files,
+                   "sides": self.sides}  # fmt: skip
+        open_storage(str(self.folder)).write_text(NAME, json.dumps(content, indent=1, ensure_ascii=False))
+
+    def changed(self) -> list[str]:
+        """Files that are missing or no longer what was written, by size first and then by content."""
+        return [name for name, told in self.files.items() if not _same(self.folder / name, told)]
+
+
+def load(folder: Path) -> Manifest | None:
+    """The manifest in the folder, or None where it is a plain msprobe dump. A broken one is an error."""
+    path = folder / NAME
+    if not path.is_file():
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["schema"] != SCHEMA:
+            raise ValueError(f"schema {content['schema']!r}, expected {SCHEMA!r}")
+        return Manifest(folder, bool(content["complete"]), content["about"], content["files"], content["sides"])
+    except (OSError, ValueError, KeyError, TypeError) as cause:
+        raise WorkbookError("precision.json_unreadable", path=str(path), error=str(cause)) from cause
+
+
+def listing(folder: Path) -> dict[str, dict[str, Any]]:
+    """Every file of the dump with its size and SHA-256."""
+    paths = sorted(path for path in (folder / DUMP).rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": digest(path)} for path in paths}
+
+
+def digest(path: Path) -> str:
+    found = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(CHUNK):
+            found.update(chunk)
+    return found.hexdigest()
+
+
+def _same(path: Path, told: dict[str, Any]) -> bool:
+    return path.is_file() and path.stat().st_size == told["bytes"] and digest(path) == told["sha256"]

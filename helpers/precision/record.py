@@ -1,0 +1,84 @@
+"""What a dump says: tensors, the operators they belong to, and the run (one step on one rank)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from helpers.finding import Place
+
+FORWARD, BACKWARD, PARAMETERS = "forward", "backward", "parameters_grad"
+
+
+@dataclass(frozen=True)
+class TensorRecord:
+    """One tensor of an operator. `slot` says where it stands: `input.0`, `output.1`, `parameters.weight`.
+
+    dtype without the `torch.` (`float32`); statistics are None where the dump has none; `file` holds the values
+    and is None in statistics dumps.
+    """
+
+    slot: str
+    dtype: str
+    shape: tuple[int, ...]
+    maximum: float | None = None
+    minimum: float | None = None
+    mean: float | None = None
+    norm: float | None = None
+    file: Path | None = None
+
+    @property
+    def floating(self) -> bool:
+        return "float" in self.dtype or "complex" in self.dtype
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One call of an API or a module, in one direction, as msprobe names it.
+
+    `head` is the name without call number and direction (`Functional.conv2d`), `call` counts its calls from 0,
+    `order` its place in the dump, which is the order of execution. `place` is the caller's file and line.
+    """
+
+    name: str
+    head: str
+    call: int
+    direction: str
+    order: int
+    inputs: tuple[TensorRecord, ...]
+    outputs: tuple[TensorRecord, ...]
+    place: Place | None = None
+
+    @property
+    def is_module(self) -> bool:
+        return self.head.startswith("Module.") or self.head.startswith("Cell.")
+
+    @property
+    def api(self) -> str:
+        """`conv2d` of `Functional.conv2d`."""
+        return self.head.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One step on one rank. `containers` are modules inside which recorded operators ran."""
+
+    folder: Path
+    step: int
+    rank: int
+    task: str
+    level: str
+    operators: tuple[Operator, ...]
+    containers: frozenset[str] = field(default_factory=frozenset)
+
+    @cached_property
+    def by_name(self) -> dict[str, Operator]:
+        return {operator.name: operator for operator in self.operators}
+
+    def check(self) -> None:
+        """Raises ValueError where the facts contradict themselves: order, or a name given twice."""
+        if [operator.order for operator in self.operators] != list(range(len(self.operators))):
+            raise ValueError(f"{self.folder}: operators are not in execution order")
+        if len(self.by_name) != len(self.operators):
+            raise ValueError(f"{self.folder}: an operator name stands twice")

@@ -1,0 +1,1 @@
+"""What is said about two captures: one rule a file, its CODE and `check(comparison)`."""

@@ -1,0 +1,25 @@
+"""ACC201: is everything there that was captured: every file as it was written, every step and rank on both sides?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.finding import Finding, Status
+from helpers.precision.comparison import Comparison
+from helpers.words import Scalar
+
+CODE = "ACC201"
+SHOWN = 3
+
+
+def check(facts: Comparison) -> Iterator[Finding]:
+    for side in (facts.baseline, facts.target):
+        changed = side.about.changed() if side.about else []
+        if changed:
+            args: dict[str, Scalar] = {"count": len(changed), "files": changed[:SHOWN], "path": str(side.folder)}
+            yield Finding(CODE, Status.FAIL, "ACC201.changed", args, weight=400)
+    for name, left in zip(("baseline", "target"), facts.only):
+        if left:
+            where = [f"step {step} rank {rank}" for step, rank in left]
+            yield Finding(CODE, Status.FAIL, "ACC201.one_sided", {"side": {"say": f"name.{name}"}, "where": where},
+                          weight=90)  # fmt: skip

@@ -1,0 +1,83 @@
+"""ACC230: which operator parts the runs first, on which step and rank. ACC230.none where none does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.finding import Finding, Status
+from helpers.precision import divergence
+from helpers.precision.comparison import Comparison, StepComparison
+from helpers.precision.divergence import AGREES, ALLOWED, EXPLAINED, JUMP, STRUCTURE, Judgement
+from helpers.precision.operators import kernels
+from helpers.words import Scalar
+
+CODE = "ACC230"
+SHOWN = 3
+
+
+def check(facts: Comparison) -> Iterator[Finding]:
+    if facts.first is None:
+        yield from _healthy(facts)
+        return
+    step, judged = facts.first
+    yield Finding(CODE, Status.FAIL, f"ACC230.{_key(judged)}", _arguments(step, judged),
+                  judged.agreement.pair.target.place, weight=300)  # fmt: skip
+
+
+def _key(judged: Judgement) -> str:
+    if judged.outcome == STRUCTURE:
+        return "structure"
+    if judged.outcome == JUMP:
+        return "unseen"
+    return "replayed" if judged.replay and judged.side else "amplified"
+
+
+def _arguments(step: StepComparison, judged: Judgement) -> dict[str, Scalar]:
+    found = judged.agreement
+    operator = found.pair.target
+    args: dict[str, Scalar] = {
+        "operator": operator.name,
+        "kernels": kernels(operator),
+        "place": str(operator.place) if operator.place else None,
+        "step": step.step,
+        "rank": step.rank,
+        "error_in": found.error_in,
+        "error_out": found.error_out,
+        "allowed": judged.allowed,
+    }
+    if judged.outcome == STRUCTURE:
+        args["detail"] = [f"{slot.slot} {slot.detail or slot.problem}" for slot in found.outputs if slot.problem]
+    if judged.outcome == JUMP:
+        args["before"] = _before(step, judged)
+    if judged.replay and judged.side:
+        own = judged.replay.target if judged.side == "target" else judged.replay.baseline
+        args.update(side={"say": f"name.{judged.side}"}, own=own)
+    return args
+
+
+def _before(step: StepComparison, judged: Judgement) -> Scalar:
+    """Who may have made the wrong input: the backward of its consumers, or what was not compared just before."""
+    consumers = [f"{name.rpartition('.')[0]}.backward" for name in divergence.consumers(list(step.judged), judged)]
+    if consumers:
+        return list(consumers[:SHOWN])
+    at = step.judged.index(judged)
+    skipped = [one.name for one in step.judged[:at] if one.outcome == divergence.NOT_COMPARED]
+    left = [op.name for op in step.pairing.only_target if op.order < judged.agreement.pair.order]
+    return list((skipped + left)[-SHOWN:]) or {"say": "ACC230.start"}
+
+
+def _healthy(facts: Comparison) -> Iterator[Finding]:
+    judged = [one for step in facts.steps for one in step.judged]
+    compared = [one for one in judged if one.outcome in (AGREES, EXPLAINED, ALLOWED)]
+    if not compared:
+        yield Finding(CODE, Status.FAIL, "ACC230.nothing", {"count": len(judged)}, weight=100)
+        return
+    worst = max(compared, key=lambda one: one.agreement.error_out or 0.0)
+    args: dict[str, Scalar] = {"count": len(compared), "error": worst.agreement.error_out, "operator": worst.name}
+    yield Finding(CODE, Status.OK, "ACC230.none", args, weight=100)
+    reduced = [one for one in compared if one.outcome == ALLOWED]
+    if reduced:
+        largest = max(reduced, key=lambda one: one.agreement.error_out or 0.0)
+        yield Finding(CODE, Status.NOTE, "ACC230.reduced", {
+            "count": len(reduced), "form": largest.form.upper(), "operator": largest.name,
+            "error": largest.agreement.error_out, "allowed": largest.allowed}, weight=200)  # fmt: skip

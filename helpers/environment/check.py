@@ -68,7 +68,7 @@ def _counts(findings: list[Finding]) -> dict[str, int]:
 
 
 def _row(finding: Finding, checks: dict[str, Check]) -> tuple[Scalar, ...]:
-    fix = f"{finding.key}.fix"
+    fix = f"environment.fix.{finding.key.replace('.', '_')}"
     return (
         {"say": f"environment.group.{group_of(finding.rule, checks)}"},
         {"say": f"environment.rule.{finding.rule}"},

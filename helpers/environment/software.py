@@ -14,7 +14,7 @@ from helpers.environment.machine import Chosen, Import, Python
 from helpers.environment.system import System, Told, Untold
 from helpers.errors import WorkbookError
 
-PROBE = Path(__file__).with_name("import_probe.py")
+PROBE = Path(__file__).with_name("child") / "imports.py"
 IMPORT_TIMEOUT_S = 120.0
 #: What a report may quote. Only names in this list are ever read, so that no key or token gets into a report.
 VARIABLES = (
@@ -98,5 +98,3 @@ def choose(wanted: str) -> Chosen:
         why = error.arguments["why"]
         return Chosen(wanted, "", why=why if isinstance(why, dict) else {})
     return Chosen(wanted, found.tier, found.name, found.count, found.versions, found.why_not)
-
-

@@ -7,7 +7,7 @@ _HEADINGS = {
     "machine_check": ("This machine", "本机检查"),
     "compute_check": ("Computation against the CPU", "计算结果与 CPU 对比"),
     "environment_check": ("Environment", "环境检查"),
-    "operation": ("Operation", "运算"),
+    "case": ("Case", "用例"),
     "max_error": ("Largest error", "最大误差"),
     "allowed_error": ("Allowed", "允许误差"),
     "compute_rate": ("Rate", "计算速度"),
@@ -237,17 +237,19 @@ _DEVICE = {
     "ENV022.ill": Words(
         "NPU {npu} chip {chip} ({name}): {health}",
         "NPU {npu} 芯片 {chip}（{name}）：{health}",
-        "`npu-smi info -t health -i {npu} -c {chip}` names the fault; leave this NPU out with ASCEND_RT_VISIBLE_DEVICES.",
+        "`npu-smi info -t health -i {npu} -c {chip}` names the fault; ASCEND_RT_VISIBLE_DEVICES can leave it out.",
         "`npu-smi info -t health -i {npu} -c {chip}` 可查看故障；可用 ASCEND_RT_VISIBLE_DEVICES 排除该 NPU。",
     ),
     "ENV022.error": Words(
-        "npu-smi: error {code}", "npu-smi：错误 {code}", "Run `npu-smi info` as root and read the driver's log in /var/log/npu.",
+        "npu-smi: error {code}",
+        "npu-smi：错误 {code}",
+        "Run `npu-smi info` as root and read the driver's log in /var/log/npu.",
         "请以 root 执行 `npu-smi info`，并查看 /var/log/npu 中的驱动日志。",
     ),
     "ENV022.error_8005": Words(
         "npu-smi: error -8005, it cannot reach the driver",
         "npu-smi：错误 -8005，无法连接驱动",
-        "In a container pass /usr/local/Ascend/driver, /usr/local/dcmi and the /dev files; torch may work all the same.",
+        "In a container pass /usr/local/Ascend/driver, /usr/local/dcmi and the /dev files; torch may work even so.",
         "容器中请传入 /usr/local/Ascend/driver、/usr/local/dcmi 与 /dev 下的设备文件；torch 可能仍可使用。",
     ),
     "ENV022.error_8020": Words(
@@ -436,9 +438,9 @@ _PYTHON = {
         "`import torch` fails: torch_npu in {folder} loads by itself and CANN's {library} is not found",
         "`import torch` 失败：{folder} 中的 torch_npu 会自动加载，但找不到 CANN 的 {library}",
         "Without an NPU: `export TORCH_DEVICE_BACKEND_AUTOLOAD=0` before Python starts, or `source set_env.sh` of the "
-        "simulator (`ascend-workbook simulator env` prints it), or uninstall torch_npu here. With an NPU: install CANN.",
+        "simulator (see `ascend-workbook simulator env`), or uninstall torch_npu here. With an NPU: install CANN.",
         "没有 NPU：在启动 Python 之前 `export TORCH_DEVICE_BACKEND_AUTOLOAD=0`，或 source 模拟器的 set_env.sh"
-        "（`ascend-workbook simulator env` 会输出），或在此环境卸载 torch_npu。有 NPU：请安装 CANN。",
+        "（见 `ascend-workbook simulator env`），或在此环境卸载 torch_npu。有 NPU：请安装 CANN。",
     ),
     "ENV051.not_sourced": Words(
         "`import torch` fails: torch_npu loads by itself and {library} is not found, CANN is not in the environment",
@@ -461,7 +463,7 @@ _PYTHON = {
     "ENV051.autoload": Words(
         "`import torch` fails while loading torch_npu: {error}",
         "`import torch` 在加载 torch_npu 时失败：{error}",
-        "`export TORCH_DEVICE_BACKEND_AUTOLOAD=0` lets torch import without it; then `import torch_npu` shows the whole error.",
+        "`export TORCH_DEVICE_BACKEND_AUTOLOAD=0` lets torch import; then `import torch_npu` shows the whole error.",
         "`export TORCH_DEVICE_BACKEND_AUTOLOAD=0` 可使 torch 单独导入；再执行 `import torch_npu` 查看完整错误。",
     ),
     "ENV051.broken": Words(
@@ -508,8 +510,8 @@ _PYTHON = {
     "ENV056.missing": Words(
         "CANN's operator compiler lacks {missing} in {python}",
         "{python} 缺少 CANN 算子编译器所需的 {missing}",
-        "`{python} -m pip install {install}`.",
-        "`{python} -m pip install {install}`。",
+        "Run `{python} -m pip install {install}`.",
+        "请执行 `{python} -m pip install {install}`。",
     ),
     "ENV057.ok": Words("nothing in the working folder hides a package", "工作目录中没有遮蔽同名包的内容"),
     "ENV057.shadow": Words(
@@ -522,8 +524,8 @@ _PYTHON = {
     "ENV058.other": Words(
         "torchvision {torchvision} belongs to another torch than {torch} (expected {wanted})",
         "torchvision {torchvision} 与 torch {torch} 不配套（应为 {wanted}）",
-        "`pip install 'torchvision=={wanted}.*' --no-deps`.",
-        "`pip install 'torchvision=={wanted}.*' --no-deps`。",
+        "Run `pip install 'torchvision=={wanted}.*' --no-deps`.",
+        "请执行 `pip install 'torchvision=={wanted}.*' --no-deps`。",
     ),
 }
 
@@ -543,7 +545,10 @@ _PROCESS = {
         "除非正在定位错误，否则请取消设置，或设为 1 或 2。",
     ),
     "ENV060.unknown": Words(
-        "{now}: expected 0, 1 or 2", "{now}：应为 0、1 或 2", "Unset TASK_QUEUE_ENABLE.", "请取消设置 TASK_QUEUE_ENABLE。"
+        "{now}: expected 0, 1 or 2",
+        "{now}：应为 0、1 或 2",
+        "Unset TASK_QUEUE_ENABLE.",
+        "请取消设置 TASK_QUEUE_ENABLE。",
     ),
     "ENV061.ok": Words("as at the start of this process", "与进程启动时一致"),
     "ENV061.late": Words(
@@ -593,8 +598,10 @@ _PROCESS = {
     "ENV090.no_driver": Words(
         "container ({kind}) without the host's driver",
         "容器（{kind}）中没有主机的驱动",
-        "-v /usr/local/Ascend/driver:/usr/local/Ascend/driver:ro -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi:ro",
-        "-v /usr/local/Ascend/driver:/usr/local/Ascend/driver:ro -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi:ro",
+        "Start it with -v /usr/local/Ascend/driver:/usr/local/Ascend/driver:ro "
+        "-v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi:ro.",
+        "启动时加 -v /usr/local/Ascend/driver:/usr/local/Ascend/driver:ro "
+        "-v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi:ro。",
     ),
     "ENV091.notebook": Words("a ModelArts notebook or development instance", "ModelArts Notebook 或开发环境"),
     "ENV091.job": Words(
@@ -609,7 +616,61 @@ _PROCESS = {
     ),
 }
 
-_FINDINGS = {**_UNTOLD, **_VERDICT, **_HOST, **_DEVICE, **_CANN, **_PYTHON, **_PROCESS}
+_COMPUTE = {
+    "ENV100.ok": Words(
+        "{compared} results on {devices} device(s) agree with exact values",
+        "{devices} 个设备上的 {compared} 个结果与精确值一致",
+    ),
+    "ENV100.reduced": Words(
+        "{compared} results on {devices} device(s): float32 products are computed with reduced precision",
+        "{devices} 个设备上的 {compared} 个结果：float32 矩阵乘以降低的精度计算",
+    ),
+    "ENV100.nothing": Words("nothing was compared", "没有比较任何结果"),
+    "ENV100.wrong": Words("{count} wrong: {first}", "{count} 项错误：{first}"),
+    "ENV100.died": Words(
+        "the child that computes ended early after {rows} measurements: {how}",
+        "计算子进程在 {rows} 次测量后提前结束：{how}",
+        "Run `ascend-workbook check --no-compute` for what is installed, and read the device's log (~/ascend/log).",
+        "请执行 `ascend-workbook check --no-compute` 查看已安装内容，并查看设备日志（~/ascend/log）。",
+    ),
+    "ENV100.how_timeout": Words("no end within {seconds} s", "{seconds} 秒内未结束"),
+    "ENV100.how_signal": Words("signal {signal}", "信号 {signal}"),
+    "ENV100.how_error": Words("{error}", "{error}"),
+    "ENV101.ok": Words(
+        "{case}: largest error {error}, allowed {allowed}",
+        "{case}：最大误差 {error}，允许 {allowed}",
+    ),
+    "ENV101.wrong": Words(
+        "{case}: error {error} at {place} (got {got}, exact {exact}), allowed {allowed}",
+        "{case}：误差 {error}，位于 {place}（得到 {got}，精确值 {exact}），允许 {allowed}",
+        "Do not train on this device: check its health with npu-smi, then the versions of driver, CANN and torch_npu.",
+        "请勿在此设备上训练：先用 npu-smi 检查健康状态，再核对驱动、CANN 与 torch_npu 的版本。",
+    ),
+    "ENV101.not_finite": Words(
+        "{case}: {not_finite} elements are not finite, one at {place} (exact {exact})",
+        "{case}：{not_finite} 个元素不是有限值，其一位于 {place}（精确值 {exact}）",
+        "Do not train on this device: check its health with npu-smi, then the versions of driver, CANN and torch_npu.",
+        "请勿在此设备上训练：先用 npu-smi 检查健康状态，再核对驱动、CANN 与 torch_npu 的版本。",
+    ),
+    "ENV101.reduced": Words(
+        "{case}: error {error} looks like TF32 or HF32 (10-bit inputs)",
+        "{case}：误差 {error} 像是 TF32 或 HF32（输入为 10 位尾数）",
+        "For exact comparison: torch.npu.matmul.allow_hf32 = False, or torch.backends.cuda.matmul.allow_tf32 = False.",
+        "精确对比时：torch.npu.matmul.allow_hf32 = False，或 torch.backends.cuda.matmul.allow_tf32 = False。",
+    ),
+    "ENV101.structure": Words(
+        "{case}: the result is {got}", "{case}：结果为 {got}"
+    ),
+    "ENV101.error": Words(
+        "{case}: {error}", "{case}：{error}"
+    ),
+    "ENV102.timed": Words("{case}: {time}", "{case}：{time}"),
+    "environment.case": Words("{device} {operation} {dtype}", "{device} {operation} {dtype}"),
+    "environment.copy_to_device": Words("copy to the device", "拷贝到设备"),
+    "environment.copy_to_host": Words("copy to the host", "拷贝回主机"),
+}
+
+_FINDINGS = {**_UNTOLD, **_VERDICT, **_HOST, **_DEVICE, **_CANN, **_PYTHON, **_PROCESS, **_COMPUTE}
 
 WORDS: dict[str, Words] = {
     **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
@@ -617,5 +678,9 @@ WORDS: dict[str, Words] = {
     **{f"environment.rule.{name}": Words(en, zh) for name, (en, zh) in _RULES.items()},
     **_FINDINGS,
     # the next step as a sentence of its own: a table's cell shows it
-    **{f"{key}.fix": Words(words.hint_en, words.hint_zh) for key, words in _FINDINGS.items() if words.hint_en},
+    **{
+        f"environment.fix.{key.replace('.', '_')}": Words(words.hint_en, words.hint_zh)
+        for key, words in _FINDINGS.items()
+        if words.hint_en
+    },
 }

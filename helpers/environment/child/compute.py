@@ -1,0 +1,142 @@
+"""Started by file path in a child: adds, multiplies and copies on one accelerator, and compares with exact values.
+
+Prints one line of JSON a measurement, so that what was measured before a crash is kept. The exact value is
+computed in float64 on the CPU from the same rounded inputs; the error is relative to the sum of the magnitudes
+of the terms (|a| + |b|, or |A| @ |B|), the measure in which rounding is bounded whatever the cancellation.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from typing import Any, Callable
+
+SECONDS = 0.15
+DTYPES = ("float32", "float16", "bfloat16")
+
+
+def main(kind: str, size: int, timed_size: int, copy_mib: int) -> None:
+    """`kind` is npu, cuda or cpu."""
+    import torch
+
+    if kind == "npu":
+        import torch_npu  # noqa: F401 - makes torch.npu
+    torch.manual_seed(0)
+    devices = [f"{kind}:{index}" for index in range(getattr(torch, kind).device_count())] if kind != "cpu" else ["cpu"]
+    for dtype in DTYPES:
+        compare_all(torch, devices, dtype, exact_cases(torch, getattr(torch, dtype), size))
+    for device in devices:
+        time_all(torch, device, timed_size, copy_mib)
+    say({"done": True})
+
+
+def compare_all(torch: Any, devices: list[str], dtype: str, cases: dict[str, tuple[Any, Any, Any]]) -> None:
+    for device in devices:
+        for operation, case in cases.items():
+            row = {"device": device, "operation": operation, "dtype": dtype}
+            attempt(row, compare, torch, operation, *case, device)
+
+
+def time_all(torch: Any, device: str, size: int, copy_mib: int) -> None:
+    for dtype in DTYPES:
+        for operation, measure in (("add", time_add), ("matmul", time_matmul)):
+            row = {"device": device, "operation": operation, "dtype": dtype, "size": size}
+            attempt(row, measure, torch, device, getattr(torch, dtype), size)
+    if device != "cpu":
+        for operation in ("copy_to_device", "copy_to_host"):
+            row = {"device": device, "operation": operation, "dtype": "int32", "mib": copy_mib}
+            attempt(row, time_copy, torch, device, operation, copy_mib)
+
+
+def attempt(row: dict[str, Any], measure: Callable[..., dict[str, Any]], *args: Any) -> None:
+    """One measurement; an error is its result, not the end of the others."""
+    try:
+        say({**row, **measure(*args)})
+    except Exception as error:  # noqa: BLE001 - the text goes into the report
+        say({**row, "error": f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"})
+
+
+def exact_cases(torch: Any, dtype: Any, size: int) -> dict[str, tuple[Any, Any, Any]]:
+    """Inputs of shape (size, size) rounded to the dtype, the exact result, and the magnitude errors are measured by."""
+    a, b = ((torch.rand(size, size, dtype=torch.float64) * 2 - 1).to(dtype) for _ in range(2))
+    wide_a, wide_b = a.double(), b.double()
+    return {
+        "add": ((a, b), wide_a + wide_b, wide_a.abs() + wide_b.abs()),
+        "matmul": ((a, b), wide_a @ wide_b, wide_a.abs() @ wide_b.abs()),
+    }
+
+
+def compare(torch: Any, operation: str, inputs: Any, exact: Any, scale: Any, device: str) -> dict[str, Any]:
+    """Structure first, then not-finite values, then the worst element."""
+    a, b = (each.to(device) for each in inputs)
+    result = a + b if operation == "add" else a @ b
+    if result.dtype != inputs[0].dtype or result.shape != exact.shape:
+        return {"structure": f"{str(result.dtype).removeprefix('torch.')} {list(result.shape)}"}
+    got = result.cpu().double()
+    error = (got - exact).abs() / scale
+    error = torch.where(torch.isfinite(got), error, torch.inf)
+    worst = int(error.argmax())
+    place = [worst // exact.shape[1], worst % exact.shape[1]]
+    return {
+        "max_error": _finite(error.flatten()[worst]),
+        "place": place,
+        "got": _finite(got.flatten()[worst]),
+        "exact": _finite(exact.flatten()[worst]),
+        "not_finite": int((~torch.isfinite(got)).sum()),
+    }
+
+
+def time_add(torch: Any, device: str, dtype: Any, size: int) -> dict[str, Any]:
+    """Median time of one addition; it reads two matrices and writes one."""
+    a = torch.rand(size, size, device=device).to(dtype)
+    milliseconds = median_ms(torch, device, lambda: a + a)
+    return {"time_ms": milliseconds, "gb_per_s": 3 * a.nbytes / milliseconds / 1e6}
+
+
+def time_matmul(torch: Any, device: str, dtype: Any, size: int) -> dict[str, Any]:
+    """Median time of one product; each run is waited for."""
+    a = torch.rand(size, size, device=device).to(dtype)
+    milliseconds = median_ms(torch, device, lambda: a @ a)
+    return {"time_ms": milliseconds, "gflops": 2 * size**3 / milliseconds / 1e6}
+
+
+def time_copy(torch: Any, device: str, operation: str, mib: int) -> dict[str, Any]:
+    """Median time of copying `mib` MiB of ordinary (pageable) memory, and whether the bytes came back the same."""
+    host = torch.arange(mib * 1024 * 1024 // 4, dtype=torch.int32)
+    there = host.to(device)
+    if not torch.equal(there.cpu(), host):
+        return {"structure": f"int32 {list(there.shape)}, {int((there.cpu() != host).sum())} elements changed"}
+    copy = (lambda: host.to(device)) if operation == "copy_to_device" else there.cpu
+    milliseconds = median_ms(torch, device, copy)
+    return {"time_ms": milliseconds, "gb_per_s": host.nbytes / milliseconds / 1e6}
+
+
+def median_ms(torch: Any, device: str, work: Callable[[], Any]) -> float:
+    """At least 3 and at most 50 runs after one to warm up, for about SECONDS."""
+    wait = (lambda: None) if device == "cpu" else getattr(torch, device.split(":")[0]).synchronize
+    times: list[float] = []
+    work()
+    wait()
+    while len(times) < 3 or (len(times) < 50 and sum(times) < SECONDS):
+        start = time.perf_counter()
+        work()
+        wait()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
+def say(row: dict[str, Any]) -> None:
+    print(json.dumps(row), flush=True)
+
+
+def _finite(value: Any) -> float | str:
+    """JSON has no infinity: `inf` and `nan` go as words."""
+    number = float(value)
+    return number if number - number == 0 else str(number)
+
+
+if __name__ == "__main__":
+    sys.path = [entry for entry in sys.path if entry != sys.path[0]]
+    main(sys.argv[1], *map(int, sys.argv[2:5]))

@@ -1,0 +1,169 @@
+"""`compute_check`: does every device compute right, and how fast. One child, one row a measurement."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from helpers import bounded, device
+from helpers.environment.check import STAGE
+from helpers.environment.system import Args
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.report import Chart, Column, Report, Table
+from helpers.words import Scalar
+
+PROBE = Path(__file__).with_name("child") / "compute.py"
+TIMEOUT_S = 300.0
+WEIGHT = 105.0
+#: Largest error allowed, relative to the sum of the terms' magnitudes. One rounding to the dtype costs half a
+#: unit in the last place (2^-24, 2^-11, 2^-8); twice that is allowed, and a float32 product of 512 terms adds
+#: rounding of the sums (at most 512 * 2^-24 = 3e-5, in practice under 2e-7).
+ALLOWED = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 8e-3}
+ALLOWED_ADD = {"float32": 1.2e-7, "float16": 1e-3, "bfloat16": 8e-3}
+#: A float32 product whose inputs were rounded to 10 bits (TF32, HF32) is off by about 2^-11 of the magnitudes.
+REDUCED = 1e-3
+COLUMNS = (
+    Column("case"), Column("status"), Column("max_error"), Column("allowed_error"),
+    Column("time", "ms"), Column("compute_rate", "GFLOP/s"), Column("bandwidth", "GB/s"),
+)  # fmt: skip
+
+
+def compute_check(device: str = "auto", *, size: int = 256, timeout_s: float = TIMEOUT_S) -> Report:
+    """Adds and multiplies (size, size) matrices on each device in float32, float16 and bfloat16, against exact values.
+
+    Times are medians; on the simulated NPU they are the CPU's. Where the device asked for is not here the
+    report fails and says why. Raises WorkbookError `device.unknown`.
+    """
+    try:
+        found = _find(device)
+    except WorkbookError as error:
+        if error.key != "device.absent":
+            raise
+        return Report(STAGE, "compute_check", (Finding("ENV100", Status.FAIL, error.key, error.arguments),))
+    rows, broken = measure(found.tier, found.accelerator, size=size, timeout_s=timeout_s)
+    return report_on(rows, broken, found.tier)
+
+
+def _find(wanted: str) -> device.Device:
+    return device.find(wanted)
+
+
+def measure(
+    tier: str, accelerator: str, *, size: int, timeout_s: float = TIMEOUT_S, probe: Path = PROBE
+) -> tuple[list[dict[str, Any]], Args | None]:
+    """The child's rows and, where it did not come to its end, how it ended."""
+    real = tier in ("npu", "cuda")
+    numbers = (size, 4096 if real else 256, 256 if real else 16)
+    command = [sys.executable, str(probe), accelerator, *map(str, numbers)]
+    done = bounded.run(command, env=device.child_environment(tier), timeout_s=timeout_s)
+    rows = list(_rows(done.stdout))
+    if any(row.get("done") for row in rows):
+        return merge(rows), None
+    how: Args = {"how": {"say": "ENV100.how_error", "args": {"error": done.last_error}}}
+    if done.timed_out:
+        how = {"how": {"say": "ENV100.how_timeout", "args": {"seconds": f"{timeout_s:g}"}}}
+    elif done.code < 0:
+        how = {"how": {"say": "ENV100.how_signal", "args": {"signal": -done.code}}}
+    return merge(rows), how
+
+
+def merge(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row a case: the comparison and the timing of the same operation belong together."""
+    cases: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in rows:
+        if "operation" in row:
+            cases.setdefault((row["device"], row["dtype"], row["operation"]), {}).update(row)
+    return list(cases.values())
+
+
+def _rows(text: str) -> Iterable[dict[str, Any]]:
+    """The lines that are JSON objects; a line cut by the child's death is not one."""
+    for line in text.splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            yield row
+
+
+def report_on(rows: list[dict[str, Any]], broken: Args | None, tier: str) -> Report:
+    """Judges measurements already taken."""
+    findings = [judge(row) for row in rows]
+    table = tuple(_table_row(row, finding) for row, finding in zip(rows, findings))
+    timed = any("time_ms" in row for row in rows)
+    return Report(
+        stage=STAGE,
+        verb="compute_check",
+        findings=(verdict(rows, findings, broken), *findings),
+        table=Table(COLUMNS, table),
+        chart=Chart("bars", "case", ("time",), "ms", log=True) if timed else None,
+        facts={"measurements": rows, "allowed": ALLOWED, "allowed_add": ALLOWED_ADD},
+        tier=tier,
+    )
+
+
+def judge(row: dict[str, Any]) -> Finding:
+    """One measurement: an error, a wrong structure, a value not finite, too large an error, or good."""
+    where: Args = {"case": case_of(row)}
+    if "error" in row:
+        return Finding("ENV101", Status.FAIL, "ENV101.error", {**where, "error": row["error"]}, weight=20)
+    if "structure" in row:
+        return Finding("ENV101", Status.FAIL, "ENV101.structure", {**where, "got": row["structure"]}, weight=30)
+    if "max_error" not in row:
+        return Finding("ENV102", Status.OK, "ENV102.timed", {**where, "time": f"{row['time_ms']:.3g} ms"})
+    values: Args = {**where, "error": row["max_error"], "allowed": allowed(row), "place": str(row["place"])}
+    values.update(got=row["got"], exact=row["exact"], not_finite=row["not_finite"])
+    if row["not_finite"]:
+        return Finding("ENV101", Status.FAIL, "ENV101.not_finite", values, weight=40)
+    if row["max_error"] <= allowed(row):
+        return Finding("ENV101", Status.OK, "ENV101.ok", values)
+    if row["dtype"] == "float32" and row["operation"] == "matmul" and row["max_error"] <= REDUCED:
+        return Finding("ENV101", Status.WARN, "ENV101.reduced", values)
+    return Finding("ENV101", Status.FAIL, "ENV101.wrong", values, weight=35)
+
+
+def allowed(row: dict[str, Any]) -> float:
+    return (ALLOWED_ADD if row["operation"] == "add" else ALLOWED)[row["dtype"]]
+
+
+def verdict(rows: list[dict[str, Any]], findings: list[Finding], broken: Args | None) -> Finding:
+    """All right, or the first thing that is wrong."""
+    compared = [row for row in rows if "max_error" in row or "structure" in row]
+    devices = len({row["device"] for row in rows})
+    args: Args = {"compared": len(compared), "devices": devices}
+    failed = [finding for finding in findings if finding.status is Status.FAIL]
+    if broken:
+        return Finding("ENV100", Status.FAIL, "ENV100.died", {**args, **broken, "rows": len(rows)}, weight=WEIGHT)
+    if failed:
+        first = max(failed, key=lambda finding: finding.weight)
+        args.update(count=len(failed), first={"say": first.key, "args": first.args})
+        return Finding("ENV100", Status.FAIL, "ENV100.wrong", args, weight=WEIGHT)
+    if not compared:
+        return Finding("ENV100", Status.SKIPPED, "ENV100.nothing", args, weight=WEIGHT)
+    worst = max(finding.status for finding in findings)
+    return Finding("ENV100", worst, "ENV100.reduced" if worst is Status.WARN else "ENV100.ok", args, weight=WEIGHT)
+
+
+def case_of(row: dict[str, Any]) -> dict[str, Scalar]:
+    """`npu:0 matmul float16`, as a sentence: the copies are named in the reader's language."""
+    operation: str = row["operation"]
+    name: Scalar = {"say": f"environment.{operation}"} if operation.startswith("copy") else operation
+    return {"say": "environment.case", "args": {"device": row["device"], "operation": name, "dtype": row["dtype"]}}
+
+
+def _table_row(row: dict[str, Any], finding: Finding) -> tuple[Scalar, ...]:
+    error = row.get("max_error")
+    return (
+        case_of(row),
+        finding.status.name,
+        error,
+        None if error is None else allowed(row),
+        row.get("time_ms"),
+        row.get("gflops"),
+        row.get("gb_per_s"),
+    )

@@ -1,0 +1,25 @@
+"""Both questions of the stage as one report: is the machine ready, and does it compute right."""
+
+from __future__ import annotations
+
+import os
+
+from helpers import report
+from helpers.environment.check import STAGE, check
+from helpers.environment.compute import compute_check
+from helpers.report import Report
+
+
+def environment_check(
+    device: str = "auto", *, compute: bool = True, work_folder: str | os.PathLike[str] = "."
+) -> Report:
+    """The machine's report and, unless `compute` is off or there is no such device, the computation's."""
+    machine = check(device, work_folder=work_folder)
+    if not compute or not machine.tier:
+        return join(machine)
+    return join(machine, compute_check(device))
+
+
+def join(*parts: Report) -> Report:
+    """Reports of this stage as one, with the tier of the first."""
+    return report.overview(STAGE, "environment_check", list(parts), tier=parts[0].tier)

@@ -53,7 +53,8 @@ def summary(profile: Profile, findings: list[Finding]) -> Finding:
         cause: Scalar = {"say": f"{saving.rule}.cause"}
         args.update(cause=cause, gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"])
     status = max((one.status for one in findings), default=Status.SKIPPED)
-    return Finding("PRF310", status, "PRF310.saving" if saving else "PRF310.none", args, weight=1000.0)
+    key = ("simulated_" if profile.tier == "npu-simulated" else "") + ("saving" if saving else "none")
+    return Finding("PRF310", status, f"PRF310.{key}", args, weight=1000.0)
 
 
 def time_by_kind(profile: Profile, findings: list[Finding]) -> Report:

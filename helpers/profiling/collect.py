@@ -61,9 +61,10 @@ def profile(
     the device is not here or the numbers make no sense.
     """
     plan = Plan(steps, warmup, stack=stack)
-    _check(plan)
+    folder = Path(out).absolute() / "data"
+    _check(plan, folder)
     found = devices.find(device, python=python)
-    folder = _fresh(Path(out))
+    _clear(folder)
     spec = LaunchSpec(
         out=Path(out) / "launch",
         script=Path(script),
@@ -81,28 +82,32 @@ def profile(
         simulated=found.simulated,
     )
     result = launch(spec, on_progress)
-    record: dict[str, Any] = {"tier": found.tier, "device": found.name, "versions": found.versions, "script": str(script)}
-    record |= {"args": list(args), "steps": steps, "warmup": warmup, "nproc": nproc, "standing_in": result.standing_in}
-    open_storage(str(folder)).write_text(RECORD, json.dumps(record, ensure_ascii=False, indent=1))
+    _record(folder, found, spec, plan)
     return _report(plan, found, folder, result, nproc)
 
 
-def _check(plan: Plan) -> None:
+def _check(plan: Plan, folder: Path) -> None:
     for name, value, least in (("steps", plan.steps, 1), ("warmup", plan.warmup, 1)):
         if value < least:
             raise WorkbookError("profiling.too_few", name=name, value=value, least=least)
+    if folder.exists() and any(folder.iterdir()) and not (folder / RECORD).is_file():
+        raise WorkbookError("profiling.not_ours", path=str(folder), record=RECORD)
 
 
-def _fresh(out: Path) -> Path:
-    """The folder for the data, emptied of what an earlier call of ours left there."""
-    folder = out.absolute() / "data"
+def _clear(folder: Path) -> None:
+    """Removes what an earlier call left there; the record marks the folder as ours from the beginning."""
     if folder.exists():
-        if any(folder.iterdir()) and not (folder / RECORD).is_file():
-            raise WorkbookError("profiling.not_ours", path=str(folder), record=RECORD)
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
     open_storage(str(folder)).write_text(RECORD, "{}")
-    return folder
+
+
+def _record(folder: Path, found: devices.Device, spec: LaunchSpec, plan: Plan) -> None:
+    """What `analyse` must know and no trace tells: above all whether the device was a real one."""
+    device = {"tier": found.tier, "device": found.name, "versions": found.versions}
+    ran = {"script": str(spec.script), "args": list(spec.args), "nproc": spec.nproc, "transform": spec.transform}
+    content = {**device, **ran, "steps": plan.steps, "warmup": plan.warmup}
+    open_storage(str(folder)).write_text(RECORD, json.dumps(content, ensure_ascii=False, indent=1))
 
 
 def _config(plan: Plan, accelerator: str, folder: Path) -> dict[str, Any]:

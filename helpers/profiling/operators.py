@@ -14,7 +14,8 @@ from helpers.profiling.trace import KINDS, Trace
 
 MEASURED = ("compute", "communication", "copy")
 Rows = npt.NDArray[np.intp]
-#: hcom_allReduce__719_0_1 -> hcom_allReduce: the numbers are the group's and the call's
+#: hcom_allReduce__719_0_1 -> hcom_allReduce: the numbers are the group's and the call's. NCCL's kernels carry
+#: their argument types in brackets, which say nothing either.
 CALL_NUMBER = re.compile(r"_+\d+(_\d+)*$")
 
 
@@ -62,7 +63,7 @@ def _device(trace: Trace, rows: Rows) -> dict[tuple[str, str], dict[int, int]]:
 
 def _name(trace: Trace, row: int, kind: str) -> str:
     name = trace.names[trace.name[row]]
-    return CALL_NUMBER.sub("", name) if kind == "communication" else name
+    return CALL_NUMBER.sub("", name.partition("(")[0]) if kind == "communication" else name
 
 
 def _host(trace: Trace, rows: Rows) -> dict[tuple[str, str], dict[int, int]]:

@@ -249,6 +249,19 @@ _TIME = {
         "每步耗时 {step_ms} ms，其中最多的是{kind}（{share} %）；最耗时的算子是 {operator}（{operator_share} %）；"
         "单项改动最多可省：{cause}，不超过 {gain_ms} ms（{gain_share} %）",
     ),
+    "PRF310.simulated_saving": Words(
+        "by the CPU's times, which are not an NPU's, most of the step is {kind}: {share} % of {step_ms} ms; the "
+        "costliest operator is {operator} ({operator_share} %); the most that one change can save here: {cause}, at "
+        "most {gain_ms} ms ({gain_share} %)",
+        "按 CPU 的耗时（并非 NPU 的耗时），每步 {step_ms} ms，其中最多的是{kind}（{share} %）；最耗时的算子是 "
+        "{operator}（{operator_share} %）；此处单项改动最多可省：{cause}，不超过 {gain_ms} ms（{gain_share} %）",
+    ),
+    "PRF310.simulated_none": Words(
+        "by the CPU's times, which are not an NPU's, most of the step is {kind}: {share} % of {step_ms} ms; the "
+        "costliest operator is {operator} ({operator_share} %)",
+        "按 CPU 的耗时（并非 NPU 的耗时），每步 {step_ms} ms，其中最多的是{kind}（{share} %）；最耗时的算子是 "
+        "{operator}（{operator_share} %）",
+    ),
     "PRF310.blind": Words(
         "cannot say where the time goes: the profile has no device times, and host operators only hand out work",
         "无法判断时间花在哪里：没有设备侧耗时，而主机算子只负责下发",
@@ -302,6 +315,7 @@ _TIME = {
         "DataLoader(num_workers=4, persistent_workers=True, pin_memory=True), or cheaper transforms.",
         "使用 DataLoader(num_workers=4, persistent_workers=True, pin_memory=True)，或更轻的数据变换。",
     ),
+    "PRF314.cpu": Words("a CPU waits for no device", "CPU 无需等待设备"),
     "PRF314.cause": Words("synchronisation", "同步"),
     "PRF314.no_device": Words(
         "synchronisation not looked at: without device times nothing tells "
@@ -322,6 +336,7 @@ _TIME = {
         "Read losses every so many steps only; drop torch.cuda/npu.synchronize() from the loop.",
         "隔若干步再读取损失；循环中去掉 torch.cuda/npu.synchronize()。",
     ),
+    "PRF315.cpu": Words("a CPU copies to no device", "CPU 无需向设备拷贝"),
     "PRF315.cause": Words("copies between host and device", "主机与设备间的拷贝"),
     "PRF315.no_device": Words(
         "copies not looked at: there are no device times", "未检查拷贝：没有设备侧耗时"

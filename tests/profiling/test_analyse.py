@@ -1,0 +1,142 @@
+"""The report: parts, verdict, both languages; and real profiles against what their own tables say."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from helpers.__main__ import main
+from helpers.finding import Status
+from helpers.profiling.analyse import analyse
+from helpers.profiling.breakdown import break_down
+from helpers.profiling.operators import operators
+from helpers.profiling.readers import read
+from helpers.profiling.readers.tables import step_times
+from helpers.report import Report
+from tests.profiling.conftest import DATA
+
+NPU_TIMELINES = ("alexnet_910b_level1/rank0", "alexnet_910b_level1/rank1", "alexnet_910b_level2/rank0")
+NPU_TABLES = ("pp2dp2_level2/rank_0", "pp2dp2_level2/rank_2")
+
+
+def test_three_answers_and_one_verdict() -> None:
+    report = analyse(DATA / "cuda.pt.trace.json")
+    assert [part.verb for part in report.parts] == ["time_by_kind", "top_operators", "step_times"]
+    assert (report.tier, report.status) == ("cuda", Status.WARN)
+    assert report.verdict("en") == (
+        "most of the step is computing on the device: 40 % of 1 ms; the costliest operator is aten::convolution (40 %); "
+        "the most that one change can save: free time, at most 0.25 ms (25 %)"
+    )
+    assert report.verdict("zh").startswith("每步耗时 1 ms，其中最多的是设备计算（40 %）；最耗时的算子是 aten::convolution")
+
+
+def test_tables_and_charts() -> None:
+    kinds, top, steps = analyse(DATA / "timeline_ascend_pt", top=2).parts
+    assert kinds.table is not None and top.table is not None and steps.table is not None
+    assert kinds.table.values("profiling_time") == [0.4, 0.2, 0.05, 0.1, 0.25]
+    assert sum(kinds.table.values("share")) == pytest.approx(100)  # type: ignore[arg-type]
+    assert top.table.values("operator") == ["aten::convolution", "hcom_allReduce"]
+    assert top.table.values("calls_per_step") == [2, 1]
+    assert top.table.values("self_time") == [0.4, 0.3]
+    assert steps.table.values("step") == [50, 51, 52]
+    assert all(part.figure(lang) for part in (kinds, top, steps) for lang in ("en", "zh"))
+
+
+def test_a_report_survives_json() -> None:
+    report = analyse(DATA / "rocm.pt.trace.json")
+    again = Report.from_json(report.to_json())
+    assert again.verdict("en") == report.verdict("en")
+    assert [part.text("zh") for part in again.parts] == [part.text("zh") for part in report.parts]
+
+
+def test_the_record_beside_a_profile_says_that_it_was_simulated(tmp_path: Path) -> None:
+    shutil.copy(DATA / "cpu.pt.trace.json", tmp_path / "rank0.pt.trace.json")
+    (tmp_path / "collected.json").write_text(json.dumps({"tier": "npu-simulated"}))
+    report = analyse(tmp_path)
+    assert report.simulated
+    assert report.status is Status.SKIPPED
+    assert "the CPU's times, which are not an NPU's" in report.verdict("en")
+    assert "并非 NPU 的耗时" in report.verdict("zh")
+
+
+def test_a_folder_without_device_times_gives_no_verdict(tmp_path: Path) -> None:
+    events = json.loads((DATA / "timeline_ascend_pt" / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_text())
+    (tmp_path / "trace_view.json").write_text(json.dumps([one for one in events if one["pid"] in (7, 31)]))
+    report = analyse(tmp_path)
+    assert (report.tier, report.status) == ("", Status.SKIPPED)
+    assert "cannot say where the time goes" in report.verdict("en")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["analyse", str(DATA / "cuda.pt.trace.json"), "--lang", "en"], 0, "aten::convolution"),
+        (["analyse", str(DATA / "old_ascend_pt"), "--lang", "zh"], 0, "设备计算"),
+        (["analyse", str(DATA), "--lang", "en"], 2, "holds 3 profiles"),
+        (["analyse", str(DATA / "make.py"), "--lang", "zh"], 2, "JSON"),
+    ],
+)
+def test_the_command(args: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(args) == code
+    printed = capsys.readouterr()
+    assert said in printed.out + printed.err
+
+
+@pytest.mark.parametrize("name", NPU_TIMELINES + NPU_TABLES)
+def test_real_npu_profiles_give_the_times_of_their_own_table(shared: Path, name: str) -> None:
+    folder = shared / "data" / "npu" / f"{name}_ascend_pt"
+    expected = step_times(folder / "ASCEND_PROFILER_OUTPUT" / "step_trace_time.csv")[0]
+    found = break_down(read(folder)).steps[0]
+    parts = found.parts_ns
+    free = parts["free"] + parts["loading"] + parts["copy"] - found.preparing_ns
+    mine = {
+        "Computing": parts["computing"],
+        "Communication(Not Overlapped)": parts["communication"],
+        "Overlapped": found.overlapped_ns,
+        "Communication": parts["communication"] + found.overlapped_ns,
+        "Free": free,
+        "Stage": found.total_ns - found.preparing_ns,
+    }
+    assert mine == {name: pytest.approx(expected[name], abs=1000) for name in mine}
+    if name in NPU_TIMELINES:  # tables alone do not tell when the step began on the host
+        assert found.preparing_ns == pytest.approx(expected["Preparing"], abs=1000)
+
+
+@pytest.mark.parametrize("name", NPU_TIMELINES)
+def test_real_npu_operators_give_the_times_of_operator_details(shared: Path, name: str) -> None:
+    folder = shared / "data" / "npu" / f"{name}_ascend_pt"
+    table: dict[str, float] = {}
+    csv.field_size_limit(2**24)
+    with (folder / "ASCEND_PROFILER_OUTPUT" / "operator_details.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            table[row["Name"]] = table.get(row["Name"], 0.0) + float(row["Device Self Duration(us)"])
+    trace = read(folder)
+    found: dict[str, float] = {}
+    for one in operators(trace, [trace.steps[0].number]):
+        if one.kind != "communication":
+            found[one.name] = found.get(one.name, 0.0) + one.self_ns / 1000
+    costliest = sorted(found, key=lambda name: -found[name])[:20]
+    assert {name: found[name] for name in costliest} == {
+        name: pytest.approx(table[name], abs=1, rel=1e-3) for name in costliest
+    }
+
+
+def test_real_gpu_profile_names_the_loader_and_its_cure(shared: Path) -> None:
+    folder = shared / "data" / "gpu" / "kineto_resnet50"
+    slow, fast = (sorted((folder / f"num_workers_{workers}").glob("*.gz"))[1] for workers in (0, 4))
+    told = {one.rule: one for one in analyse(slow).parts[0].findings}
+    assert told["PRF313"].status is Status.WARN
+    assert "data loading" in analyse(slow).verdict("en")
+    assert {one.rule: one.status for one in analyse(fast).parts[0].findings}["PRF313"] is Status.OK
+    saved_ms = (break_down(read(slow)).step_ns - break_down(read(fast)).step_ns) / 1e6
+    assert 0 < saved_ms <= float(str(told["PRF313"].args["gain_ms"]))
+
+
+def test_real_npu_profile_names_the_exposed_communication(shared: Path) -> None:
+    report = analyse(shared / "data" / "npu" / "alexnet_910b_level1" / "rank0_ascend_pt")
+    assert (report.tier, report.status) == ("npu", Status.WARN)
+    assert "exposed communication: 66 %" in report.verdict("en")

@@ -1,0 +1,89 @@
+"""Profiles really taken, in a child, on the CPU and on the simulated NPU; and what is said when none came."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.profiling.analyse import analyse
+from helpers.profiling.collect import profile
+
+SCRIPT = """
+import sys, torch, torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+if "--fail" in sys.argv: raise RuntimeError("no such 数据")
+model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4)).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for (x,) in DataLoader(TensorDataset(torch.randn(int(sys.argv[1]) * 8, 16)), batch_size=8):
+    loss = model(x.cuda()).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("tier", ["cpu", "npu-simulated"])
+def test_steps_of_an_unmodified_cuda_script(
+    script: Path, tmp_path: Path, tier: str, request: pytest.FixtureRequest
+) -> None:
+    if tier == "npu-simulated":
+        request.getfixturevalue("simulator_env")
+    report = profile(script, ["20"], device=tier, steps=4, warmup=2, out=tmp_path / "out", timeout_s=120)
+    assert report.table is not None
+    counts = dict(zip((row[0]["say"].rpartition(".")[2] for row in report.table.rows), report.table.values("count")))  # type: ignore[index, call-overload]
+    assert (counts["steps"], counts["loading"], counts["kernels"]) == (4, 4, 0)
+    assert counts["host"] and counts["shapes"] and counts["memory"]
+    assert report.tier == tier
+    assert report.status is (Status.OK if tier == "cpu" else Status.SKIPPED)
+    assert len(report.facts["losses"]) == 6
+
+    answer = analyse(report.facts["profile"])
+    assert answer.tier == tier
+    calls = answer.parts[1].facts["calls_per_step"]
+    assert (calls["aten::addmm"], calls["aten::mm"]) == (2, 3)  # two layers forward; two weights and one input back
+
+
+def test_a_failing_script_is_told_with_its_error(script: Path, tmp_path: Path) -> None:
+    report = profile(script, ["20", "--fail"], device="cpu", steps=2, warmup=1, out=tmp_path / "out", timeout_s=120)
+    assert report.status is Status.FAIL
+    assert "no such 数据" in report.verdict("en")
+    assert "no such 数据" in report.verdict("zh")
+
+
+def test_a_script_that_ends_too_early_is_not_good(script: Path, tmp_path: Path) -> None:
+    report = profile(script, ["4"], device="cpu", steps=10, warmup=1, out=tmp_path / "out", timeout_s=120)
+    assert report.status is Status.FAIL
+
+
+def test_bad_numbers_and_folders_are_refused_before_anything_runs(script: Path, tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="steps is 0"):
+        profile(script, device="cpu", steps=0, out=tmp_path / "out")
+    mine = tmp_path / "out" / "data" / "thesis.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    with pytest.raises(WorkbookError) as caught:
+        profile(script, device="cpu", out=tmp_path / "out")
+    assert caught.value.key == "profiling.not_ours"
+    assert mine.read_text() == "mine"
+
+
+def test_data_of_an_earlier_call_is_cleared(script: Path, tmp_path: Path) -> None:
+    data = tmp_path / "out" / "data"
+    data.mkdir(parents=True)
+    (data / "collected.json").write_text("{}")
+    (data / "rank0.pt.trace.json").write_text("stale")
+    report = profile(script, ["20", "--fail"], device="cpu", steps=2, out=tmp_path / "out", timeout_s=120)
+    assert report.status is Status.FAIL
+    assert not (data / "rank0.pt.trace.json").exists()
+    assert json.loads((data / "collected.json").read_text())["tier"] == "cpu"

@@ -1,0 +1,150 @@
+"""Every dialect gives the same Trace; what is no profile is one clear error."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.profiling.readers import locate, read
+from helpers.profiling.trace import Trace
+from tests.profiling.conftest import DATA, WITH_DEVICE
+
+
+def events(trace: Trace, kind: str) -> list[tuple[int, int]]:
+    """(start relative to the first step, duration) in microseconds."""
+    rows = trace.where((kind,))
+    origin = trace.steps[0].start_ns
+    return [(s - origin, d) for s, d in zip(trace.start_ns[rows].tolist(), trace.duration_ns[rows].tolist())]
+
+
+@pytest.mark.parametrize("name", WITH_DEVICE)
+def test_the_same_times_from_every_dialect(name: str) -> None:
+    trace = read(DATA / name)
+    assert [step.number for step in trace.steps] == [50, 51, 52]
+    assert events(trace, "compute")[:2] == [(200_000, 200_000), (400_000, 200_000)]
+    assert events(trace, "communication") == [(number * 1_000_000 + 500_000, 300_000) for number in range(3)]
+    assert events(trace, "copy")[0] == (800_000, 50_000)
+    assert events(trace, "loading")[2] == (2_000_000, 100_000)
+    assert trace.count("host_op") == 15
+    assert trace.left_out == {}
+    assert trace.marked
+    assert trace.memory_records
+
+
+@pytest.mark.parametrize("name", WITH_DEVICE)
+def test_kernels_are_laid_to_the_innermost_operator(name: str) -> None:
+    trace = read(DATA / name)
+    launchers = {trace.names[trace.name[by]] for by in trace.launched_by[trace.where(("compute",))]}
+    assert launchers == {"aten::convolution"}
+    copied_by = trace.launched_by[trace.where(("copy",))]
+    assert {trace.names[trace.name[by]] for by in copied_by} == {"aten::item"}
+    shapes = {trace.shapes[trace.shape[by]] for by in trace.launched_by[trace.where(("compute",))]}
+    assert shapes == {"[8,3,32,32] [16,3,3,3]", "[8,16,32,32] [16,16,3,3]"}
+
+
+def test_a_cpu_profile_has_nothing_on_a_device() -> None:
+    trace = read(DATA / "cpu.pt.trace.json")
+    assert not trace.on_device
+    assert trace.count("host_op", "loading") == 18
+
+
+def test_tables_alone_with_todays_columns_and_older_ones() -> None:
+    new, old = read(DATA / "new_ascend_pt"), read(DATA / "old_ascend_pt")
+    assert [step.number for step in new.steps] == [50, 51, 52]
+    assert (new.marked, old.marked) == (True, False)
+    assert new.start_ns.tolist() == old.start_ns.tolist()
+    assert new.start_ns[0] % 1000 == 250
+    assert new.count("communication") == old.count("communication") == 3
+    assert "[8,3,32,32] [16,3,3,3]" in new.shapes
+
+
+def test_pieces_of_a_collective_are_not_counted_again() -> None:
+    trace = read(DATA / "timeline_ascend_pt")
+    assert trace.count("communication_task") == 3
+    assert trace.count("device_other") == 3
+
+
+def test_a_folder_with_one_profile_in_it(tmp_path: Path) -> None:
+    shutil.copytree(DATA / "timeline_ascend_pt", tmp_path / "deep" / "rank0_ascend_pt")
+    assert locate(tmp_path).name == "rank0_ascend_pt"
+    assert read(tmp_path / "deep" / "rank0_ascend_pt" / "ASCEND_PROFILER_OUTPUT").on_device
+    (tmp_path / "other").mkdir()
+    shutil.copy(DATA / "cpu.pt.trace.json", tmp_path / "other" / "rank0.pt.trace.json")
+    (tmp_path / "other" / "report.json").write_text("{}")
+    assert locate(tmp_path / "other").name == "rank0.pt.trace.json"
+
+
+def test_several_profiles_are_not_chosen_between(tmp_path: Path) -> None:
+    for rank in range(2):
+        shutil.copy(DATA / "cpu.pt.trace.json", tmp_path / f"rank{rank}.pt.trace.json")
+    with pytest.raises(WorkbookError, match="rank1.pt.trace.json") as caught:
+        read(tmp_path)
+    assert caught.value.key == "profiling.many_profiles"
+
+
+@pytest.mark.parametrize(
+    ("content", "key"),
+    [
+        ({"losses": [1]}, "profiling.not_a_trace"),
+        ("text", "profiling.not_a_trace"),
+        ({"traceEvents": []}, "profiling.no_events"),
+        ([], "profiling.no_events"),
+        ([1, None, {"ph": "X"}], "profiling.no_events"),
+        ({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a"}]}, "profiling.no_events"),
+    ],
+)
+def test_json_that_is_no_trace(tmp_path: Path, content: object, key: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(WorkbookError) as caught:
+        read(path)
+    assert caught.value.key == key
+
+
+def test_missing_path_empty_folder_unparsed_folder(tmp_path: Path) -> None:
+    (tmp_path / "rank0_ascend_pt" / "PROF_000001").mkdir(parents=True)
+    cases = {"gone": "profiling.no_such_path", "rank0_ascend_pt/PROF_000001": "profiling.no_profile"}
+    cases["rank0_ascend_pt"] = "profiling.not_parsed"
+    for name, key in cases.items():
+        with pytest.raises(WorkbookError) as caught:
+            read(tmp_path / name)
+        assert caught.value.key == key
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "args"),
+    [
+        ("Name,Start Time(us)\na,1\n", "profiling.no_column", {"columns": ["Duration(us)"]}),
+        ("Name,Start Time(us),Duration(us)\na,1,2\nb,1,soon\n", "profiling.bad_cell", {"line": 3, "value": "soon"}),
+        ("Name,Start Time(us),Duration(us)\na,1\n", "profiling.bad_cell", {"line": 2, "column": "Duration(us)"}),
+        ("Name,Start Time(us),Duration(us)\n", "profiling.no_events", {}),
+    ],
+)
+def test_a_broken_table(tmp_path: Path, text: str, key: str, args: dict[str, object]) -> None:
+    (tmp_path / "kernel_details.csv").write_text(text)
+    with pytest.raises(WorkbookError) as caught:
+        read(tmp_path)
+    assert caught.value.key == key
+    assert caught.value.arguments.items() >= args.items()
+
+
+def test_events_without_usable_times_are_counted(tmp_path: Path) -> None:
+    trace = json.loads((DATA / "cuda.pt.trace.json").read_text())
+    kernels = [one for one in trace["traceEvents"] if one.get("cat") == "kernel"]
+    kernels[0]["dur"] = -1
+    del kernels[1]["dur"]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(trace))
+    assert read(path).left_out == {"negative_duration": 1, "no_time": 1}
+
+
+def test_a_timeline_that_does_not_say_what_its_tasks_are(tmp_path: Path) -> None:
+    text = (DATA / "timeline_ascend_pt" / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_text()
+    (tmp_path / "trace_view.json").write_text(text.replace("AI_CORE", "Other"))
+    trace = read(tmp_path)
+    assert trace.left_out == {"unknown_task_type": 6}
+    assert trace.count("compute") == 0

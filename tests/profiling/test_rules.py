@@ -1,0 +1,134 @@
+"""Each rule fires on its case, stays quiet on the near miss, and says so when it can't look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from helpers.finding import Finding, Status
+from helpers.profiling import rules
+from helpers.profiling.facts import Profile
+from helpers.rules import judge, rules_of
+from helpers.words import LANGUAGES
+
+Make = Callable[..., Profile]
+KERNEL = ("compute", "k", 0, 1000)
+
+
+def judged(profile: Profile, code: str) -> Finding:
+    found = [one for one in judge(profile, rules_of(rules), strict=True) if one.rule == code]
+    assert len(found) == 1
+    assert all(found[0].message(lang) for lang in LANGUAGES)
+    return found[0]
+
+
+def test_every_rule_has_its_own_code() -> None:
+    codes = list(rules_of(rules))
+    assert len(codes) >= 11
+    assert all(code.startswith("PRF3") for code in codes)
+
+
+@pytest.mark.parametrize(
+    ("tier", "kind", "key"),
+    [
+        ("npu", "compute", "PRF301.there"),
+        ("npu", "host_op", "PRF301.absent"),
+        ("cuda", "host_op", "PRF301.absent"),
+        ("npu-simulated", "host_op", "PRF301.simulated"),
+        ("cpu", "host_op", "PRF301.cpu"),
+    ],
+)
+def test_device_data(profile_of: Make, tier: str, kind: str, key: str) -> None:
+    found = judged(profile_of([(kind, "k", 0, 500)], tier=tier), "PRF301")
+    assert found.key == key
+    assert (found.status is Status.SKIPPED) == (key in ("PRF301.absent", "PRF301.simulated"))
+
+
+def test_steps(profile_of: Make) -> None:
+    assert judged(profile_of([KERNEL], steps=4), "PRF302").key == "PRF302.first"
+    assert judged(profile_of([KERNEL], steps=2), "PRF302").key == "PRF302.few"
+    assert judged(profile_of([KERNEL], steps=2), "PRF303").status is Status.SKIPPED
+    assert judged(profile_of([KERNEL], steps=4), "PRF303").key == "PRF303.alike"
+
+
+@pytest.mark.parametrize(
+    ("length", "status"), [(950, Status.OK), (890, Status.NOTE), (740, Status.WARN), (10, Status.WARN)]
+)
+def test_idle_device(profile_of: Make, length: int, status: Status) -> None:
+    found = judged(profile_of([("compute", "k", 0, length)]), "PRF311")
+    assert found.status is status
+    assert found.args["gain_ms"] == pytest.approx((1000 - length) / 1000)
+    assert found.args["share"] == pytest.approx((1000 - length) / 10)
+
+
+def test_communication_counts_only_where_nothing_hides_it(profile_of: Make) -> None:
+    hidden = profile_of([KERNEL, ("communication", "nccl", 0, 900)])
+    exposed = profile_of([("compute", "k", 0, 700), ("communication", "nccl", 600, 400)])
+    assert judged(hidden, "PRF312").key == "PRF312.hidden"
+    found = judged(exposed, "PRF312")
+    assert (found.status, found.args["share"], found.args["gain_ms"]) == (Status.WARN, 30.0, 0.3)
+    assert judged(profile_of([KERNEL]), "PRF312").key == "PRF312.none"
+
+
+def test_loading_counts_only_while_the_device_is_idle(profile_of: Make) -> None:
+    waits = profile_of([("loading", "l", 0, 300), ("compute", "k", 200, 800)])
+    hidden = profile_of([("loading", "l", 0, 300), KERNEL])
+    assert judged(waits, "PRF313").args["share"] == 20.0
+    assert judged(waits, "PRF313").status is Status.WARN
+    assert judged(hidden, "PRF313").key == "PRF313.hidden"
+    assert judged(profile_of([KERNEL]), "PRF313").key == "PRF313.unseen"
+
+
+def test_synchronisation_counts_the_idle_time_that_begins_in_it(profile_of: Make) -> None:
+    dry = profile_of([("compute", "k", 0, 700), ("runtime", "cudaStreamSynchronize", 500, 210)])
+    other = profile_of([("compute", "k", 0, 700), ("runtime", "cudaStreamSynchronize", 100, 300)])
+    named = profile_of([("compute", "k", 0, 700), ("runtime", "AscendCL@aclrtMemcpyAsync", 500, 210)])
+    assert judged(dry, "PRF314").status is Status.WARN
+    assert judged(dry, "PRF314").args["share"] == 30.0
+    assert judged(other, "PRF314").key == judged(named, "PRF314").key == "PRF314.harmless"
+
+
+@pytest.mark.parametrize("code", ["PRF314", "PRF315"])
+def test_what_a_simulator_cannot_tell_is_skipped(profile_of: Make, code: str) -> None:
+    events = [("host_op", "aten::_local_scalar_dense", 0, 500)]
+    assert judged(profile_of(events, tier="npu-simulated"), code).status is Status.SKIPPED
+    assert judged(profile_of(events, tier="cpu"), code).status is Status.OK
+
+
+def test_on_the_simulator_nothing_is_worse_than_a_note(profile_of: Make) -> None:
+    events = [("host_op", "aten::mm", 0, 200), ("loading", "l", 300, 300)]
+    for code in ("PRF311", "PRF313"):
+        assert judged(profile_of(events, tier="npu-simulated"), code).status is Status.NOTE
+        assert judged(profile_of(events, tier="cpu"), code).status is Status.WARN
+
+
+def test_copies(profile_of: Make) -> None:
+    exposed = profile_of([("compute", "k", 0, 850), ("copy", "Memcpy HtoD", 800, 200)])
+    assert (judged(exposed, "PRF315").status, judged(exposed, "PRF315").args["share"]) == (Status.WARN, 15.0)
+    assert judged(profile_of([KERNEL, ("copy", "c", 0, 900)]), "PRF315").key == "PRF315.hidden"
+
+
+def test_a_dominant_operator(profile_of: Make) -> None:
+    one = judged(profile_of([("compute", "big", 0, 400), ("compute", "small", 400, 100)]), "PRF331")
+    assert (one.key, one.args["operator"], one.args["share"]) == ("PRF331.one", "big", 40.0)
+    many = profile_of([("compute", f"k{n}", 100 * n, 100) for n in range(10)])
+    assert judged(many, "PRF331").key == "PRF331.many"
+
+
+def test_a_gain_is_never_more_than_the_step(profile_of: Make) -> None:
+    streams = profile_of([("compute", "k", 0, 1000)] * 5)
+    assert judged(streams, "PRF331").args["gain_ms"] == 1.0
+
+
+def test_host_operators_of_an_accelerator_tell_nothing(profile_of: Make) -> None:
+    blind = profile_of([("host_op", "aten::mm", 0, 900)], tier="npu")
+    for code in ("PRF311", "PRF313", "PRF331"):
+        assert judged(blind, code).key == f"{code}.blind"
+        assert judged(blind, code).status is Status.SKIPPED
+
+
+@pytest.mark.parametrize("reason", ["no_time", "negative_duration", "time_out_of_range", "unknown_task_type"])
+def test_what_was_left_out_is_said(profile_of: Make, reason: str) -> None:
+    found = judged(profile_of([KERNEL], left_out={reason: 3}), "PRF304")
+    assert (found.status, found.args["count"]) == (Status.WARN, 3)

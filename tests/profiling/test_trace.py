@@ -1,0 +1,73 @@
+"""A Trace checks itself; steps and launches decide which step an event belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers.profiling.attribution import Nesting
+from helpers.profiling.trace import Event, Trace, build
+from tests.profiling.conftest import US, step
+
+
+def small() -> Trace:
+    events = [
+        step(4, 0, 90),
+        step(5, 100, 100),
+        Event("a", "host_op", "t", 10 * US, 5 * US),
+        Event("late", "compute", "d", 120 * US, 5 * US, launched_by=2),
+        Event("between", "host_op", "t", 95 * US, 2 * US),
+        Event("after", "compute", "d", 500 * US, 5 * US),
+        Event("after", "host_op", "t", 500 * US, 5 * US),
+        Event("before", "compute", "d", -5 * US, 1 * US),
+    ]
+    return build(events, source="", dialect="kineto")
+
+
+def test_steps_of_events() -> None:
+    trace = small()
+    assert [(one.number, one.start_ns, one.end_ns) for one in trace.steps] == [(4, 0, 100_000), (5, 100_000, 200_000)]
+    # launched in step 4 though it ran in 5; between two marks; after the last on the device, and on the host; before
+    assert trace.step.tolist()[2:] == [0, 0, 0, 1, -1, -1]
+
+
+def test_without_marks_the_whole_is_one_step() -> None:
+    trace = build([Event("a", "host_op", "t", 5, 5), Event("b", "host_op", "t", 20, 5)], source="", dialect="kineto")
+    assert not trace.marked
+    assert [(one.number, one.start_ns, one.end_ns) for one in trace.steps] == [(0, 5, 25)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"duration_ns": np.zeros(1, np.int64)},
+        {"duration_ns": np.full(8, -1, np.int64)},
+        {"start_ns": np.zeros(8, np.float64)},
+        {"name": np.full(8, 99, np.int32)},
+        {"kind": np.full(8, 99, np.int8)},
+        {"step": np.full(8, 2, np.int32)},
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="trace"):
+        replace(small(), **change)
+
+
+def test_nesting() -> None:
+    starts, lengths = np.array([0, 10, 20, 50, 200], np.int64), np.array([100, 30, 10, 20, 10], np.int64)
+    nesting = Nesting(starts, lengths, [7, 8, 9, 5, 6])
+    assert [nesting.innermost(moment) for moment in (5, 25, 35, 45, 60, 90, 150, 205)] == [7, 9, 8, 7, 5, 7, -1, 6]
+    assert nesting.self_ns() == {7: 50, 8: 20, 9: 10, 5: 20, 6: 10}
+
+
+def test_operators_of_equal_start_nest_by_length() -> None:
+    nesting = Nesting(np.array([0, 0], np.int64), np.array([10, 50], np.int64), [1, 2])
+    assert nesting.innermost(5) == 1
+    assert nesting.self_ns() == {2: 40, 1: 10}
+
+
+def test_one_that_outlasts_its_parent_takes_no_more_than_the_parent_has() -> None:
+    nesting = Nesting(np.array([0, 50], np.int64), np.array([100, 100], np.int64), [1, 2])
+    assert nesting.self_ns() == {1: 50, 2: 100}

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "device_memory.h"
+#include "hardware_limits.h"
 #include "queue_order.h"
 #include "random.h"
 
@@ -40,7 +41,10 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
     : name_(c10::toString(op.operator_name())),
       argument_count_(op.schema().arguments().size()),
       return_count_(op.schema().returns().size()),
-      devices_may_differ_(mixed_device_operators().count(op.operator_name().name) > 0) {
+      devices_may_differ_(mixed_device_operators().count(op.operator_name().name) > 0),
+      cube_(runs_on_cube(op.operator_name())),
+      hf32_arguments_(npu_sim::hf32_arguments(op.operator_name())),
+      faults_(faults_of(op.operator_name())) {
   for (const auto& argument : op.schema().arguments()) {
     const auto* alias = argument.alias_info();
     written_.push_back(alias != nullptr && alias->isWrite());
@@ -146,6 +150,9 @@ void CpuKernel::find_device(Call& call, const torch::jit::Stack& stack) const {
 }
 
 void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  if (cube_) {
+    check_cube_dtypes(op, *stack);
+  }
   Call call;
   find_device(call, *stack);
   c10::DeviceGuard device_guard(*call.device);
@@ -161,7 +168,16 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
   {
     c10::impl::ExcludeDispatchKeyGuard keys_guard(kAboveKernels);
     AllocateOnNpu allocation_guard;
+    for (size_t i = 0; i < hf32_arguments_; ++i) {
+      auto& value = (*stack)[first + i];
+      if (value.isTensor() && value.toTensor().scalar_type() == at::kFloat) {
+        value = rounded_to_hf32(value.toTensor());
+      }
+    }
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    if (!faults_.empty()) {
+      apply_faults(faults_, stack, return_count_);
+    }
   }
   call.faces.sync();
   for (size_t i = stack->size() - return_count_; i < stack->size(); ++i) {

@@ -3,11 +3,13 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "faces.h"
+#include "faults.h"
 
 namespace npu_sim {
 
@@ -31,6 +33,9 @@ class CpuKernel final : public c10::OperatorKernel {
   std::vector<bool> written_;
   std::optional<size_t> generator_;
   bool devices_may_differ_;
+  bool cube_;
+  size_t hf32_arguments_;
+  std::vector<std::shared_ptr<Fault>> faults_;
 };
 
 }  // namespace npu_sim

@@ -1,5 +1,6 @@
 #include "random.h"
 
+#include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 
@@ -20,7 +21,33 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// As PyTorch's CPU kernel, with the mask drawn from the NPU's stream; the mask is a bool tensor, where torch_npu's own
+// kernel packs eight elements to a byte.
+std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p, std::optional<bool> train) {
+  if (input.numel() == 0 || !train.value_or(true)) {
+    return {input.clone(), at::ones_like(input, input.options().dtype(at::kBool))};
+  }
+  TORCH_CHECK_VALUE(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
+  auto mask = at::empty_like(input, input.options().dtype(at::kBool)).bernoulli_(1 - p);
+  return {input.mul(mask).mul_(p == 1 ? 0.0 : 1.0 / (1 - p)), mask};
+}
+
+at::Tensor randperm(int64_t n, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+                    std::optional<at::Device> device, std::optional<bool> pin_memory) {
+  return at::randperm(n, std::optional<at::Generator>(), dtype, layout, device, pin_memory);
+}
+
+at::Tensor& randperm_out(int64_t n, at::Tensor& out) {
+  return at::randperm_out(out, n, std::optional<at::Generator>());
+}
+
 }  // namespace
+
+void register_random(torch::Library& aten) {
+  aten.impl("native_dropout", TORCH_FN(native_dropout));
+  aten.impl("randperm", TORCH_FN(randperm));
+  aten.impl("randperm.out", TORCH_FN(randperm_out));
+}
 
 at::Generator generator_for_call(const std::optional<at::Generator>& npu_generator, c10::Device device) {
   at::Generator npu = npu_generator.has_value() && npu_generator->defined()

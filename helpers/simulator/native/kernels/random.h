@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/core/Generator.h>
+#include <torch/library.h>
 
 #include <optional>
 
@@ -9,5 +10,8 @@ namespace npu_sim {
 
 // A CPU generator for one call, seeded by the NPU generator's seed and offset; moves that offset on.
 at::Generator generator_for_call(const std::optional<at::Generator>& npu_generator, c10::Device device);
+
+// Random operators whose schema has no generator to pass.
+void register_random(torch::Library& aten);
 
 }  // namespace npu_sim

@@ -12,7 +12,9 @@
 #include "copies.h"
 #include "cpu_kernel.h"
 #include "device_memory.h"
+#include "faults.h"
 #include "npu_operators.h"
+#include "random.h"
 #include "refusal.h"
 
 namespace npu_sim {
@@ -33,10 +35,11 @@ const std::unordered_set<std::string>& kept() {
   return names;
 }
 
-// Registered by register_copies.
-const std::unordered_set<std::string>& copies() {
+// Registered by hand: register_copies, register_random.
+const std::unordered_set<std::string>& by_hand() {
   static const std::unordered_set<std::string> names = {"aten::clone", "aten::_copy_from",
-                                                        "aten::_copy_from_and_resize"};
+                                                        "aten::_copy_from_and_resize", "aten::native_dropout",
+                                                        "aten::randperm", "aten::randperm.out"};
   return names;
 }
 
@@ -69,7 +72,7 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
   const auto name = local_name(op);
   const bool on_npu = op.hasKernelForDispatchKey(DispatchKey::PrivateUse1);
   const bool autograd = op.hasKernelForDispatchKey(DispatchKey::AutogradPrivateUse1);
-  if ((!on_npu && !autograd) || kept().count(full) > 0 || copies().count(full) > 0) {
+  if ((!on_npu && !autograd) || kept().count(full) > 0) {
     return;
   }
   const bool composite = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
@@ -81,7 +84,7 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
   if (autograd) {
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
   }
-  if (on_npu) {
+  if (on_npu && by_hand().count(full) == 0) {
     libraries.aten.impl(name.c_str(), has_cpu_road(op) ? boxed<CpuKernel>(op)
                                                        : torch::CppFunction::makeFromBoxedFunction<&refuse>());
   }
@@ -95,6 +98,7 @@ void register_npu(Libraries& libraries, const c10::OperatorHandle& op) {
 }
 
 void install() {
+  read_faults();
   install_cpu_allocator();
   Libraries libraries;
   auto& dispatcher = c10::Dispatcher::singleton();
@@ -110,7 +114,9 @@ void install() {
     }
   }
   register_copies(libraries.aten);
+  register_random(libraries.aten);
   register_npu_operators(libraries.npu);
+  announce_faults();
 }
 
 }  // namespace
@@ -121,8 +127,10 @@ extern "C" __attribute__((visibility("default"))) int npu_sim_install() {
   try {
     npu_sim::install();
     return 0;
+  } catch (const c10::Error& error) {
+    std::fprintf(stderr, "NPU simulator: cannot start: %s\n", error.what_without_backtrace());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "NPU simulator: its kernels cannot be registered: %s\n", error.what());
-    return 1;
+    std::fprintf(stderr, "NPU simulator: cannot start: %s\n", error.what());
   }
+  return 1;
 }

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from helpers.errors import WorkbookError
-from helpers.precision import divergence, manifest
+from helpers.precision import divergence, manifest, tolerance
 from helpers.precision.agreement import agreement
 from helpers.precision.divergence import Judgement
 from helpers.precision.dump import read_dump
@@ -99,8 +99,8 @@ def examine(
 def _step(target: Run, baseline: Run, numerics: dict[str, str], replaying: bool, reached: float) -> StepComparison:
     pairing = pair(target, baseline)
     agreements = [agreement(found) for found in pairing.pairs]
-    # what agrees to the last rounding needs no second look
-    doubtful = any((found.error_out or 0.0) > 0.0 for found in agreements)
+    # where everything agrees to rounding there is nothing to look at again
+    doubtful = any((found.error_out or 0.0) > tolerance.floor(found.dtypes) for found in agreements)
     replays = replay(pairing, numerics) if replaying and doubtful else Replays({})
     judged = divergence.judge(agreements, replays.found, numerics, target.containers, reached)
     return StepComparison(pairing, tuple(judged), replays)

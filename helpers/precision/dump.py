@@ -19,8 +19,8 @@ from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, Ru
 #: Which part of an entry holds what; in a backward entry `input` is the gradient of the operator's output.
 INPUTS = (("input_args", "input"), ("input_kwargs", "input"), ("input", "input"), ("parameters", "parameters"))
 FRAME = re.compile(r"File (?P<file>.+?), line (?P<line>\d+)")
-#: Frames of the libraries say nothing about the user's script.
-LIBRARIES = ("/site-packages/", "/dist-packages/")
+#: Frames of the libraries and of our launcher say nothing about the user's script.
+LIBRARIES = ("/site-packages/", "/dist-packages/", "/helpers/launch/child/")
 
 
 def read_dump(folder: Path) -> list[Run]:

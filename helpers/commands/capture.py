@@ -1,0 +1,56 @@
+"""Dump the tensors of a training script through msprobe, on the NPU or on the baseline.
+
+The script runs unmodified in a child process: under transfer_to_npu on an NPU, as it is on CUDA, with the CPU
+in CUDA's place otherwise. Recorded are the initial weights' fingerprints, the batches' and all operators from
+the first training forward of each chosen step to its update. Options stand before the script, its own behind.
+
+Examples:
+  ascend-workbook capture --device baseline --out runs/demo/baseline train.py --batch-size 16
+  ascend-workbook capture --device npu --out runs/demo/npu train.py --batch-size 16
+  ascend-workbook capture --task statistics --steps 5 --dump-steps 0,4 --out runs/demo/statistics train.py
+  ascend-workbook capture --device npu-simulated --fault "aten::convolution@3:scale=1.01" --out runs/sick train.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from helpers.precision import capture as stage
+from helpers.report import Report
+
+NAME = "capture"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("--out", required=True, help="folder that receives the capture")
+    parser.add_argument("--device", default="auto", help="auto, npu, npu-simulated, cuda, cpu or baseline")
+    parser.add_argument("--steps", type=int, default=1, help="training steps to run (default 1)")
+    parser.add_argument("--dump-steps", type=_numbers, default=[0], metavar="N,N", help="steps to dump, from 0")
+    parser.add_argument("--level", choices=stage.LEVELS, default="L1", help="msprobe's level (default L1: APIs)")
+    parser.add_argument("--task", choices=stage.TASKS, default="tensor", help="whole tensors or statistics")
+    parser.add_argument("--seed", type=int, default=1234, help="seed set before the script's own")
+    parser.add_argument("--limit-mib", type=int, default=2048, help="most that may be written, per side")
+    parser.add_argument("--nproc", type=int, default=1, help="processes under torchrun")
+    parser.add_argument("--fault", default="", help="simulated NPU only: a fault to inject")
+    parser.add_argument("--hf32", action="store_true", help="simulated NPU only: round convolution inputs to HF32")
+    parser.add_argument("script", help="training script, as it runs on a GPU")
+    parser.add_argument("args", nargs=argparse.REMAINDER, help="the script's own arguments")
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Captures and reports what was written."""
+    settings = {"ASCEND_WORKBOOK_SIM_FAULT": args.fault} if args.fault else {}
+    if args.hf32:
+        settings["ASCEND_WORKBOOK_SIM_HF32"] = "1"
+    return stage.capture(
+        args.script, args.args[1:] if args.args[:1] == ["--"] else args.args,
+        out=args.out, device=args.device, steps=args.steps, dump_steps=args.dump_steps,
+        level=args.level, task=args.task, seed=args.seed, limit_mib=args.limit_mib, nproc=args.nproc,
+        settings=settings, progress=lambda message: print(message, file=sys.stderr, flush=True),
+    )  # fmt: skip

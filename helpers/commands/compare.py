@@ -1,0 +1,34 @@
+"""Compare two captures tensor by tensor and name the operator that parts them first.
+
+Both folders were made by `ascend-workbook capture`, or are dump folders of msprobe 26.x (PrecisionDebugger).
+Exits 1 where the runs part, 0 where every difference is explained by rounding, 2 where a side cannot be read.
+
+Examples:
+  ascend-workbook compare runs/demo/baseline runs/demo/npu
+  ascend-workbook compare runs/demo/baseline runs/demo/npu --html precision.html --json precision.json
+  ascend-workbook compare gpu_dump npu_dump --no-replay
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from helpers.precision.compare import around, compare
+from helpers.report import Report
+
+NAME = "compare"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("baseline", help="capture of the GPU, or of the CPU in its place")
+    parser.add_argument("target", help="capture of the NPU")
+    parser.add_argument("--no-replay", action="store_true", help="do not run operators again in float64 (no torch)")
+    parser.add_argument("--around", type=int, default=0, metavar="N",
+                        help="show only N rows before and after the first divergence")  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Compares and reports."""
+    report = compare(args.baseline, args.target, replaying=not args.no_replay)
+    return around(report, args.around) if args.around else report

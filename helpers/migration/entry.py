@@ -21,6 +21,13 @@ BYSTANDERS = {
     "absl", "omegaconf", "hydra", "tabulate", "psutil", "setuptools",
 }  # fmt: skip
 
+#: For Python 3.9, which cannot name its standard library: what scripts import above torch.
+COMMON_STDLIB = frozenset(
+    "__future__ argparse collections contextlib copy csv dataclasses datetime functools glob inspect io itertools json "
+    "logging math os pathlib pickle platform random re shutil string subprocess sys sysconfig tempfile time types "
+    "typing warnings".split()
+)
+
 
 def needs_import(source: Source, *, alone: bool) -> bool:
     """A script that uses torch and does not yet import transfer_to_npu. In a folder only entry scripts do."""
@@ -91,11 +98,7 @@ def _is_harmless(name: str) -> bool:
 
 def _stdlib() -> frozenset[str]:
     names: frozenset[str] = getattr(sys, "stdlib_module_names", frozenset())  # Python 3.10
-    return names or frozenset(sys.builtin_module_names) | {
-        "__future__", "argparse", "os", "sys", "time", "math", "random", "json", "re", "pathlib", "logging", "typing",
-        "dataclasses", "functools", "itertools", "collections", "contextlib", "datetime", "copy", "shutil", "subprocess",
-        "warnings", "glob", "pickle", "io", "inspect", "types", "csv", "string", "tempfile", "sysconfig", "platform",
-    }  # fmt: skip
+    return names or frozenset(sys.builtin_module_names) | COMMON_STDLIB
 
 
 def _imported(tree: ast.AST) -> set[str]:

@@ -308,4 +308,92 @@ WORDS: dict[str, Words] = {
     "MIG131.transfer": Words(
         "import torch_npu and transfer_to_npu before torch is used", "在使用 torch 前导入 torch_npu 与 transfer_to_npu"
     ),
+    "MIG140.within": Words(
+        "{steps} step(s): the largest relative loss error is {worst} at step {step}, allowed {tolerance} ({dtype}); "
+        "baseline {baseline}",
+        "{steps} 步：损失的最大相对误差为 {worst}（第 {step} 步），允许 {tolerance}（{dtype}）；基线为 {baseline}",
+    ),
+    "MIG140.beyond": Words(
+        "{steps} step(s): the relative loss error reaches {worst} at step {step}, allowed {tolerance} ({dtype}); "
+        "baseline {baseline}",
+        "{steps} 步：第 {step} 步损失的相对误差达到 {worst}，超出允许的 {tolerance}（{dtype}）；基线为 {baseline}",
+        "Look for the first tensor that differs: notebook 03, precision.",
+        "请用 03 精度笔记本查找第一个出现差异的张量。",
+    ),
+    "MIG140.no_loss": Words(
+        "{steps} step(s) ran, but no loss was seen on both sides: nothing was compared",
+        "运行了 {steps} 步，但未在两侧同时得到损失：没有可比较的数据",
+        "Name the loss by a pattern over the output (loss_regex).",
+        "请用输出上的匹配模式（loss_regex）指明损失。",
+    ),
+    "MIG140.steps_differ": Words(
+        "the baseline took {baseline} step(s), the migrated script {target}",
+        "基线执行了 {baseline} 步，迁移后的脚本执行了 {target} 步",
+    ),
+    "MIG140.failed": Words(
+        "the {side} failed: {why}",
+        "{side}运行失败：{why}",
+        "The whole output is in {log}.",
+        "完整输出见 {log}。",
+    ),
+    "MIG140.reason": Words("what this message means: {reason}", "该信息的含义：{reason}"),
+    "MIG140.not_run": Words(
+        "there is no NPU here ({tier}): the migrated script was not run, only the baseline",
+        "此处没有 NPU（{tier}）：未运行迁移后的脚本，只运行了基线",
+        "Build the simulated NPU (`ascend-workbook simulator build`) or use a machine with an NPU.",
+        "请构建模拟 NPU（`ascend-workbook simulator build`），或在有 NPU 的机器上运行。",
+    ),
+    "MIG141.fallback": Words(
+        "{count} operator(s) ran on the CPU for want of an NPU kernel: {operators}",
+        "有 {count} 个算子因没有 NPU 内核而在 CPU 上运行：{operators}",
+        "Each call copies to the CPU and back: replace them where they stand in the training loop.",
+        "每次调用都会往返拷贝到 CPU：如在训练循环中请替换。",
+    ),
+    "MIG141.none": Words("no operator fell back to the CPU", "没有算子回退到 CPU"),
+    "MIG142.not_shown": Words(
+        "not shown by a simulated NPU: kernel and dtype support, numerics, memory and speed of a real one",
+        "模拟 NPU 不能说明真实 NPU 的内核与数据类型支持、数值、内存和速度",
+    ),
+    "migration.side.baseline": Words("baseline", "基线"),
+    "migration.side.target": Words("migrated script", "迁移后的脚本"),
+    "migration.standing_in": Words("the CPU standing in for CUDA", "由 CPU 代替 CUDA"),
+    "migration.on_cuda": Words("CUDA", "CUDA"),
+    "migration.reason.cuda_method": Words(
+        "`.cuda(...)` was given a string or a device; under transfer_to_npu only a number works, `.to(...)` takes all",
+        "`.cuda(...)` 收到了字符串或 device；transfer_to_npu 下只接受整数，`.to(...)` 均可",
+    ),
+    "migration.reason.still_cuda": Words(
+        "a CUDA device reached a function that transfer_to_npu does not patch; write npu there",
+        "CUDA 设备传到了 transfer_to_npu 未替换的函数；请在那里写 npu",
+    ),
+    "migration.reason.nccl": Words(
+        "the backend was asked for as NCCL in capitals; only lower case is replaced",
+        "后端以大写 NCCL 指定；只替换小写",
+    ),
+    "migration.reason.nvtx": Words("NVTX is NVIDIA's; remove the ranges", "NVTX 属于 NVIDIA；请删除"),
+    "migration.reason.compile": Words(
+        'torch.compile with inductor does not work under transfer_to_npu; backend="eager" runs',
+        'transfer_to_npu 下不能使用 inductor 的 torch.compile；backend="eager" 可运行',
+    ),
+    "migration.reason.data_parallel": Words(
+        "nn.DataParallel is not supported on NPU; use DistributedDataParallel",
+        "NPU 不支持 nn.DataParallel；请用 DistributedDataParallel",
+    ),
+    "migration.reason.extension": Words(
+        "the script compiles a CUDA extension; port the operator", "脚本要编译 CUDA 扩展；须移植该算子"
+    ),
+    "migration.reason.libraries": Words(
+        "a CANN library was not found: the environment is not set up; see notebook 01",
+        "找不到 CANN 的库：环境未配置；见 01 环境笔记本",
+    ),
+    "migration.reason.simulator": Words(
+        "the simulated NPU lacks this function; that says nothing about a real NPU",
+        "模拟 NPU 没有实现该功能；这不代表真实 NPU",
+    ),
+    "migration.reason.memory": Words(
+        "device memory ran out; take a smaller batch or model", "设备内存不足；请减小 batch 或模型"
+    ),
+    "migration.reason.missing": Words(
+        "the module {module} is not installed here; on an NPU: {use}", "此处未安装模块 {module}；在 NPU 上：{use}"
+    ),
 }

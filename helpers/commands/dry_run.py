@@ -1,0 +1,53 @@
+"""Run a script before and after migration for a few steps and compare the losses.
+
+The original runs on CUDA, or on the CPU standing in for it; the migrated script on the NPU, real or
+simulated. Each runs in a mirror of the script's folder; the folder itself is not written to. Our options
+stand before the script, its own behind it.
+
+Examples:
+  ascend-workbook dry-run train.py
+  ascend-workbook dry-run --steps 20 --device npu-simulated train.py --epochs 1 --batch-size 8
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from helpers.launch import Progress
+from helpers.migration.dry_run import dry_run
+from helpers.report import Report
+
+NAME = "dry-run"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default="auto", help="auto, npu, npu-simulated (default: auto)")
+    parser.add_argument("--baseline", default="auto", help="auto, cuda or cpu (default: auto)")
+    parser.add_argument("--steps", type=int, default=5, help="optimizer steps of each run (default: 5)")
+    parser.add_argument("--nproc", type=int, default=1, help="processes under torchrun (default: 1, none)")
+    parser.add_argument("--out", metavar="FOLDER", help="keep logs and the migrated script here")
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds allowed for each run")
+    parser.add_argument("--loss-regex", metavar="PATTERN", help="take the losses from the output")
+    parser.add_argument("script", help="the training script, as it runs on a GPU")
+    parser.add_argument("args", nargs=argparse.REMAINDER, help="the script's own arguments")
+
+
+def run(args: argparse.Namespace) -> Report:
+    return dry_run(
+        args.script,
+        args.args[1:] if args.args[:1] == ["--"] else args.args,
+        args.device,
+        args.steps,
+        out=args.out,
+        baseline=args.baseline,
+        nproc=args.nproc,
+        timeout_s=args.timeout,
+        loss_regex=args.loss_regex,
+        on_progress=_tell,
+    )
+
+
+def _tell(side: str, progress: Progress) -> None:
+    if progress.loss is not None:
+        print(f"{side}: step {progress.step}/{progress.steps} loss {progress.loss:.6g}", file=sys.stderr)

@@ -1,0 +1,58 @@
+"""Two runs' losses side by side: relative error per step, and what is allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+#: Relative tolerance by the narrowest type a training computes in. float32: the order of additions differs by
+#: a few units in the last place (6e-8) and steps compound it. Half types: about four times their epsilon
+#: (float16 9.8e-4, bfloat16 7.8e-3), since every rounding of an activation may fall the other way.
+TOLERANCE = {"float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-2}
+#: Beyond this many times the tolerance it is no rounding.
+FAR = 1000.0
+
+
+@dataclass(frozen=True)
+class LossPair:
+    """One step of both runs. `error` is |target - baseline| / |baseline|; None where one side has no loss."""
+
+    step: int
+    baseline: float | None
+    target: float | None
+
+    @property
+    def error(self) -> float | None:
+        if self.baseline is None or self.target is None:
+            return None
+        if not (math.isfinite(self.baseline) and math.isfinite(self.target)):
+            same = self.baseline == self.target or (math.isnan(self.baseline) and math.isnan(self.target))
+            return 0.0 if same else math.inf
+        difference = abs(self.target - self.baseline)
+        return difference / abs(self.baseline) if self.baseline else (0.0 if not difference else math.inf)
+
+
+def pair(baseline: Sequence[float | None], target: Sequence[float | None]) -> list[LossPair]:
+    """Step by step; the longer run's extra steps have no partner."""
+    steps = range(max(len(baseline), len(target)))
+    return [
+        LossPair(n + 1, baseline[n] if n < len(baseline) else None, target[n] if n < len(target) else None)
+        for n in steps
+    ]
+
+
+def worst(pairs: Iterable[LossPair]) -> LossPair | None:
+    """The step with the largest relative error among those that both runs have."""
+    both = [entry for entry in pairs if entry.error is not None]
+    return max(both, key=lambda entry: entry.error or 0.0, default=None)
+
+
+def narrowest(dtypes: Iterable[str]) -> str:
+    """The type that sets the tolerance."""
+    return max(dtypes, key=lambda name: TOLERANCE.get(name, 0.0), default="float32")
+
+
+def shown(loss: float | None) -> str | None:
+    """Six significant digits."""
+    return None if loss is None else f"{loss:.6g}"

@@ -1,0 +1,50 @@
+"""Why a migrated script's child died: known messages and what they mean for the migration."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from helpers.migration import api_map
+from helpers.words import Scalar
+
+#: A message of the child and the sentence that explains it; measured on torch 2.13 with torch_npu 2.13.0.
+REASONS = (
+    (r"argument 'index' \(position 2\) must be int|Invalid device, must be npu", "migration.reason.cuda_method"),
+    (r"not compiled with CUDA|not linked with support for cuda|from the 'CUDA' backend|Cannot initialize CUDA",
+     "migration.reason.still_cuda"),
+    (r"legacy constructor expects device type", "migration.reason.still_cuda"),
+    (r"doesn't have NCCL built in", "migration.reason.nccl"),
+    (r"NVTX functions not installed", "migration.reason.nvtx"),
+    (r"get_gpu_type|BackendCompilerFailed|InductorError", "migration.reason.compile"),
+    (r"but found one of them on device: npu", "migration.reason.data_parallel"),
+    (r"CUDA_HOME", "migration.reason.extension"),
+    (r"libhccl|libascendcl|\.so: cannot open shared object", "migration.reason.libraries"),
+    (r"[Ss]imulat", "migration.reason.simulator"),
+    (r"out of memory|OutOfMemory", "migration.reason.memory"),
+)  # fmt: skip
+MISSING = re.compile(r"No module named '([\w.]+)'")
+#: torch_npu's two warnings for an operator without an NPU kernel, as the strings in libtorch_npu.so have them.
+FALLBACK = re.compile(
+    r"operator '([\w:.]+)'(?: is not currently supported on the NPU backend and|, the operator) will fall back"
+)
+
+
+def reason(message: str) -> dict[str, Scalar] | None:
+    """The sentence that explains an error message, or None for one not known here."""
+    missing = MISSING.search(message)
+    if missing:
+        known = api_map.entry("third_party", missing.group(1).split(".")[0])
+        return {
+            "say": "migration.reason.missing",
+            "args": {"module": missing.group(1), "use": known["use"] if known else "-"},
+        }
+    for pattern, key in REASONS:
+        if re.search(pattern, message):
+            return {"say": key}
+    return None
+
+
+def fallbacks(output: str) -> Counter[str]:
+    """Operators that ran on the CPU, with how often torch_npu said so."""
+    return Counter(FALLBACK.findall(output))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from helpers.environment.overview import environment_check
+from helpers.environment import environment_check
 from helpers.report import TIERS, Report
 
 NAME = "check"

@@ -1,1 +1,10 @@
-"""Stage 1, environment: what this machine is, whether it can train on an NPU, and what to do where it cannot."""
+"""Stage 1, environment: what this machine is, whether it can train on an NPU, and what to do where it cannot.
+
+Facts: `machine.Machine`, gathered by `probe.probe`. Rules: rules/, one file each, codes ENV0xx. Verbs: below.
+"""
+
+from helpers.environment.compute import compute_check
+from helpers.environment.overview import environment_check, join
+from helpers.environment.readiness import check
+
+__all__ = ["check", "compute_check", "environment_check", "join"]

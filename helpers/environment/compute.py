@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import bounded, device
-from helpers.environment.check import STAGE
+from helpers.environment.readiness import STAGE
 from helpers.environment.system import Args
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status

@@ -1,0 +1,125 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown] lang="zh"
+# # 1 环境检查
+#
+# 这台机器能否训练？在什么设备上训练？缺什么、怎么补？本笔记本读取文件、`/sys` 和工具的输出，只在子进程中导入
+# torch 与 torch_npu，因此即使 `import torch` 已经损坏也能运行。随后在每个设备上做加法和矩阵乘，并与精确值对比。
+
+# %% [markdown] lang="en"
+# # 1 Environment
+#
+# Can this machine train, on which device, what is missing and how is it mended? This notebook reads files, `/sys`
+# and the output of tools, and imports torch and torch_npu in child processes only: it works even where
+# `import torch` is broken. Then every device adds and multiplies, and the results are held against exact values.
+
+# %% tags=["parameters"]
+lang: str = "en"  # language of reports / 报告语言: en | zh
+device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu; npu means a real one / npu 指真实 NPU
+run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
+compute: bool = True  # compute on each device too / 是否在每个设备上实际计算
+matrix_size: int = 256  # rows and columns of the matrices compared / 对比所用矩阵的行列数
+
+# %%
+from IPython.display import Image
+
+from helpers.environment import check, compute_check, join
+from helpers.notebook import begin
+from helpers.view.charts import facts as chart_facts
+
+run = begin("environment", lang, run_dir, device)
+
+# %% [markdown] lang="zh"
+# ## 机器
+#
+# 每行是一项检查：状态、依据、下一步。OK 表示已检查且良好；SKIPPED 表示未能判断，不等于良好；FAIL 会阻止训练。
+# 先看第一行“使用的设备”，括号内说明为何没有更好的设备。
+
+# %% [markdown] lang="en"
+# ## The machine
+#
+# A row a check: status, evidence, next step. OK means looked at and good; SKIPPED means it could not be told, which
+# is not good; FAIL stands in the way of training. Begin with the first row, "device in use": the brackets say why
+# no better device is used.
+
+# %% tags=["nbval-ignore-output"]
+machine = run.save(check(device, work_folder=run.folder), "machine")
+machine
+
+# %% [markdown] lang="zh"
+# 同样的检查画成一条色带：绿色良好，蓝色提示，灰色未能判断，黄色警告，红色失败。
+
+# %% [markdown] lang="en"
+# The same checks as a strip: green good, blue a note, grey could not be told, yellow a warning, red a failure.
+
+# %%
+print(chart_facts(machine))
+Image(str(run.folder / "machine.png"))
+
+# %% [markdown] lang="zh"
+# 结论建立在这些计数上。真实 NPU、模拟 NPU、CUDA 与 CPU 是四个层级，后续笔记本都会标明结果来自哪一层。
+
+# %% [markdown] lang="en"
+# The verdict rests on these. A real NPU, a simulated one, CUDA and the CPU are four tiers; every later notebook says
+# which of them its results come from.
+
+# %%
+chosen = machine.facts["machine"]["chosen"]
+print("tier:", machine.tier or "none", "| simulated:", machine.simulated)
+print("devices:", chosen["count"], "x", chosen["name"])
+print("failed checks:", machine.facts["counts"]["FAIL"])
+
+# %% [markdown] lang="zh"
+# ## 计算是否正确
+#
+# 每个设备以 float32、float16、bfloat16 做加法和矩阵乘。误差相对于各项绝对值之和；允许值约为该数据类型舍入误差的
+# 两倍。任何一项超出即为 FAIL，并指出最差的元素。在模拟 NPU 上，时间是 CPU 的，不代表 NPU。
+
+# %% [markdown] lang="en"
+# ## Does it compute right
+#
+# Every device adds and multiplies matrices in float32, float16 and bfloat16. The error is relative to the sum of the
+# terms' magnitudes; about twice the dtype's rounding is allowed. One result outside is a FAIL that names the worst
+# element. On the simulated NPU the times are the CPU's and say nothing about an NPU.
+
+# %%
+reports = [machine]
+if compute and machine.tier:
+    reports.append(run.save(compute_check(device, size=matrix_size), "compute"))
+reports[-1].verdict(lang)
+
+# %% tags=["nbval-ignore-output"]
+reports[-1]
+
+# %% [markdown] lang="zh"
+# 下面只列误差，与机器快慢无关：同样的输入在任何正确的设备上都应落在允许范围内。
+
+# %% [markdown] lang="en"
+# Only the errors, which do not depend on how fast the machine is: with the same inputs every correct device stays
+# within what is allowed.
+
+# %%
+for row in reports[-1].facts.get("measurements", []):
+    if "max_error" in row:
+        print(f"{row['device']} {row['operation']:<6} {row['dtype']:<8} error {row['max_error']:.1e}")
+
+# %% [markdown] lang="zh"
+# ## 结论
+#
+# 两份报告合为一份，写入运行目录（JSON 与可离线打开的 HTML）。若结论为 FAIL，最后一行会报错，批量运行随之变红。
+
+# %% [markdown] lang="en"
+# ## Verdict
+#
+# Both reports joined, written into the run's folder (JSON, and HTML that opens offline). Where the verdict is FAIL
+# the last line raises, so that a batch turns red.
+
+# %%
+report = run.save(join(*reports))
+print("verdict:", report.headline.key, "| ready on:", report.or_raise().tier)

@@ -24,6 +24,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Report:
-    from helpers.profiling.analyse import analyse
+    from helpers.profiling import analyse
 
     return analyse(args.path, top=args.top)

@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Report:
     from helpers.launch import Progress
-    from helpers.profiling.collect import profile
+    from helpers.profiling import profile
 
     def progress(now: Progress) -> None:
         for line in now.lines:

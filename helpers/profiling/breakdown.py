@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
@@ -71,21 +72,22 @@ class Breakdown:
 def break_down(trace: Trace) -> Breakdown:
     """The breakdown of every step that has any time."""
     windows = device_windows(trace) if trace.on_device else [(s.number, s.start_ns, s.end_ns) for s in trace.steps]
-    steps = [_step(trace, number, start, end) for number, start, end in windows if end > start]
+    at_work = busy(trace)
+    steps = [_step(at_work, *window, trace.on_device) for window in windows if window[2] > window[1]]
     return Breakdown(tuple(steps), trace.on_device)
 
 
 def device_windows(trace: Trace) -> list[tuple[int, int, int]]:
     """(number, start, end) of each step as the device lives it: the host runs ahead by some of a step."""
+    rows = trace.where(("compute", "communication")) & (trace.step >= 0)
+    last = np.full(len(trace.steps), -1, np.int64)
+    np.maximum.at(last, trace.step[rows], trace.start_ns[rows] + trace.duration_ns[rows])
     windows = []
-    before: int | None = None
-    for at, step in enumerate(trace.steps):
-        rows = trace.where(("compute", "communication"), at)
-        ends = trace.start_ns[rows] + trace.duration_ns[rows]
-        start = step.start_ns if before is None else before
-        end = int(ends.max()) if rows.any() else max(start, step.end_ns)
-        windows.append((step.number, start, max(start, end)))
-        before = max(start, end)
+    start = trace.steps[0].start_ns
+    for step, device_end in zip(trace.steps, last.tolist()):
+        end = max(start, device_end if device_end >= 0 else step.end_ns)
+        windows.append((step.number, start, end))
+        start = end
     return windows
 
 
@@ -95,10 +97,10 @@ def busy(trace: Trace) -> dict[str, Intervals]:
     return {part: trace.intervals(trace.where(of)) for part, of in kinds.items()}
 
 
-def _step(trace: Trace, number: int, start: int, end: int) -> StepTime:
+def _step(at_work: dict[str, Intervals], number: int, start: int, end: int, on_device: bool) -> StepTime:
     parts = dict.fromkeys(PARTS, 0)
     covered, inside = EMPTY, {}
-    for part, intervals in busy(trace).items():
+    for part, intervals in at_work.items():
         inside[part] = intervals.within(start, end)
         both = covered | inside[part]
         parts[part] = both.length_ns - covered.length_ns
@@ -106,17 +108,15 @@ def _step(trace: Trace, number: int, start: int, end: int) -> StepTime:
     parts["free"] = end - start - covered.length_ns
     communication = inside.get("communication", EMPTY)
     first = min([int(one.start_ns[0]) for one in (inside["computing"], communication) if one.start_ns.size] or [start])
-    return StepTime(
-        number, start, end, parts, inside["computing"].common_ns(communication), first - start if trace.on_device else 0
-    )
+    preparing = first - start if on_device else 0
+    return StepTime(number, start, end, parts, inside["computing"].common_ns(communication), preparing)
 
 
-def free_gaps(trace: Trace, window: StepTime) -> Intervals:
-    """When the device neither computes nor communicates nor copies, within the window."""
-    covered = EMPTY
-    for part in ("computing", "communication", "copy"):
-        covered = covered | busy(trace).get(part, EMPTY)
-    return covered.gaps(window.start_ns, window.end_ns)
+def idle_gaps(trace: Trace, windows: Iterable[StepTime]) -> Intervals:
+    """When the device neither computes nor communicates nor copies, within the steps; cut where two steps meet."""
+    covered = trace.intervals(trace.where(("compute", "communication", "copy")))
+    gaps = [covered.gaps(window.start_ns, window.end_ns) for window in windows]
+    return Intervals(np.concatenate([one.start_ns for one in gaps]), np.concatenate([one.end_ns for one in gaps]))
 
 
 def gaps_begun_in(gaps: Intervals, causes: Intervals) -> int:

@@ -128,10 +128,10 @@ def _report(plan: Plan, found: devices.Device, folder: Path, result: LaunchResul
         why: Scalar = {"say": nothing.key, "args": nothing.arguments}
         failed = Finding("PRF300", Status.FAIL, "PRF300.nothing", {**args, "why": why}, weight=100)
         return Report("profiling", "profile", (failed,), facts=facts, tier=found.tier)
-    rows = recorded(profile, plan, nproc)
+    rows = recorded(profile, plan, len(result.steps), nproc)
     columns = (Column("profiling_data"), Column("count"), Column("status"))
     table = Table(columns, tuple(({"say": f"profiling.data.{name}"}, count, state.name) for name, count, state in rows))
-    findings = _findings(rows, plan, profile)
+    findings = _findings(rows, plan, len(result.steps), profile)
     return Report("profiling", "profile", findings, table, facts={**facts, "profile": str(path)}, tier=found.tier)
 
 
@@ -142,14 +142,14 @@ def rank_zero(folder: Path, accelerator: str) -> Path:
     return next(iter(sorted(folder.glob("rank0_*_ascend_pt"))), folder)
 
 
-def recorded(profile: Profile, plan: Plan, nproc: int) -> list[tuple[str, int, Status]]:
-    """(kind of data, how much, whether that is right) for all that should have come."""
+def recorded(profile: Profile, plan: Plan, done: int, nproc: int) -> list[tuple[str, int, Status]]:
+    """(kind of data, how much, whether that is right) for all that should have come; `done`: steps that ran."""
     trace = profile.trace
     steps = len(trace.steps) if trace.marked else 0
     missing = {"cpu": Status.OK, "npu-simulated": Status.SKIPPED}.get(profile.tier, Status.FAIL)
     collectives = Status.OK if nproc == 1 or trace.count("communication") else missing
     return [
-        ("steps", steps, Status.OK if steps == plan.steps else Status.FAIL),
+        ("steps", steps, Status.OK if steps == plan.steps and done >= plan.steps + plan.warmup else Status.FAIL),
         ("host", trace.count("host_op"), Status.OK if trace.count("host_op") else Status.FAIL),
         ("kernels", trace.count("compute"), Status.OK if trace.count("compute") else missing),
         ("collectives", trace.count("communication"), collectives),
@@ -159,15 +159,18 @@ def recorded(profile: Profile, plan: Plan, nproc: int) -> list[tuple[str, int, S
     ]
 
 
-def _findings(rows: list[tuple[str, int, Status]], plan: Plan, profile: Profile) -> tuple[Finding, ...]:
+def _findings(
+    rows: list[tuple[str, int, Status]], plan: Plan, done: int, profile: Profile
+) -> tuple[Finding, ...]:
     found = [
-        Finding("PRF300", state, f"PRF300.absent.{name}", {"count": count, "steps": plan.steps})
+        Finding("PRF300", state, f"PRF300.absent.{name}", {"done": done, "wanted": plan.steps + plan.warmup})
         for name, count, state in rows
         if state is not Status.OK
     ]
     came: list[Scalar] = [{"say": f"profiling.data.{name}"} for name, count, _ in rows if count]
-    args: dict[str, Scalar] = {"came": came, "steps": plan.steps, "path": Path(profile.trace.source).name}
+    missing = [name for name, count, state in rows if state > Status.NOTE and not count]
+    absent: list[Scalar] = [{"say": f"profiling.data.{name}"} for name in missing]
+    args: dict[str, Scalar] = {"came": came, "absent": absent, "steps": len(profile.trace.steps), "wanted": plan.steps}
     worst = max((one.status for one in found), default=Status.OK)
-    absent: list[Scalar] = [{"say": f"profiling.data.{name}"} for name, _, state in rows if state > Status.NOTE]
     key = "PRF300.partly" if absent else "PRF300.came"
-    return (Finding("PRF300", worst, key, {**args, "absent": absent}, weight=100), *found)
+    return (Finding("PRF300", worst, key, args, weight=100), *found)

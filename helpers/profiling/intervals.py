@@ -44,7 +44,13 @@ class Intervals:
 
     def within(self, start_ns: int, end_ns: int) -> Intervals:
         """What lies inside one window."""
-        return Intervals.of(np.maximum(self.start_ns, start_ns), np.minimum(self.end_ns, end_ns))
+        first = int(np.searchsorted(self.end_ns, start_ns, "right"))
+        last = int(np.searchsorted(self.start_ns, end_ns, "left"))
+        if first >= last:
+            return EMPTY
+        start, end = self.start_ns[first:last].copy(), self.end_ns[first:last].copy()
+        start[0], end[-1] = max(start[0], start_ns), min(end[-1], end_ns)
+        return Intervals(start, end)
 
     def gaps(self, start_ns: int, end_ns: int) -> Intervals:
         """What of the window is not covered."""

@@ -133,9 +133,10 @@ _ERRORS = {
 }
 
 _COLLECT = {
-    "PRF300.came": Words("{steps} steps were recorded: {came}", "已采集 {steps} 步：{came}"),
+    "PRF300.came": Words("{steps} of {wanted} steps were recorded: {came}", "已采集 {steps}/{wanted} 步：{came}"),
     "PRF300.partly": Words(
-        "{steps} steps were recorded: {came}; absent: {absent}", "已采集 {steps} 步：{came}；缺少：{absent}"
+        "{steps} of {wanted} steps were recorded: {came}; absent: {absent}",
+        "已采集 {steps}/{wanted} 步：{came}；缺少：{absent}",
     ),
     "PRF300.script": Words(
         "the script failed after {done} steps: {trouble}",
@@ -150,7 +151,10 @@ _COLLECT = {
         "profiler 会隐藏错误：请查看 output.log 以及数据目录下的 logs。",
     ),
     "PRF300.absent.steps": Words(
-        "{count} steps are marked, {steps} were asked for", "标记了 {count} 步，要求 {steps} 步"
+        "the script ended after {done} of {wanted} steps, warm-up included: the profile is not whole",
+        "脚本在 {done}/{wanted} 步（含预热）后结束：数据不完整",
+        "Ask for fewer steps, or let the script train longer.",
+        "请减少采集步数，或让脚本训练更久。",
     ),
     "PRF300.absent.host": Words("no host operator was recorded", "没有采集到主机算子"),
     "PRF300.absent.kernels": Words("no device kernel was recorded", "没有采集到设备计算核"),
@@ -316,7 +320,6 @@ _TIME = {
         "使用 DataLoader(num_workers=4, persistent_workers=True, pin_memory=True)，或更轻的数据变换。",
     ),
     "PRF314.cpu": Words("a CPU waits for no device", "CPU 无需等待设备"),
-    "PRF314.cause": Words("synchronisation", "同步"),
     "PRF314.no_device": Words(
         "synchronisation not looked at: without device times nothing tells "
         "what waiting costs ({calls} values a step are read from tensors)",

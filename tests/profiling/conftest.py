@@ -28,7 +28,7 @@ def step(number: int, start_us: int, length_us: int) -> Event:
 
 @pytest.fixture
 def profile_of() -> Callable[..., Profile]:
-    """`profile_of([(kind, name, start_us, duration_us), ...], steps=4, tier="npu")`: steps of 1000 us, events in each."""
+    """`profile_of([(kind, name, start_us, duration_us), ...], tier="npu")`: steps of 1000 us, the events in each."""
 
     def make(events: list[tuple[str, str, int, int]], *, steps: int = 4, tier: str = "npu", **more: Any) -> Profile:
         made = [step(number, 1000 * number, 1000) for number in range(steps)]

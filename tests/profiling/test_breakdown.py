@@ -34,7 +34,8 @@ def test_on_a_cpu_the_operators_are_the_computing() -> None:
 
 
 def test_operators_inside_the_loader_are_loading_on_a_cpu() -> None:
-    events = [step(0, 0, 100), Event("x", "loading", "t", 0, 40 * US), Event("aten::select", "host_op", "t", 10 * US, 20 * US)]
+    events = [step(0, 0, 100), Event("x", "loading", "t", 0, 40 * US)]
+    events.append(Event("aten::select", "host_op", "t", 10 * US, 20 * US))
     parts = break_down(build(events, source="", dialect="kineto")).steps[0].parts_ns
     assert (parts["loading"], parts["computing"], parts["free"]) == (40_000, 0, 60_000)
 
@@ -58,8 +59,9 @@ def test_operators_by_their_own_time_on_a_cpu() -> None:
     assert [(one.name, one.calls, one.self_ns) for one in found] == expected
 
 
+KINDS = ["compute", "communication", "copy", "loading", "host_op"]
 EVENTS = st.lists(
-    st.tuples(st.sampled_from(["compute", "communication", "copy", "loading", "host_op"]), st.integers(0, 399), st.integers(1, 90)),
+    st.tuples(st.sampled_from(KINDS), st.integers(0, 399), st.integers(1, 90)),
     min_size=1,
     max_size=25,
 )

@@ -9,8 +9,7 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.finding import Status
-from helpers.profiling.analyse import analyse
-from helpers.profiling.collect import profile
+from helpers.profiling import analyse, join, profile
 
 SCRIPT = """
 import sys, torch, torch.nn as nn
@@ -50,6 +49,7 @@ def test_steps_of_an_unmodified_cuda_script(
 
     answer = analyse(report.facts["profile"])
     assert answer.tier == tier
+    assert [part.verb for part in join(report, answer).parts][:2] == ["profile", "time_by_kind"]
     calls = answer.parts[1].facts["calls_per_step"]
     assert (calls["aten::addmm"], calls["aten::mm"]) == (2, 3)  # two layers forward; two weights and one input back
 
@@ -64,6 +64,7 @@ def test_a_failing_script_is_told_with_its_error(script: Path, tmp_path: Path) -
 def test_a_script_that_ends_too_early_is_not_good(script: Path, tmp_path: Path) -> None:
     report = profile(script, ["4"], device="cpu", steps=10, warmup=1, out=tmp_path / "out", timeout_s=120)
     assert report.status is Status.FAIL
+    assert "4 of 11 steps" in report.text("en")
 
 
 def test_bad_numbers_and_folders_are_refused_before_anything_runs(script: Path, tmp_path: Path) -> None:

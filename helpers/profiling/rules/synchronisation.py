@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.profiling.breakdown import free_gaps, gaps_begun_in
+from helpers.profiling.breakdown import gaps_begun_in, idle_gaps
 from helpers.profiling.facts import Profile
 from helpers.profiling.savings import saving
 from helpers.rules import CannotCheck
@@ -26,7 +26,7 @@ def check(profile: Profile) -> Iterator[Finding]:
     if not profile.trace.count("host_op", "runtime"):
         raise CannotCheck("PRF314.no_host")
     steady = profile.breakdown.steady
-    lost = sum(gaps_begun_in(free_gaps(profile.trace, step), profile.waiting) for step in steady)
+    lost = gaps_begun_in(idle_gaps(profile.trace, steady), profile.waiting)
     share = lost / sum(step.total_ns for step in steady)
     yield saving(profile, CODE, share, good="harmless", bad="dry")
 

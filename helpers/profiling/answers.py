@@ -13,6 +13,7 @@ from helpers.rules import judge, rules_of
 from helpers.words import Scalar
 
 STAGE = "profiling"
+#: What the verdict chooses from. PRF314 is left out: its time is part of the free and the loading time.
 SAVINGS = ("PRF311", "PRF312", "PRF313", "PRF315")
 
 
@@ -32,6 +33,12 @@ def analyse(path: str | os.PathLike[str], *, top: int = 15) -> Report:
         step_times(profile, by_code["PRF30"]),
     ]
     return overview(STAGE, "analyse", parts, tier=profile.tier)
+
+
+def join(recorded: Report | None, answer: Report) -> Report:
+    """What `profile` says, where it ran, and the parts of `analyse` as one report: the stage's."""
+    reports = [*([recorded] if recorded else []), *answer.parts]
+    return overview(STAGE, STAGE, reports, tier=answer.tier)
 
 
 def summary(profile: Profile, findings: list[Finding]) -> Finding:

@@ -63,11 +63,18 @@ void CpuKernel::check_device(Call& call, const at::Tensor& tensor, bool written)
   c10::impl::common_device_check_failure(*call.device, tensor, name_.c_str(), "other");
 }
 
+void CpuKernel::check_plain(const at::Tensor& tensor) const {
+  TORCH_CHECK_NOT_IMPLEMENTED(!tensor.defined() || (tensor.layout() == at::kStrided && !tensor.is_quantized()),
+                              "the NPU simulator lacks ", name_, " with ",
+                              tensor.is_quantized() ? "quantized" : c10::str(tensor.layout()), " tensors");
+}
+
 at::Tensor CpuKernel::take_tensor(Call& call, const at::Tensor& tensor, bool written) const {
   if (!tensor.defined()) {
     return tensor;
   }
   check_device(call, tensor, written);
+  check_plain(tensor);
   return tensor.device().type() == at::kPrivateUse1 ? call.faces.face(tensor, written) : call.faces.host(tensor);
 }
 
@@ -97,6 +104,7 @@ void CpuKernel::take(Call& call, c10::IValue& value, size_t argument) const {
 void CpuKernel::give(Call& call, c10::IValue& value) const {
   if (value.isTensor()) {
     at::Tensor result = std::move(value).toTensor();
+    check_plain(result);
     value = call.faces.back(std::move(result), *call.device);
   } else if (value.isTensorList()) {
     c10::List<at::Tensor> originals;
@@ -104,6 +112,7 @@ void CpuKernel::give(Call& call, c10::IValue& value) const {
     value = c10::IValue();  // the list would hold a second reference to each result
     originals.reserve(results.size());
     for (auto& result : results) {
+      check_plain(result);
       originals.push_back(call.faces.back(std::move(result), *call.device));
     }
     value = std::move(originals);

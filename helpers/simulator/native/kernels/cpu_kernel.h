@@ -26,6 +26,7 @@ class CpuKernel final : public c10::OperatorKernel {
   void give(Call& call, c10::IValue& value) const;
   void find_device(Call& call, const torch::jit::Stack& stack) const;
   void check_device(Call& call, const at::Tensor& tensor, bool written) const;
+  void check_plain(const at::Tensor& tensor) const;  // dense and not quantized
 
   std::string name_;
   size_t argument_count_;

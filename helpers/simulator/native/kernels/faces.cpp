@@ -44,8 +44,6 @@ at::Tensor copied(const at::Tensor& result, c10::Device device) {
 }  // namespace
 
 at::Tensor adopt(at::Tensor result, c10::Device device) {
-  TORCH_CHECK_NOT_IMPLEMENTED(result.layout() == at::kStrided && !result.is_quantized(),
-                              "the NPU simulator lacks ", result.layout(), " and quantized results");
   auto* impl = result.unsafeGetTensorImpl();
   const auto& storage = impl->unsafe_storage();
   const bool ours = result.use_count() == 1 && storage.use_count() == 1 &&
@@ -85,8 +83,6 @@ const c10::Storage& Faces::storage_face(const c10::Storage& original) {
 }
 
 at::Tensor Faces::face(const at::Tensor& original, bool written) {
-  TORCH_CHECK_NOT_IMPLEMENTED(original.layout() == at::kStrided && !original.is_quantized(),
-                              "the NPU simulator lacks ", original.layout(), " and quantized tensors");
   const auto* from = original.unsafeGetTensorImpl();
   auto face = at::detail::make_tensor<c10::TensorImpl>(
       c10::Storage(storage_face(original.storage())), c10::DispatchKeySet(c10::DispatchKey::CPU), original.dtype());
@@ -172,8 +168,7 @@ at::Tensor Faces::back(at::Tensor result, c10::Device device) {
       }
     }
   }
-  const auto* pair = result.layout() == at::kStrided && result.storage().use_count() > 1
-      ? pair_of_face(result.storage()) : nullptr;
+  const auto* pair = result.storage().use_count() > 1 ? pair_of_face(result.storage()) : nullptr;
   if (pair == nullptr) {
     return adopt(std::move(result), device);
   }

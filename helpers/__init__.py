@@ -9,7 +9,20 @@ from importlib import import_module
 from typing import Any
 
 #: verb -> the module that holds it
-_VERBS: dict[str, str] = {}
+_VERBS = {
+    "check": "helpers.environment",
+    "compute_check": "helpers.environment",
+    "environment_check": "helpers.environment",
+    "scan": "helpers.migration.scan",
+    "rewrite": "helpers.migration.rewrite",
+    "dry_run": "helpers.migration.dry_run",
+    "capture": "helpers.precision.capture",
+    "compare": "helpers.precision.compare",
+    "curves": "helpers.precision.curves",
+    "profile": "helpers.profiling",
+    "analyse": "helpers.profiling",
+    "run": "helpers.batch",
+}
 
 __version__ = "0.1.0"
 __all__ = ["__version__", *_VERBS]

@@ -219,7 +219,8 @@ def make_job(plan: Plan, part: str, source: Path, objects: Path) -> Job:
     flags = [*common_flags(plan), *(torch_flags(plan) if part == "kernels" else cann_flags(plan))]
     if part == "kernels":
         flags += ["-include", str(torch_headers(objects))]
-    headers = [path.read_bytes() for path in sorted(NATIVE.rglob("*.h"))]
+    beside = ("kernels",) if part == "kernels" else ("acl", "hccl")
+    headers = [path.read_bytes() for folder in beside for path in sorted(NATIVE.glob(f"{folder}/*.h"))]
     facts = [plan.compiler, *flags, plan.torch.version, plan.torch_npu.version, source.name]
     digest = hashlib.sha256(b"\0".join([*map(str.encode, facts), source.read_bytes(), *headers]))
     return Job(part, source, objects / f"{part}.{source.stem}.{digest.hexdigest()[:16]}.o", flags)
@@ -256,8 +257,8 @@ def torch_flags(plan: Plan) -> list[str]:
 
 def cann_flags(plan: Plan) -> list[str]:
     """The headers inside torch_npu's wheel, which declare every function with the visibility asked for here."""
-    include = plan.torch_npu.root / "include" / "third_party"
-    folders = (include / "acl" / "inc", include / "hccl" / "inc")
+    include = plan.torch_npu.root / "include"
+    folders = (include, include / "third_party" / "acl" / "inc", include / "third_party" / "hccl" / "inc")
     rebuild = "ascend-workbook simulator build"
     texts = {
         "SIM_CANN_VERSION": CANN_VERSION,
@@ -278,6 +279,7 @@ def link_all(plan: Plan, jobs: list[Job], libraries: Path) -> None:
     link(plan, libraries, "hccl", parts["hccl"], [*beside, "-lpthread"])
     for name in ALIASES:
         link(plan, libraries, name, [], beside)
+    link(plan, libraries, "hcomm", [], [*beside, "-lhccl"])
     torch = [f"-L{plan.torch.root / 'lib'}", "-ltorch", "-ltorch_cpu", "-lc10", "-ldl"]
     link(plan, libraries, "npu_sim_kernels", parts["kernels"], torch)
 
@@ -301,9 +303,13 @@ def unsupported_functions(torch_npu: Package) -> str:
     wanted = {line.strip() for line in listed if line.strip() and not line.startswith("#")}
     wanted |= linked_functions(torch_npu)
     missing = sorted(wanted - defined_functions())
-    export = 'extern "C" __attribute__((visibility("default")))'
-    lines = [f'{export} int {name}() {{ return sim::unsupported("{name}"); }}' for name in missing]
-    return "\n".join(["namespace sim { int unsupported(const char*); }", *lines, ""])
+    visible = '__attribute__((visibility("default")))'
+    export = f'extern "C" {visible}'
+    lines = []
+    for name in missing:
+        code = "5 /* HCCL_E_NOT_SUPPORT */" if name.startswith("Hccl") else "code"
+        lines.append(f'{export} int {name}() {{ [[maybe_unused]] int code = sim::unsupported("{name}"); return {code}; }}')
+    return "\n".join([f"namespace sim {{ {visible} int unsupported(const char*); }}", *lines, ""])
 
 
 def linked_functions(torch_npu: Package) -> set[str]:

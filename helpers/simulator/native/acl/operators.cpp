@@ -1,22 +1,7 @@
-// The road by single-operator graphs (aclop): descriptions are kept, running one is an error that names the operator.
-// The simulator runs operators by kernels registered with PyTorch (../kernels); what reaches this road has none.
+// Descriptions of operands and attributes for the road by single-operator graphs (single_operators.cpp runs them).
+#include "operators.h"
+
 #include "runtime.h"
-
-#include <acl/acl_op_compiler.h>
-
-#include <string>
-#include <vector>
-
-struct aclTensorDesc {
-  aclDataType type;
-  std::vector<int64_t> shape;
-  aclFormat format;
-};
-struct aclDataBuffer {
-  void* data;
-  size_t size;
-};
-struct aclopAttr {};
 
 aclTensorDesc* aclCreateTensorDesc(aclDataType type, int count, const int64_t* shape, aclFormat format) {
   if (count < 0 || (count > 0 && shape == nullptr)) {
@@ -40,10 +25,10 @@ aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t*
   return ACL_SUCCESS;
 }
 
-// Names, storage layouts and attributes matter only to aclopCompileAndExecute, which always fails below.
+// Names, layouts and attributes that the operators of single_operators.cpp do not read.
 #define SIM_DESCRIBE(thing)                                                          \
   SIM_REQUIRE((thing) != nullptr, ACL_ERROR_INVALID_PARAM, "the description is null"); \
-  return sim::nothing_to_do("read only by aclopCompileAndExecute, which is an error here")
+  return sim::nothing_to_do("no operator that can be run here reads it")
 
 void aclSetTensorDescName(aclTensorDesc*, const char*) {}
 aclError aclSetTensorFormat(aclTensorDesc* desc, aclFormat) { SIM_DESCRIBE(desc); }
@@ -63,28 +48,15 @@ void aclopDestroyAttr(const aclopAttr* attr) { delete attr; }
 aclError aclopSetAttrBool(aclopAttr* attr, const char*, uint8_t) { SIM_DESCRIBE(attr); }
 aclError aclopSetAttrInt(aclopAttr* attr, const char*, int64_t) { SIM_DESCRIBE(attr); }
 aclError aclopSetAttrFloat(aclopAttr* attr, const char*, float) { SIM_DESCRIBE(attr); }
-aclError aclopSetAttrString(aclopAttr* attr, const char*, const char*) { SIM_DESCRIBE(attr); }
+
+aclError aclopSetAttrString(aclopAttr* attr, const char* name, const char* value) {
+  SIM_REQUIRE(attr != nullptr && name != nullptr && value != nullptr, ACL_ERROR_INVALID_PARAM, "a pointer is null");
+  attr->texts[name] = value;
+  return ACL_SUCCESS;
+}
+
 aclError aclopSetAttrDataType(aclopAttr* attr, const char*, aclDataType) { SIM_DESCRIBE(attr); }
 aclError aclopSetAttrListBool(aclopAttr* attr, const char*, int, const uint8_t*) { SIM_DESCRIBE(attr); }
 aclError aclopSetAttrListInt(aclopAttr* attr, const char*, int, const int64_t*) { SIM_DESCRIBE(attr); }
 aclError aclopSetAttrListFloat(aclopAttr* attr, const char*, int, const float*) { SIM_DESCRIBE(attr); }
 aclError aclopSetAttrListListInt(aclopAttr* attr, const char*, int, const int*, const int64_t* const[]) { SIM_DESCRIBE(attr); }
-
-namespace {
-aclError lacks_operator(const char* function, const char* type) {
-  return sim::fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, function,
-                   "the simulator lacks the operator %s in this form (these types, layouts or arguments)",
-                   type == nullptr ? "(null)" : type);
-}
-}  // namespace
-
-aclError aclopCompileAndExecute(const char* type, int, const aclTensorDesc* const[], const aclDataBuffer* const[], int,
-                                const aclTensorDesc* const[], aclDataBuffer* const[], const aclopAttr*, aclopEngineType,
-                                aclopCompileType, const char*, aclrtStream) {
-  return lacks_operator(__func__, type);
-}
-
-aclError aclopCompileAndExecuteV2(const char* type, int, aclTensorDesc*[], aclDataBuffer*[], int, aclTensorDesc*[],
-                                  aclDataBuffer*[], aclopAttr*, aclopEngineType, aclopCompileType, const char*, aclrtStream) {
-  return lacks_operator(__func__, type);
-}

@@ -13,18 +13,21 @@
 
 #define SIM_EXPORT extern "C" __attribute__((visibility("default")))
 
+// Shared with libhccl.so, by C++ name: no function of CANN.
+#define SIM_SHARED __attribute__((visibility("default")))
+
 namespace sim {
 
 // Sets this thread's recent error message (aclGetRecentErrMsg) to "[simulated NPU] FUNCTION: text"; returns `code`.
-aclError fail(aclError code, const char* function, const char* format, ...) __attribute__((format(printf, 3, 4)));
+SIM_SHARED aclError fail(aclError code, const char* function, const char* format, ...) __attribute__((format(printf, 3, 4)));
 // What a real CANN has and this one lacks: 207000 with a message that says so.
-aclError unsupported(const char* function);
+SIM_SHARED aclError unsupported(const char* function);
 // A success that needs no work here. The reason is for the reader, and for the test that looks for silent successes.
 inline aclError nothing_to_do(const char* /*reason*/) { return ACL_SUCCESS; }
 
 int device_count();          // as many as ASCEND_WORKBOOK_SIM_DEVICES and ASCEND_RT_VISIBLE_DEVICES leave
 bool valid_device(int device);
-int current_device();        // -1 where this thread has set none
+SIM_SHARED int current_device();        // -1 where this thread has set none
 size_t device_memory();      // bytes of each device
 
 double now_ms();
@@ -39,7 +42,7 @@ struct Block {
 // The allocation that holds `pointer`; false for memory that this runtime did not give (pageable host memory).
 bool find_block(const void* pointer, Block* found);
 
-aclError check_stream(const char* function, aclrtStream stream);
+SIM_SHARED aclError check_stream(const char* function, aclrtStream stream);
 
 }  // namespace sim
 

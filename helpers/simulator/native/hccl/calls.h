@@ -1,0 +1,21 @@
+// What every API function shares: finding the communicator, taking its lock, turning a failure into a code.
+#pragma once
+
+#include <hccl/hccl_types.h>
+
+#include <functional>
+
+#include "communicator.h"
+
+namespace sim_hccl {
+
+// Runs `work` on a living communicator. A failure is the function's code and message, and ends the group: its later
+// calls fail with the same reason, as after an error of a real HCCL communicator.
+HcclResult on(HcclComm handle, const char* function, aclrtStream stream, const std::function<void(Communicator&)>& work);
+
+// Failure (a bad argument) that leaves the group usable.
+void require(bool condition, const std::string& message);
+
+Call call_of(const char* name, uint64_t count, HcclDataType type, int32_t op = -1, uint32_t root = 0);
+
+}  // namespace sim_hccl

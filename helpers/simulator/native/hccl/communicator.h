@@ -1,0 +1,99 @@
+// A group of ranks on this host: one process each, every pair joined by two sockets (collectives, point to point).
+#pragma once
+
+#include <acl/acl.h>
+#include <hccl/hccl_types.h>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "wire.h"
+
+namespace sim_hccl {
+
+// What every rank says before a collective, so that a disagreement is an error and not a hang or a wrong value.
+struct Call {
+  char name[24];
+  uint64_t sequence;
+  uint64_t count;
+  int32_t type;
+  int32_t op;
+  uint32_t root;
+  uint32_t unused;
+};
+
+// What stands before each point-to-point message.
+struct Letter {
+  uint64_t count;
+  int32_t type;
+  int32_t batched;     // part of a HcclBatchSendRecv, whose sends and receives go on together
+  uint64_t received;   // how many messages of yours I had received when I sent this
+};
+
+// Messages to one peer, sent by a thread of their own: HcclSend returns before its peer receives, as a stream goes on.
+class Outbox {
+ public:
+  explicit Outbox(Wire& wire);
+  ~Outbox();
+  void post(std::string message);
+  void check();  // Failure if sending has failed
+
+ private:
+  void work();
+
+  Wire& wire_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> messages_;
+  std::string error_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+struct Peer {
+  std::unique_ptr<Wire> collective, direct;
+  std::unique_ptr<Outbox> outbox;
+  uint64_t sent = 0, received = 0;
+  uint64_t alone_sent = 0;  // value of `sent` at the last send that was not part of a batch
+};
+
+class Communicator {
+ public:
+  // Meets the other ranks under the name in the root info; Failure when one does not come or two do not fit.
+  Communicator(const HcclRootInfo& root, uint32_t rank, uint32_t size, const std::string& name);
+
+  uint32_t rank() const { return rank_; }
+  uint32_t size() const { return size_; }
+  const std::string& name() const { return name_; }
+  Wire& wire(uint32_t rank) { return *peers_.at(rank).collective; }
+  Peer& peer(uint32_t rank) { return peers_.at(rank); }
+
+  // All ranks are in the same call with the same arguments, or Failure on all of them. Also a barrier.
+  void agree(Call call);
+
+  std::mutex mutex;                        // one call at a time
+  HcclResult broken = HCCL_SUCCESS;        // the first failure: the group cannot be used again
+  std::string why_broken;
+
+ private:
+  void meet(const std::string& address);
+  void greet(uint32_t rank, const std::string& address, double deadline_s);
+  void accept_one(Listener& listener, double deadline_s);
+  void place(uint32_t rank, uint32_t purpose, int socket);
+  void check_devices();
+
+  uint32_t rank_, size_;
+  int device_;
+  std::string name_;
+  uint64_t sequence_ = 0;
+  std::vector<Peer> peers_;
+};
+
+void make_root_info(HcclRootInfo* info);
+
+}  // namespace sim_hccl

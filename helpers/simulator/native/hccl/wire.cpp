@@ -1,0 +1,155 @@
+#include "wire.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace sim_hccl {
+namespace {
+
+std::string system_error(const std::string& what) { return what + ": " + std::strerror(errno); }
+
+int seconds_from(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  const int value = text == nullptr ? 0 : std::atoi(text);
+  return value > 0 ? value : otherwise;
+}
+
+std::string rank(int number) { return "rank " + std::to_string(number); }
+
+void wait(pollfd* sockets, int count, const std::string& who) {
+  const int ready = ::poll(sockets, count, execute_timeout_s() * 1000);
+  if (ready > 0) return;
+  if (ready < 0 && errno == EINTR) return;
+  if (ready < 0) throw Failure(HCCL_E_SYSCALL, system_error("poll"));
+  throw Failure(HCCL_E_TIMEOUT, who + " did not answer within " + std::to_string(execute_timeout_s()) +
+                                    " s (HCCL_EXEC_TIMEOUT)");
+}
+
+sockaddr_un address_of(const std::string& name, socklen_t* size) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), std::min(name.size(), sizeof address.sun_path - 1));
+  *size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return address;
+}
+
+bool same_user(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
+}  // namespace
+
+int connect_timeout_s() { return seconds_from("HCCL_CONNECT_TIMEOUT", 120); }
+int execute_timeout_s() { return seconds_from("HCCL_EXEC_TIMEOUT", 1836); }
+
+double clock_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Wire::~Wire() { ::close(socket_); }
+
+size_t Wire::send_some(const char* data, size_t size) {
+  const ssize_t sent = ::send(socket_, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent >= 0) return static_cast<size_t>(sent);
+  if (errno == EAGAIN || errno == EINTR) return 0;
+  throw Failure(HCCL_E_REMOTE, system_error(rank(peer_) + " has gone"));
+}
+
+size_t Wire::receive_some(char* room, size_t size) {
+  const ssize_t got = ::recv(socket_, room, size, MSG_DONTWAIT);
+  if (got > 0) return static_cast<size_t>(got);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+  throw Failure(HCCL_E_REMOTE, rank(peer_) + " has gone: its process ended or destroyed the communicator");
+}
+
+void Wire::send(const void* data, size_t size) {
+  const char* at = static_cast<const char*>(data);
+  for (size_t left = size; left > 0;) {
+    pollfd ready{socket_, POLLOUT, 0};
+    wait(&ready, 1, rank(peer_));
+    const size_t sent = send_some(at, left);
+    at += sent;
+    left -= sent;
+  }
+}
+
+void Wire::receive(void* data, size_t size) {
+  char* at = static_cast<char*>(data);
+  for (size_t left = size; left > 0;) {
+    pollfd ready{socket_, POLLIN, 0};
+    wait(&ready, 1, rank(peer_));
+    const size_t got = receive_some(at, left);
+    at += got;
+    left -= got;
+  }
+}
+
+void Wire::exchange(Wire& to, const void* data, size_t size, Wire& from, void* room, size_t room_size) {
+  const char* out = static_cast<const char*>(data);
+  char* in = static_cast<char*>(room);
+  while (size > 0 || room_size > 0) {
+    pollfd ready[2] = {{size > 0 ? to.socket_ : -1, POLLOUT, 0}, {room_size > 0 ? from.socket_ : -1, POLLIN, 0}};
+    wait(ready, 2, rank(to.peer_) + " or " + rank(from.peer_));
+    const size_t sent = size > 0 && ready[0].revents != 0 ? to.send_some(out, size) : 0;
+    const size_t got = room_size > 0 && ready[1].revents != 0 ? from.receive_some(in, room_size) : 0;
+    out += sent;
+    size -= sent;
+    in += got;
+    room_size -= got;
+  }
+}
+
+Listener::Listener(const std::string& name) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  if (socket_ < 0) throw Failure(HCCL_E_SYSCALL, system_error("socket"));
+  socklen_t size = 0;
+  const sockaddr_un address = address_of(name, &size);
+  if (::bind(socket_, reinterpret_cast<const sockaddr*>(&address), size) == 0 && ::listen(socket_, 128) == 0) return;
+  const std::string why = errno == EADDRINUSE ? "another process is this rank already" : system_error("bind");
+  ::close(socket_);
+  throw Failure(HCCL_E_SYSCALL, why);
+}
+
+Listener::~Listener() { ::close(socket_); }
+
+int Listener::accept(double deadline_s) {
+  for (;;) {
+    const double left_s = deadline_s - clock_s();
+    pollfd ready{socket_, POLLIN, 0};
+    if (left_s <= 0 || ::poll(&ready, 1, static_cast<int>(left_s * 1000) + 1) == 0) {
+      throw Failure(HCCL_E_TIMEOUT, "not every rank came within " + std::to_string(connect_timeout_s()) +
+                                        " s (HCCL_CONNECT_TIMEOUT)");
+    }
+    const int socket = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (socket >= 0 && same_user(socket)) return socket;
+    if (socket >= 0) ::close(socket);
+  }
+}
+
+int connect(const std::string& name, double deadline_s) {
+  socklen_t size = 0;
+  const sockaddr_un address = address_of(name, &size);
+  for (;;) {
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (socket < 0) throw Failure(HCCL_E_SYSCALL, system_error("socket"));
+    if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0 && same_user(socket)) return socket;
+    ::close(socket);
+    if (clock_s() > deadline_s) {
+      throw Failure(HCCL_E_TIMEOUT, "no rank answers under " + name + " within " + std::to_string(connect_timeout_s()) +
+                                        " s (HCCL_CONNECT_TIMEOUT)");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+}  // namespace sim_hccl

@@ -1,0 +1,61 @@
+// One connection to one other rank: a Unix socket on this host, with a time limit on every wait.
+#pragma once
+
+#include <hccl/hccl_types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace sim_hccl {
+
+// What a collective ends with when it cannot go on; the API functions turn it into a code and a message.
+struct Failure : std::runtime_error {
+  Failure(HcclResult result, const std::string& message) : std::runtime_error(message), code(result) {}
+  HcclResult code;
+};
+
+class Wire {
+ public:
+  Wire(int socket, int peer) : socket_(socket), peer_(peer) {}
+  ~Wire();
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+
+  // All of it, or Failure: the peer has gone (HCCL_E_REMOTE) or has not answered in time (HCCL_E_TIMEOUT).
+  void send(const void* data, size_t size);
+  void receive(void* data, size_t size);
+
+  // Sends to one peer while receiving from another (or the same), so that no ring of ranks waits for itself.
+  static void exchange(Wire& to, const void* data, size_t size, Wire& from, void* room, size_t room_size);
+
+ private:
+  size_t send_some(const char* data, size_t size);
+  size_t receive_some(char* room, size_t size);
+
+  int socket_;
+  int peer_;
+};
+
+// Seconds from an environment variable of HCCL: HCCL_CONNECT_TIMEOUT (120) and HCCL_EXEC_TIMEOUT (1836).
+int connect_timeout_s();
+int execute_timeout_s();
+
+// Listens under an abstract name that only this host's processes can reach; connections of other users are refused.
+class Listener {
+ public:
+  explicit Listener(const std::string& name);
+  ~Listener();
+  int accept(double deadline_s);  // Failure when nobody comes in time
+
+ private:
+  int socket_;
+};
+
+int connect(const std::string& name, double deadline_s);  // tries again until the listener is there
+
+double clock_s();
+
+}  // namespace sim_hccl

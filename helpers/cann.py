@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from helpers import bounded
 
 #: In the order CANN's own scripts look: the 8.5+ layout first, then the older one, then inference-only packages.
 ROOTS = (
@@ -26,6 +27,10 @@ VARIABLES = (
 )
 
 
+#: Lines that hold CANN's version: the install.info files and ours, then version.cfg of either layout.
+VERSION_LINES = ("version", "toolkit_running_version", "runtime_running_version", "compiler_running_version")
+
+
 @dataclass(frozen=True)
 class Cann:
     """An installed CANN: its root, version text (empty if not told), and whether it is the simulator."""
@@ -39,7 +44,8 @@ class Cann:
 def find(environ: Mapping[str, str] = os.environ) -> Cann | None:
     """The CANN the environment points to, else one in a usual place that is not the simulator, else None."""
     told = environ.get("ASCEND_HOME_PATH", "")
-    if told and Path(told).is_dir():
+    # a relative path is what set_env.sh leaves behind when /bin/sh sources it: no CANN
+    if told and Path(told).is_absolute() and Path(told).is_dir():
         return describe(Path(told), sourced=True)
     return installed()
 
@@ -54,7 +60,7 @@ def installed() -> Cann | None:
 def describe(root: Path, *, sourced: bool) -> Cann:
     """Version and kind from the files in the root: version.cfg and the *_install.info of either layout."""
     texts = [_read(path) for path in (root / "version.cfg", *sorted(root.glob("*-linux/ascend_*_install.info")))]
-    versions = [_value(text, "version") or _value(text, "toolkit_running_version") for text in texts]
+    versions = [_value(text, name) for name in VERSION_LINES for text in texts]
     simulated = any(_value(text, "simulated") == "true" for text in texts)
     return Cann(root, next(filter(None, versions), ""), simulated, sourced)
 
@@ -69,10 +75,12 @@ def sourced_environment(root: Path, base: Mapping[str, str], *, timeout_s: float
         return None
     command = ["bash", "-c", 'source "$1" >/dev/null 2>&1; env -0', "_", str(script)]
     try:
-        done = subprocess.run(command, env=dict(base), capture_output=True, timeout=timeout_s, check=True)
-    except (OSError, subprocess.SubprocessError):
+        done = bounded.run(command, env=base, timeout_s=timeout_s)
+    except OSError:
         return None
-    pairs = (item.split("=", 1) for item in done.stdout.decode(errors="replace").split("\0") if "=" in item)
+    if done.code:
+        return None
+    pairs = (item.split("=", 1) for item in done.stdout.split("\0") if "=" in item)
     return {name: value for name, value in pairs if name not in ("_", "SHLVL")}
 
 

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from helpers import cann, simulator
+from helpers import bounded, cann, simulator
 from helpers.errors import WorkbookError
 from helpers.report import TIERS
 from helpers.words import Scalar
 
 TIMEOUT_S = 120.0
 PROBE = Path(__file__).with_name("device_probe.py")
-Why = "dict[str, Any]"
 
 
 @dataclass(frozen=True)
@@ -55,8 +52,10 @@ def find(wanted: str = "auto", *, python: str = sys.executable) -> Device:
     if wanted != "auto" and wanted not in TIERS:
         raise WorkbookError("device.unknown", wanted=wanted)
     why_not: dict[str, dict[str, Scalar]] = {}
+    cpu: dict[str, Any] = {}
     for tier in TIERS if wanted == "auto" else (wanted,):
-        answer = _ask(tier, python)
+        answer = cpu if tier == "cpu" and cpu else _ask(tier, python)
+        cpu = answer.get("cpu", cpu)
         if "why" not in answer:
             return Device(tier, answer["name"], answer["count"], answer["versions"], why_not)
         why_not[tier] = answer["why"]
@@ -72,20 +71,23 @@ def baseline(wanted: str = "auto", *, python: str = sys.executable) -> Device:
     cuda = _ask("cuda", python)
     if "why" not in cuda:
         return Device("cuda", cuda["name"], cuda["count"], cuda["versions"])
-    cpu = find("cpu", python=python)
-    return Device("cpu", cpu.name, cpu.count, cpu.versions, {"cuda": cuda["why"]})
+    cpu = cuda.get("cpu") or _ask("cpu", python)
+    if "why" in cpu:
+        raise WorkbookError("device.absent", wanted="cpu", why=cpu["why"])
+    return Device("cpu", cpu["name"], cpu["count"], cpu["versions"], {"cuda": cuda["why"]})
 
 
 def child_environment(tier: str, base: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment a child needs to see the tier's device.
 
-    TASK_QUEUE_ENABLE is left out: in a notebook torch_npu has overwritten it with 0 for this process, and a
-    child would inherit that (torch_npu/utils/_module.py sets it when Python is interactive).
+    In interactive Python torch_npu overwrites TASK_QUEUE_ENABLE with 0 (its optional_features.py), and a child
+    would inherit that: it gets the value this process was started with.
     """
     clean = cann.without_simulator(os.environ if base is None else base)
     clean.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
-    if tier.startswith("npu"):
+    if hasattr(sys, "ps1") or "ipykernel" in sys.modules:
         clean.pop("TASK_QUEUE_ENABLE", None)
+        clean.update(_started_with("TASK_QUEUE_ENABLE"))
     if tier == "npu-simulated":
         return simulator.environment(base=clean)
     if tier == "npu":
@@ -101,38 +103,36 @@ def _ask(tier: str, python: str) -> dict[str, Any]:
     early = _cannot_be(tier)
     if early:
         return {"why": early}
-    command = [python, str(PROBE), tier]
     try:
-        done = subprocess.run(
-            command, env=child_environment(tier), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return {"why": {"say": "device.why.timeout", "args": {"seconds": int(TIMEOUT_S)}}}
+        done = bounded.run([python, str(PROBE), tier], env=child_environment(tier), timeout_s=TIMEOUT_S)
+    except OSError as error:
+        return {"why": {"say": "device.why.import", "args": {"error": f"{python}: {error.strerror}"}}}
+    if done.timed_out:
+        return {"why": {"say": "device.why.timeout", "args": {"seconds": f"{TIMEOUT_S:g}"}}}
     try:
         answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     except (ValueError, IndexError):
-        error = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        return {"why": {"say": "device.why.import", "args": {"error": error}}}
+        return {"why": {"say": "device.why.import", "args": {"error": done.last_error}}}
     return answer
 
 
 def _cannot_be(tier: str) -> dict[str, Scalar] | None:
-    """Reasons that need no child: a missing CANN, torch_npu or simulator."""
+    """Reasons that need no child: a missing CANN or simulator."""
     if tier == "npu":
         here = cann.find(cann.without_simulator(os.environ))
         if here is None:
             active = cann.find()
             return {"say": "device.why.not_real" if active and active.simulated else "device.why.no_cann"}
-        if not _installed("torch_npu"):
-            return {"say": "device.why.no_torch_npu"}
     if tier == "npu-simulated" and not simulator.is_built():
         return {"say": "device.why.no_simulator"}
     return None
 
 
-def _installed(package: str) -> bool:
+def _started_with(name: str) -> dict[str, str]:
+    """The variable as this process began with it (Linux); empty where it was not set or cannot be told."""
     try:
-        version(package)
-    except PackageNotFoundError:
-        return False
-    return True
+        items = Path("/proc/self/environ").read_bytes().split(b"\0")
+    except OSError:
+        return {}
+    found = [os.fsdecode(item).partition("=")[2] for item in items if item.startswith(os.fsencode(f"{name}="))]
+    return {name: found[0]} if found else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import sys
+from pathlib import Path
 from typing import Any
 
 
@@ -23,10 +24,22 @@ def probe(tier: str) -> dict[str, Any]:
         return {"name": torch.npu.get_device_name(0), "count": torch.npu.device_count(), "versions": versions}
     if tier == "cuda":
         if not torch.cuda.is_available():
-            return {"why": {"say": "device.why.no_cuda", "args": {"torch": torch.__version__}}}
+            why = {"say": "device.why.no_cuda", "args": {"torch": torch.__version__}}
+            return {"why": why, "cpu": cpu(versions)}
         versions["cuda"] = torch.version.cuda
         return {"name": torch.cuda.get_device_name(0), "count": torch.cuda.device_count(), "versions": versions}
-    return {"name": platform.processor() or platform.machine(), "count": 1, "versions": versions}
+    return cpu(versions)
+
+
+def cpu(versions: dict[str, str]) -> dict[str, Any]:
+    """The CPU by its model's name; platform.processor() is empty on most Linux systems."""
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as stream:
+            names = [line.partition(":")[2].strip() for line in stream if line.startswith("model name")]
+    except OSError:
+        names = []
+    name = names[0] if names else platform.processor() or platform.machine()
+    return {"name": name, "count": 1, "versions": versions}
 
 
 if __name__ == "__main__":
@@ -34,6 +47,9 @@ if __name__ == "__main__":
     sys.path = [entry for entry in sys.path if entry != sys.path[0]]
     try:
         answer = probe(sys.argv[1])
+    except ModuleNotFoundError as error:
+        why = {"say": "device.why.import", "args": {"error": f"ModuleNotFoundError: {error}"}}
+        answer = {"why": {"say": "device.why.no_torch_npu"} if error.name == "torch_npu" else why}
     except Exception as error:  # noqa: BLE001 - whatever breaks the import is the answer
         answer = {"why": {"say": "device.why.import", "args": {"error": f"{type(error).__name__}: {error}"}}}
     print(json.dumps(answer))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from helpers import report
-from helpers.environment.readiness import STAGE, check
 from helpers.environment.compute import compute_check
+from helpers.environment.readiness import STAGE, check
 from helpers.report import Report
 
 

@@ -96,5 +96,5 @@ def choose(wanted: str) -> Chosen:
         if error.key != "device.absent":
             raise
         why = error.arguments["why"]
-        return Chosen(wanted, "", why=why if isinstance(why, dict) else {})
+        return Chosen(wanted, "", count=0, why=why if isinstance(why, dict) else {})
     return Chosen(wanted, found.tier, found.name, found.count, found.versions, found.why_not)

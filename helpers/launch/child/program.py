@@ -29,6 +29,8 @@ def prepare(script: str | None, module: str | None, args: list[str]) -> None:
         sys.path.insert(0, first)
     _KEPT.append(sys.modules["__main__"])
     sys.modules["__main__"] = _main_module(script)
+    if "__annotations__" in vars(_KEPT[-1]):  # until Python 3.13 the interpreter puts it there
+        sys.modules["__main__"].__annotations__ = {}
 
 
 def _main_module(script: str | None) -> ModuleType:
@@ -73,6 +75,10 @@ def _ours(path: str) -> bool:
 def _of_the_user(path: str) -> bool:
     """Not in an installed library: the place of an error that the user can go to."""
     libraries = {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
+    for name in ("torch", "torch_npu"):  # they need not lie in site-packages
+        where = getattr(sys.modules.get(name), "__file__", None)
+        if where:
+            libraries.add(str(Path(where).parents[1]))
     return not path.startswith((*libraries, "<"))
 
 

@@ -108,8 +108,9 @@ def _refuse_the_rest(answers: dict[str, Any]) -> None:
         public = not name.startswith("_") and name not in answers and name not in KEPT
         if public and isinstance(thing, types.FunctionType) and thing.__module__.startswith("torch.cuda"):
             setattr(torch.cuda, name, _refusal(f"torch.cuda.{name}"))
-    torch.cuda.CUDAGraph = _refusal("torch.cuda.CUDAGraph")
-    torch.cuda.graph = _refusal("torch.cuda.graph")
+    for name in ("CUDAGraph", "graph", "MemPool", "CUDAPluggableAllocator"):
+        # still a class: libraries write `torch.cuda.CUDAGraph | None`
+        setattr(torch.cuda, name, type(name, (), {"__init__": _refusal(f"torch.cuda.{name}")}))
     torch.cuda.is_current_stream_capturing = lambda: False
 
 

@@ -1,0 +1,1 @@
+WHOSE = "the user's helpers/ folder, without __init__.py"

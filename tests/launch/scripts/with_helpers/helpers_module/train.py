@@ -1,0 +1,9 @@
+import torch
+
+import helpers
+
+print("WHOSE", helpers.WHOSE)
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model(torch.ones(1, 1)).sum().backward()
+optimizer.step()

@@ -1,0 +1,67 @@
+"""The two example scripts, unmodified: transfer_to_npu on the simulated NPU against the CPU standing in for CUDA.
+
+About 60 seconds: six children of 8 to 15 s.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers import device
+from helpers.launch import LaunchResult, LaunchSpec, launch
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "notebooks" / "scripts"
+STEPS = 20
+
+
+def run(tmp_path: Path, tier: str, script: str, args: list[str], nproc: int, env: dict[str, str]) -> LaunchResult:
+    out = tmp_path / tier
+    out.mkdir()
+    simulated = tier == "npu-simulated"
+    spec = LaunchSpec(
+        out=out,
+        script=SCRIPTS / script,
+        args=args,
+        cwd=out,
+        env=env,
+        nproc=nproc,
+        steps=STEPS,
+        transform="transfer_to_npu" if simulated else "baseline_cpu",
+        tier=tier,
+        simulated=simulated,
+        timeout_s=300,
+    )
+    return launch(spec)
+
+
+@pytest.mark.parametrize(
+    ("script", "args", "nproc"),
+    [
+        ("resnet_digits.py", [], 1),
+        ("gpt_text.py", ["--accumulate", "2", "--clip", "0"], 1),
+        ("gpt_text.py", ["--layers", "2"], 2),
+    ],
+)
+def test_npu_losses_are_those_of_the_baseline(
+    tmp_path: Path, simulator_env: dict[str, str], script: str, args: list[str], nproc: int
+) -> None:
+    npu = run(tmp_path, "npu-simulated", script, args, nproc, simulator_env)
+    cpu = run(tmp_path, "cpu", script, args, nproc, device.child_environment("cpu"))
+    for result in (npu, cpu):
+        assert result.ok, (result.trouble, result.error)
+        assert result.outcome == "stopped_after"
+        assert len(result.losses) == STEPS
+        assert len(result.logs) == nproc
+    assert cpu.standing_in == "cpu standing in for cuda"
+    assert cpu.logs[0].meta["standing_in"] == "cpu standing in for cuda"
+    assert npu.standing_in is None
+    assert npu.logs[0].meta["parameter_devices"] == ["npu:0"]
+    assert npu.logs[0].meta["simulated"] is True
+    for rank in range(nproc):
+        assert npu.logs[rank].losses == pytest.approx(cpu.logs[rank].losses, rel=1e-5), f"rank {rank}"
+    if nproc == 2:
+        assert npu.logs[1].meta["parameter_devices"] == ["npu:1"]
+        assert npu.logs[0].losses != npu.logs[1].losses, "the ranks read different parts of the text"
+    assert len(set(npu.losses)) == STEPS, "a loss that stands still proves nothing"

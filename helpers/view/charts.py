@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
@@ -74,7 +75,10 @@ def facts(report: Report) -> str:
     if not (report.chart and report.table and report.table.rows):
         return "no chart"
     pieces = []
-    for name in report.chart.y:
+    if report.chart.kind == "strip":
+        states = Counter(str(value) for value in report.table.values(report.chart.y[0]))
+        pieces = [", ".join(f"{count} {state}" for state, count in sorted(states.items()))]
+    for name in report.chart.y if report.chart.kind != "strip" else ():
         values = [float(value) for value in report.table.values(name) if isinstance(value, (int, float))]
         span = f" {min(values):.4g}..{max(values):.4g}" if values else ""
         pieces.append(f"{name} ({len(values)} points{span})")

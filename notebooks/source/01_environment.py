@@ -58,7 +58,7 @@ machine
 # %% [markdown] lang="en"
 # The same checks as a strip: green good, blue a note, grey could not be told, yellow a warning, red a failure.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print(chart_facts(machine))
 Image(str(run.folder / "machine.png"))
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 VERSIONS = re.compile(r"npu-smi\s+v?(\S+)\s+Version:\s*(\S+)")
 ERROR = re.compile(r"dcmi mod(?:ule|el) initialized? failed.*?ret is (-?\d+)", re.DOTALL)
+#: What stands in the second line of a chip where the first has its health.
+BUS_ID = re.compile(r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d|NA|-", re.ASCII)
 #: A cell holds numbers, words (`NA`, `-`, `OK`) and pairs `used / total`; some versions print `20701/ 65536`.
 VALUE = re.compile(r"-?\d+\s*/\s*-?\d+|\S+")
 
@@ -118,6 +120,8 @@ class _Reader:
         return True
 
     def _chip(self, line: str, cells: list[str]) -> None:
+        if self.first is not None and not BUS_ID.fullmatch(cells[1]):
+            self.end()  # its second line is missing
         kind = "first" if self.first is None else "second"
         row = _row(self.headers.get(kind, []), cells)
         if row is None or (kind == "first" and _whole(row.get("NPU")) is None):

@@ -18,7 +18,7 @@ CODE, GROUP = "ENV056", "python"
 def check(machine: Machine) -> Iterator[Finding]:
     if not machine.needs_npu:
         return
-    wanted = versions.compatibility()["python_modules"]
+    wanted = [name for name in versions.compatibility()["python_modules"] if name != "numpy"]  # numpy: ENV055
     missing = [name for name in wanted if name.replace("-", "_") not in machine.python.packages]
     if missing:
         args: Args = {"missing": missing, "install": " ".join(missing), "python": machine.python.executable}

@@ -1,0 +1,344 @@
+"""Broken machines and the finding each must give; healthy ones that must give none; every outcome in both languages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Callable
+
+import pytest
+
+from helpers.environment import rules
+from helpers.environment.machine import CannRoot, Import, Machine, Node, PciChip
+from helpers.environment.npu_smi import NpuSmi, Process
+from helpers.environment.readiness import report_on
+from helpers.environment.system import Untold
+from helpers.finding import Finding, Status
+from helpers.rules import judge, rules_of
+from helpers.words import catalogue
+from tests.environment import machines as m
+
+RULES = rules_of(rules)
+BACKEND = "RuntimeError: Failed to load the backend extension: torch_npu"
+HCCL = "ImportError: libhccl.so: cannot open shared object file: No such file or directory"
+HAL = "ImportError: libascend_hal.so: cannot open shared object file: No such file or directory"
+OTHER_CANN = CannRoot("/usr/local/Ascend/ascend-toolkit/8.3.RC1", "8.3.RC1")
+NO_CARDS = m.hardware(nodes=())
+SMI = NpuSmi("25.5.0", "25.5.0", m.chips())
+
+
+def unsourced(**changed: object) -> CannRoot:
+    return replace(m.CANN, sourced=False, **changed)  # type: ignore[arg-type]
+
+
+#: name -> (machine, the key that must be found, its status)
+BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
+    "macOS asked for an NPU": (
+        lambda: m.chosen(m.host(m.laptop(), system="Darwin", distribution=""), wanted="npu", tier=""),
+        "ENV010.other", Status.FAIL),
+    "laptop on riscv": (lambda: m.host(m.laptop(), arch="riscv64"), "ENV010.other", Status.WARN),
+    "old C library": (lambda: m.host(m.server(), glibc="2.17"), "ENV011.old", Status.FAIL),
+    "musl": (lambda: m.host(m.server(), glibc=Untold("untold.glibc")), "untold.glibc", Status.SKIPPED),
+    "one CPU for two cards": (lambda: m.host(m.server(), cpus_usable=1.0), "ENV012.few", Status.WARN),
+    "CPU quota": (lambda: m.host(m.server(), cpus_usable=32.0), "ENV012.cut", Status.NOTE),
+    "little memory": (lambda: m.host(m.laptop(), memory_free_mib=900.0), "ENV013.low", Status.WARN),
+    "memory unreadable": (
+        lambda: m.host(m.laptop(), memory_mib=Untold("untold.unreadable", {"path": "/proc/meminfo"}),
+                       memory_free_mib=Untold("untold.unreadable", {"path": "/proc/meminfo"})),
+        "untold.unreadable", Status.SKIPPED),
+    "disk full": (lambda: m.host(m.laptop(), disk_free_mib=100.0), "ENV014.full", Status.FAIL),
+    "disk nearly full": (lambda: m.host(m.laptop(), disk_free_mib=3000.0), "ENV014.full", Status.WARN),
+    "folder closed": (lambda: m.host(m.laptop(), disk_writable=False), "ENV014.closed", Status.FAIL),
+    "docker's shm": (lambda: m.host(m.server(), shm_mib=64.0, container="docker"), "ENV015.small", Status.WARN),
+    "no shm": (
+        lambda: m.host(m.laptop(), shm_mib=Untold("untold.file", {"path": "/dev/shm", "error": "No such file"})),
+        "untold.file", Status.SKIPPED),
+    "few open files": (lambda: m.host(m.server(), open_files=256), "ENV016.low", Status.WARN),
+    "npu asked for on a laptop": (
+        lambda: m.chosen(m.laptop(), wanted="npu", tier="", why={"say": "device.why.no_cann"}),
+        "ENV001.absent", Status.FAIL),
+    "npu asked for, no chip": (
+        lambda: m.chosen(m.laptop(), wanted="npu", tier="", why={"say": "device.why.no_cann"}),
+        "ENV020.none", Status.FAIL),
+    "NPU fell back to CPU": (lambda: m.unusable(m.server()), "ENV001.unusable", Status.FAIL),
+    "chips hidden from PCI": (lambda: replace(m.server(), hardware=m.hardware(pci=())), "ENV020.hidden", Status.NOTE),
+    "no PCI tree": (
+        lambda: replace(m.server(), hardware=m.hardware(pci=Untold("untold.no_pci", {"path": "/sys/bus/pci"}))),
+        "untold.no_pci", Status.SKIPPED),
+    "driver not loaded": (
+        lambda: m.unusable(replace(m.server(), hardware=NO_CARDS)), "ENV021.none", Status.FAIL),
+    "container without devices": (
+        lambda: m.unusable(m.host(replace(m.server(), hardware=NO_CARDS), container="docker")),
+        "ENV021.container", Status.FAIL),
+    "device file closed": (
+        lambda: m.unusable(replace(m.server(), hardware=m.hardware(
+            nodes=(*(replace(node, usable=False) for node in m.hardware().nodes),), groups=("users",)))),
+        "ENV021.closed", Status.FAIL),
+    "manager missing": (
+        lambda: m.unusable(replace(m.server(), hardware=m.hardware(nodes=(Node("/dev/davinci0", True),)))),
+        "ENV021.missing", Status.FAIL),
+    "chip ill": (
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(health="Alarm")))),
+        "ENV022.ill", Status.FAIL),
+    "chip warns": (
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(health="Warning")))),
+        "ENV022.ill", Status.WARN),
+    "npu-smi -8005": (
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8005))), "ENV022.error_8005", Status.WARN),
+    "npu-smi -8020": (
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8020))), "ENV022.error_8020", Status.WARN),
+    "npu-smi other error": (
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8001))), "ENV022.error", Status.WARN),
+    "npu-smi hangs": (
+        lambda: replace(m.server(), hardware=m.hardware(
+            npu_smi=Untold("untold.timeout", {"tool": "npu-smi", "seconds": "10"}))),
+        "untold.timeout", Status.SKIPPED),
+    "npu-smi cut short": (
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=Untold("untold.npu_smi_cut", {"lines": 5}))),
+        "untold.npu_smi_cut", Status.SKIPPED),
+    "npu-smi broken": (
+        lambda: replace(m.server(), hardware=m.hardware(
+            npu_smi=Untold("untold.tool", {"tool": "npu-smi", "error": "Is a directory"}))),
+        "untold.tool", Status.SKIPPED),
+    "npu-smi partly unread": (
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, unread=("| 2  910B2 |",)))),
+        "ENV022.unread", Status.SKIPPED),
+    "no npu-smi": (lambda: replace(m.server(), hardware=m.hardware(npu_smi=None)), "ENV022.absent", Status.WARN),
+    "first generation 910B": (
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(name="910B")))),
+        "ENV023.first", Status.WARN),
+    "inference chip": (
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(name="310P3")))),
+        "ENV023.inference", Status.WARN),
+    "one card lost": (
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(1)))),
+        "ENV024.differ", Status.WARN),
+    "NPU in use": (
+        lambda: replace(m.server(), hardware=m.hardware(
+            npu_smi=replace(SMI, processes=(Process(0, 0, 4711, "python", 20000),)))),
+        "ENV025.busy", Status.WARN),
+    "visible devices not numbers": (
+        lambda: m.environ(m.server(), ASCEND_RT_VISIBLE_DEVICES="all"), "ENV026.malformed", Status.FAIL),
+    "visible device 7 of 2": (
+        lambda: m.environ(m.server(), ASCEND_RT_VISIBLE_DEVICES="0,7"), "ENV026.wrong", Status.FAIL),
+    "no driver": (
+        lambda: m.unusable(replace(m.server(), hardware=m.hardware(driver="", driver_installed=False))),
+        "ENV030.none", Status.FAIL),
+    "no driver in the container": (
+        lambda: m.unusable(m.host(replace(m.server(), hardware=m.hardware(driver="", driver_installed=False)),
+                                  container="docker")),
+        "ENV030.container", Status.FAIL),
+    "driver file unreadable": (
+        lambda: replace(m.server(), hardware=m.hardware(
+            driver=Untold("untold.unreadable", {"path": "/usr/local/Ascend/driver/version.info"}))),
+        "untold.unreadable", Status.SKIPPED),
+    "driver too old": (
+        lambda: replace(m.server(), hardware=m.hardware(driver="24.1.rc3")), "ENV030.outside", Status.WARN),
+    "driver not listed": (
+        lambda: replace(m.server(), cann=(replace(m.CANN, version="8.0.RC3"),)), "ENV030.not_listed", Status.NOTE),
+    "driver of odd form": (
+        lambda: replace(m.server(), hardware=m.hardware(driver="V100R001C23")), "ENV030.not_listed", Status.NOTE),
+    "no firmware file": (
+        lambda: replace(m.server(), hardware=m.hardware(firmware="")), "ENV031.none", Status.NOTE),
+    "no CANN": (lambda: m.unusable(replace(m.server(), cann=(), environ={})), "ENV040.none", Status.FAIL),
+    "CANN's version unreadable": (
+        lambda: replace(m.server(), cann=(replace(m.CANN, version=""),)), "ENV040.unreadable", Status.SKIPPED),
+    "pair with an unreadable CANN": (
+        lambda: replace(m.server(), cann=(replace(m.CANN, version=""),)), "untold.cann_version", Status.SKIPPED),
+    "CANN not sourced": (
+        lambda: replace(m.server(), cann=(unsourced(),), environ={}), "ENV041.not_sourced", Status.WARN),
+    "sourced by sh": (
+        lambda: replace(m.server(), cann=(unsourced(),), environ={"ASCEND_HOME_PATH": "."}),
+        "ENV041.relative", Status.FAIL),
+    "CANN uninstalled": (
+        lambda: replace(m.server(), cann=(unsourced(),), environ={"ASCEND_HOME_PATH": "/usr/local/Ascend/gone"}),
+        "ENV041.missing", Status.FAIL),
+    "two CANNs in the path": (
+        lambda: m.environ(replace(m.server(), cann=(m.CANN, OTHER_CANN)),
+                          LD_LIBRARY_PATH=f"{m.CANN.path}/lib64:{OTHER_CANN.path}/lib64"),
+        "ENV042.mixed", Status.WARN),
+    "kernels of another chip": (
+        lambda: replace(m.server(), cann=(replace(m.CANN, kernels=("ascend910",)),)), "ENV043.missing", Status.FAIL),
+    "kernels of an unknown chip": (
+        lambda: replace(m.server(), hardware=m.hardware(pci=(PciChip("0", "0xd806", "950"),))),
+        "ENV043.unknown", Status.SKIPPED),
+    "Python without a wheel": (lambda: m.python(m.server(), version="3.8.18"), "ENV050.no_wheel", Status.WARN),
+    "torch missing": (
+        lambda: m.broken_import(m.unusable(m.server()), "ModuleNotFoundError: No module named 'torch'"),
+        "ENV051.not_installed", Status.FAIL),
+    "torch_npu without CANN": (
+        lambda: m.broken_import(m.chosen(replace(m.laptop(), simulator=""), tier="cpu"), BACKEND, HCCL),
+        "ENV051.no_cann", Status.FAIL),
+    "torch_npu without CANN, simulator at hand": (
+        lambda: m.broken_import(m.laptop(), BACKEND, HCCL), "ENV051.no_cann", Status.WARN),
+    "libhccl with CANN not sourced": (
+        lambda: m.broken_import(replace(m.server(), cann=(unsourced(),), environ={}), BACKEND, HCCL),
+        "ENV051.not_sourced", Status.WARN),
+    "driver libraries invisible": (
+        lambda: m.broken_import(m.unusable(m.server()), BACKEND, HAL), "ENV051.no_driver", Status.FAIL),
+    "undefined symbol": (
+        lambda: m.broken_import(m.unusable(m.server()), BACKEND, "ImportError: x.so: undefined symbol: _ZN3c1"),
+        "ENV051.symbol", Status.FAIL),
+    "backend fails otherwise": (
+        lambda: m.broken_import(m.unusable(m.server()), BACKEND, "ValueError: odd"), "ENV051.autoload", Status.FAIL),
+    "torch damaged": (
+        lambda: m.broken_import(m.chosen(m.laptop(), tier="cpu"), "OSError: libtorch.so"), "ENV051.broken", Status.FAIL),
+    "torch's import hangs": (
+        lambda: m.python(m.laptop(), torch_import=Untold("untold.timeout", {"tool": "import torch", "seconds": "9"})),
+        "untold.timeout", Status.SKIPPED),
+    "torch_npu missing": (
+        lambda: m.unusable(m.packages(m.python(m.chosen(m.server(), versions={}), torch_npu_folder=""), torch_npu=None)),
+        "ENV052.none", Status.FAIL),
+    "torch_npu in site-packages of a laptop": (
+        lambda: m.python(m.laptop(), torch_npu_folder="/lib/torch_npu"), "ENV052.without_cann", Status.WARN),
+    "torch of another release": (
+        lambda: m.unusable(m.packages(m.chosen(m.server(), versions={}), torch="2.8.0")), "ENV053.wrong", Status.FAIL),
+    "torch of no known form": (
+        lambda: m.packages(m.chosen(m.server(), versions={}), torch="nightly"), "untold.version", Status.SKIPPED),
+    "CANN too old, torch_npu dead": (
+        lambda: m.unusable(replace(m.server(), cann=(replace(m.CANN, version="8.0.RC1"),))),
+        "ENV054.outside", Status.FAIL),
+    "CANN too old, torch_npu works": (
+        lambda: replace(m.server(), cann=(replace(m.CANN, version="8.0.RC1"),)), "ENV054.outside", Status.WARN),
+    "pair not listed": (
+        lambda: m.packages(m.chosen(m.server(), versions={"torch": "2.13.0", "torch_npu": "2.13.0"}), torch="2.13.0"),
+        "ENV054.not_listed", Status.NOTE),
+    "numpy 2 with CANN 8.5": (lambda: m.packages(m.server(), numpy="2.1.0"), "ENV055.too_new", Status.FAIL),
+    "no numpy": (lambda: m.packages(m.server(), numpy=None), "ENV055.none", Status.FAIL),
+    "decorator missing": (lambda: m.packages(m.server(), decorator=None), "ENV056.missing", Status.FAIL),
+    "folder named torch": (lambda: m.python(m.laptop(), shadows=("torch",)), "ENV057.shadow", Status.WARN),
+    "torchvision of another torch": (lambda: m.packages(m.server(), torchvision="0.20.1"), "ENV058.other", Status.WARN),
+    "TASK_QUEUE_ENABLE overwritten": (
+        lambda: m.environ(m.server(), started={"TASK_QUEUE_ENABLE": "2"}, TASK_QUEUE_ENABLE="0"),
+        "ENV060.overwritten", Status.NOTE),
+    "TASK_QUEUE_ENABLE off": (lambda: m.environ(m.server(), TASK_QUEUE_ENABLE="0"), "ENV060.off", Status.WARN),
+    "TASK_QUEUE_ENABLE odd": (lambda: m.environ(m.server(), TASK_QUEUE_ENABLE="yes"), "ENV060.unknown", Status.WARN),
+    "library path late in a kernel": (
+        lambda: m.environ(m.python(m.laptop(), interactive=True), started={}, LD_LIBRARY_PATH="/x"),
+        "ENV061.late", Status.WARN),
+    "library path late in a script": (
+        lambda: m.environ(m.laptop(), started={}, LD_LIBRARY_PATH="/x"), "ENV061.late", Status.WARN),
+    "start of the process unreadable": (
+        lambda: replace(m.laptop(), started=Untold("untold.file", {"path": "/proc/self/environ", "error": "no"})),
+        "untold.file", Status.SKIPPED),
+    "rank table left over": (
+        lambda: m.environ(m.server(), RANK_TABLE_FILE="/user/config/jobstart_hccl.json"), "ENV062.left", Status.WARN),
+    "simulator sourced, npu asked for": (
+        lambda: m.chosen(replace(m.laptop(), cann=(m.SIMULATED,)), wanted="npu", tier="",
+                         why={"say": "device.why.not_real"}),
+        "ENV070.sourced", Status.NOTE),
+    "CUDA build without a card": (
+        lambda: m.python(m.laptop(), torch_import=Import(torch="2.9.0+cu126", cuda={"build": "12.6"})),
+        "ENV080.no_device", Status.NOTE),
+    "container without a driver": (
+        lambda: m.unusable(m.host(replace(m.server(), hardware=m.hardware(driver="", driver_installed=False)),
+                                  container="docker")),
+        "ENV090.no_driver", Status.FAIL),
+    "ModelArts preset engine": (
+        lambda: m.environ(m.server(), MA_VJ_NAME="job", MA_NUM_GPUS="8", RANK_TABLE_FILE="/r.json", RANK="0"),
+        "ENV091.rtf", Status.NOTE),
+}  # fmt: skip
+
+HEALTHY: dict[str, Callable[[], Machine]] = {
+    "A2 server": m.server,
+    "A2 server in a container": lambda: m.host(m.server(), container="docker"),
+    "laptop with the simulator": m.laptop,
+    "laptop, simulator not built": lambda: m.chosen(replace(m.laptop(), simulator=""), tier="cpu", name="CPU"),
+    "laptop, simulator built but cuda asked for": lambda: m.chosen(m.gpu(simulator="/s"), wanted="cuda"),
+    "simulator's kernel": lambda: replace(
+        m.python(m.laptop(), torch_npu_folder="/opt/simulator/python/torch_npu"),
+        cann=(m.SIMULATED,),
+        environ={"ASCEND_HOME_PATH": m.SIMULATED.path},
+    ),
+    "GPU server": m.gpu,
+    "torch_npu installed, autoload off": lambda: m.environ(
+        m.python(replace(m.server(), hardware=m.hardware()), torch_npu_folder="/lib/torch_npu"),
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    ),
+    "visible devices chosen": lambda: m.environ(
+        m.packages(m.server(), torchvision="0.24.0"), ASCEND_RT_VISIBLE_DEVICES="1", TASK_QUEUE_ENABLE="2"
+    ),
+    "ModelArts notebook": lambda: m.environ(m.server(), MA_HOME="/home/ma-user"),
+    "ModelArts job": lambda: m.environ(m.server(), MA_VJ_NAME="job", MA_NUM_HOSTS="2", MA_NUM_GPUS="8"),
+    "newest pair": lambda: m.packages(
+        replace(
+            m.chosen(m.server(), versions={"torch": "2.12.0", "torch_npu": "2.12.0"}),
+            cann=(replace(m.CANN, version="9.1.0"),),
+            hardware=m.hardware(driver="26.1.0"),
+        ),
+        torch="2.12.0", torch_npu="2.12.0", numpy="2.1.2",
+    ),
+    "compatible pair": lambda: replace(
+        m.server(), cann=(replace(m.CANN, version="9.0.0"),), hardware=m.hardware(driver="26.1.0")
+    ),
+    "laptop, torch_npu with a CANN of its own": lambda: m.chosen(
+        m.laptop(), versions={"torch": "2.12.0", "torch_npu": "2.12.0"}
+    ),
+    "library of no torch_npu": lambda: m.packages(m.chosen(m.laptop(), tier="cpu", versions={}), torch_npu=None),
+}  # fmt: skip
+
+
+def findings(machine: Machine) -> list[Finding]:
+    return judge(machine, RULES, strict=True)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_machine_is_named(name: str) -> None:
+    machine, key, status = BROKEN[name]
+    found = {(finding.key, finding.status) for finding in findings(machine())}
+    assert (key, status) in found, sorted(found)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_one_fault_gives_no_other_failure(name: str) -> None:
+    """A single fault in an otherwise healthy machine fails in its own rule only (and in the device it takes away)."""
+    machine, key, status = BROKEN[name]
+    failed = {finding.key for finding in findings(machine()) if finding.status is Status.FAIL}
+    together = {
+        "no driver in the container": {"ENV090.no_driver"},
+        "container without a driver": {"ENV030.container"},
+    }.get(name, set())
+    if machine().chosen.wanted == "npu":
+        return  # a laptop asked for an NPU lacks everything
+    assert failed <= {key, "ENV001.unusable"} | together
+    assert (key in failed) == (status is Status.FAIL)
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_healthy_machine_has_no_warning(name: str) -> None:
+    bad = [finding.message("en") for finding in findings(HEALTHY[name]()) if finding.status > Status.NOTE]
+    assert not bad
+
+
+@pytest.mark.parametrize("name", [*BROKEN, *HEALTHY])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_report_reads_in_both_languages(name: str, lang: str) -> None:
+    machine = BROKEN[name][0]() if name in BROKEN else HEALTHY[name]()
+    report = report_on(machine)
+    text = report.text(lang)
+    assert "{" not in text and report.html(lang, page=False)
+    assert bool(re.search("[\u4e00-\u9fff]", text)) == (lang == "zh")
+
+
+def test_every_outcome_was_seen() -> None:
+    """No sentence without a machine that says it, no rule that only ever says one thing."""
+    seen = {finding.key for case in BROKEN.values() for finding in findings(case[0]())}
+    seen |= {finding.key for machine in HEALTHY.values() for finding in findings(machine())}
+    spoken = {key for key in catalogue() if re.match(r"ENV0[1-9]\d\.", key)} - {"ENV061.kernel", "ENV061.script"}
+    assert not spoken - seen
+    assert {key.split(".")[0] for key in seen if key.startswith("ENV")} == set(RULES)
+
+
+def test_every_failure_says_what_to_do() -> None:
+    for name, (machine, key, status) in BROKEN.items():
+        found = next(finding for finding in findings(machine()) if finding.key == key)
+        if status in (Status.FAIL, Status.WARN) and key != "ENV020.none":
+            assert found.hint("en") and found.hint("zh"), name
+
+
+def test_a_rule_that_breaks_is_a_failure() -> None:
+    def broken(machine: Machine) -> list[Finding]:
+        raise ZeroDivisionError("on purpose")
+
+    found = judge(m.server(), {**RULES, "ENV999": broken})[-1]
+    assert (found.status, found.key) == (Status.FAIL, "rule.broke")

@@ -184,7 +184,7 @@ def _device_findings(target: Device, after: LaunchResult) -> list[Finding]:
 
 def _low_precision(result: LaunchResult) -> set[str]:
     notes = (note for log in result.logs for note in log.notes)
-    return {str(note["dtype"]) for note in notes if note.get("code") == "low_precision"}
+    return {str(note["args"]["dtype"]) for note in notes if note.get("code") == "low_precision"}
 
 
 def _facts(

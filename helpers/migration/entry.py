@@ -23,9 +23,40 @@ BYSTANDERS = {
 
 #: For Python 3.9, which cannot name its standard library: what scripts import above torch.
 COMMON_STDLIB = frozenset(
-    "__future__ argparse collections contextlib copy csv dataclasses datetime functools glob inspect io itertools json "
-    "logging math os pathlib pickle platform random re shutil string subprocess sys sysconfig tempfile time types "
-    "typing warnings".split()
+    [
+        "__future__",
+        "argparse",
+        "collections",
+        "contextlib",
+        "copy",
+        "csv",
+        "dataclasses",
+        "datetime",
+        "functools",
+        "glob",
+        "inspect",
+        "io",
+        "itertools",
+        "json",
+        "logging",
+        "math",
+        "os",
+        "pathlib",
+        "pickle",
+        "platform",
+        "random",
+        "re",
+        "shutil",
+        "string",
+        "subprocess",
+        "sys",
+        "sysconfig",
+        "tempfile",
+        "time",
+        "types",
+        "typing",
+        "warnings",
+    ]
 )
 
 

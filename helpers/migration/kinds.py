@@ -10,13 +10,16 @@ import ast
 
 from helpers.migration.source import Source
 
-DEVICE, ACCELERATOR, TENSOR_DEVICE, STRING, NUMBER, UNKNOWN = (
-    "device", "accelerator", "tensor_device", "string", "number", "unknown",
-)  # fmt: skip
+DEVICE, ACCELERATOR, TENSOR_DEVICE = "device", "accelerator", "tensor_device"
+STRING, NUMBER, UNKNOWN = "string", "number", "unknown"
+#: The text of a device that says npu on an NPU: `x.device.type`, `str(x.device)`.
+DEVICE_TEXT = "device_text"
+#: Devices that are the machine's own, not made by hand.
+OWN = {ACCELERATOR, TENSOR_DEVICE}
 #: Calls that give a torch.device of the machine's own accelerator.
 ACCELERATORS = {"torch.accelerator.current_accelerator", "torch.get_default_device"}
 NUMBERS = {"int", "torch.cuda.current_device", "torch.cuda.device_count", "torch.distributed.get_rank", "len"}
-STRINGS = {"str", "os.environ.get", "os.getenv", "format"}
+STRINGS = {"os.environ.get", "os.getenv", "format"}
 DEPTH = 6
 
 
@@ -33,13 +36,22 @@ def kinds(source: Source, node: ast.expr, depth: int = DEPTH) -> set[str]:
     if isinstance(node, ast.BinOp):
         return kinds(source, node.left, depth - 1) if isinstance(node.op, (ast.Add, ast.Mod)) else {NUMBER}
     if isinstance(node, ast.Call):
-        return {_call(source, node)}
+        return {_call(source, node, depth)}
+    if isinstance(node, ast.Attribute) and node.attr == "type":
+        return {_text(kinds(source, node.value, depth - 1))}
     if isinstance(node, ast.Attribute):
-        return {TENSOR_DEVICE} if node.attr == "device" and not _is_options(node.value) else _named(source, node)
+        return {TENSOR_DEVICE} if node.attr == "device" and not is_options(node.value) else _named(source, node)
     return _named(source, node) if not isinstance(node, ast.Name) else _assigned(source, node, depth)
 
 
-def _call(source: Source, node: ast.Call) -> str:
+def _text(held: set[str]) -> str:
+    """What the text of a device is: the machine's own says npu, one made by hand what the script wrote."""
+    if held & OWN:
+        return DEVICE_TEXT
+    return STRING if held <= {DEVICE, STRING} else UNKNOWN
+
+
+def _call(source: Source, node: ast.Call, depth: int) -> str:
     name = source.names.resolve(node.func) or (node.func.id if isinstance(node.func, ast.Name) else "")
     if name == "torch.device":
         return DEVICE
@@ -47,6 +59,8 @@ def _call(source: Source, node: ast.Call) -> str:
         return ACCELERATOR
     if name in NUMBERS:
         return NUMBER
+    if name == "str" and len(node.args) == 1:
+        return _text(kinds(source, node.args[0], depth - 1))
     method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
     return STRING if name in STRINGS or method in ("format", "lower", "strip") else UNKNOWN
 
@@ -75,7 +89,7 @@ def _named(source: Source, node: ast.expr) -> set[str]:
     return found or {UNKNOWN}
 
 
-def _is_options(node: ast.expr) -> bool:
+def is_options(node: ast.expr) -> bool:
     """`args.device`, `self.device`, `cfg.train.device`: settings, not a tensor's device."""
     last = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     return last.lower() in {

@@ -11,6 +11,11 @@ from dataclasses import dataclass, field
 from typing import Union
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+OPENERS = frozenset((*Function, ast.ClassDef))
+BINDERS = frozenset(
+    (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+    + (ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.AugAssign, ast.withitem, ast.ExceptHandler)
+)
 #: A bound name: the dotted name it imports, or the expressions assigned to it (None: something unknown).
 Bound = Union[str, None, ast.expr]
 
@@ -39,20 +44,29 @@ class Names:
         self.parents: dict[ast.AST, ast.AST] = {}
         self.scopes: dict[ast.AST, Scope] = {}
         self.star_imports: list[ast.ImportFrom] = []
+        self.by_type: dict[type[ast.AST], list[ast.AST]] = {}
+        self._resolved: dict[ast.AST, str] = {}
         self._visit(tree, Scope(tree))
 
     def resolve(self, node: ast.AST) -> str:
         """The full dotted name behind a Name or Attribute, or an empty string."""
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            return ""
+        known = self._resolved.get(node)
+        if known is None:
+            self._resolved[node] = ""  # a name assigned from itself: `x = x.y`
+            known = self._resolved[node] = self._resolve(node)
+        return known
+
+    def _resolve(self, node: ast.Name | ast.Attribute) -> str:
         if isinstance(node, ast.Attribute):
             base = self.resolve(node.value)
             return f"{base}.{node.attr}" if base else ""
-        if isinstance(node, ast.Name):
-            values = self.values(node)
-            names = {value for value in values if isinstance(value, str)}
-            if len(names) == 1 and all(isinstance(value, (str, ast.Constant)) for value in values):
-                return names.pop()  # once or more often; `name = None` in an except branch does not matter
-            return self._alias(values, names)
-        return ""
+        values = self.values(node)
+        names = {value for value in values if isinstance(value, str)}
+        if len(names) == 1 and all(isinstance(value, (str, ast.Constant)) for value in values):
+            return names.pop()  # once or more often; `name = None` in an except branch does not matter
+        return self._alias(values, names) if values else ""
 
     def call(self, node: ast.AST) -> str:
         """The resolved name of what a call calls; empty where `node` is no call."""
@@ -95,13 +109,17 @@ class Names:
         todo: list[tuple[ast.AST, Scope]] = [(node, scope)]
         while todo:
             node, scope = todo.pop()
+            kind = type(node)
+            self.by_type.setdefault(kind, []).append(node)
             self.scopes[node] = scope
-            self._bind(node, scope)
-            inner = Scope(node, scope) if isinstance(node, (*Function, ast.ClassDef)) else scope
-            if inner is not scope:
+            if kind in BINDERS:
+                self._bind(node, scope)
+            inner, body = scope, frozenset[int]()
+            if kind in OPENERS:
+                inner = Scope(node, scope)
                 self._bind_arguments(node, inner)
-            body = {id(child) for child in _body(node)}
-            for child in ast.iter_child_nodes(node):
+                body = frozenset(map(id, _body(node)))
+            for child in reversed(list(ast.iter_child_nodes(node))):
                 self.parents[child] = node
                 todo.append((child, inner if id(child) in body else scope))
 

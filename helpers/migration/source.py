@@ -13,8 +13,7 @@ import io
 import re
 import tokenize
 import warnings
-from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -46,7 +45,6 @@ class Source:
     encoding: str = "utf-8"
     bom: bytes = b""
     file: Path | None = None
-    _spans: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def sha256(self) -> str:
@@ -68,16 +66,9 @@ class Source:
     def names(self) -> Names:
         return Names(self.tree)
 
-    @cached_property
-    def _by_type(self) -> dict[type[ast.AST], list[ast.AST]]:
-        nodes: dict[type[ast.AST], list[ast.AST]] = defaultdict(list)
-        for node in ast.walk(self.tree):
-            nodes[type(node)].append(node)
-        return nodes
-
     def nodes(self, kind: type[Node]) -> list[Node]:
-        """All nodes of one type, outermost first."""
-        return self._by_type.get(kind, [])  # type: ignore[return-value]
+        """All nodes of one type, in the order of the text."""
+        return self.names.by_type.get(kind, [])  # type: ignore[return-value]
 
     def line(self, number: int) -> str:
         """A line by its number from 1, without its end."""

@@ -108,6 +108,10 @@ _RULES: dict[str, Words] = {
         "在 transfer_to_npu 下，.cuda() 传入字符串或 device 会出错（只接受整数）；改写为 .to(...)",
     ),
     "MIG104.holds": Words("the answer is right on an NPU too", "该判断在 NPU 上同样成立"),
+    "MIG104.assumed": Words(
+        "holds where this is text that the script chose; the type of a tensor's own device would say npu",
+        "若为脚本自己给出的文本则成立；若取自张量的设备则为 npu",
+    ),
     "MIG104.type": Words(
         'the type is "npu" for what lives on an NPU: this branch would be left out; ask for both',
         "位于 NPU 上时类型为 npu，此分支会被跳过；应同时判断两者",
@@ -218,6 +222,7 @@ _RULES: dict[str, Words] = {
         "the autograd profiler is not replaced and raises for cuda; use torch.profiler.profile",
         "autograd profiler 不会被替换，对 cuda 会出错；请用 torch.profiler.profile",
     ),
+    "MIG126.number": Words("a device by number means npu:N", "以编号给出的设备表示 npu:N"),
     "MIG125.not_followed": Words(
         "names from `from {module} import *` were not followed", "`from {module} import *` 引入的名称未被跟踪"
     ),

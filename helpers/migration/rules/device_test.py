@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
 from helpers.migration.calls import argument, method, string, within_string
-from helpers.migration.kinds import ACCELERATOR, DEVICE, TENSOR_DEVICE, about_devices, kinds
+from helpers.migration.kinds import DEVICE, DEVICE_TEXT, OWN, UNKNOWN, is_options, kinds
 from helpers.migration.repair import AUTO, MANUAL, REWRITE, found
 from helpers.migration.source import Source
 
@@ -42,6 +42,13 @@ EXAMPLES = (
     ("device_type = 'cuda'\nif device_type == 'cuda':\n    pass\n", "auto", None),
     ("import torch\nd = torch.device('cuda')\nif d.type == 'cuda':\n    pass\n", "auto", None),
     ("gpu = x.device.type != 'cpu'\n", "auto", None),
+    (
+        "t = x.device.type\nif t == 'cuda':\n    pass\n",
+        "rewrite",
+        "t = x.device.type\nif t in ('cuda', 'npu'):\n    pass\n",
+    ),
+    ("def f(device_type):\n    return device_type == 'cuda'  # 未知\n", "auto", None),
+    ("d = x.device\nok = d.type != 'cuda'\n", "rewrite", "d = x.device\nok = d.type not in ('cuda', 'npu')\n"),
     ("if 'cuda' in str(x.device):\n    pass\n", "manual", None),
 )
 NEAR_MISSES = (
@@ -52,7 +59,6 @@ NEAR_MISSES = (
     "ok = str(x.device).startswith(('cuda', 'npu'))\n",
     "ok = x.device == y.device\n",
 )
-PATCHED_AWAY = {TENSOR_DEVICE, ACCELERATOR}
 
 
 def check(source: Source) -> Iterable[Finding]:
@@ -84,9 +90,11 @@ def _equality(source: Source, compare: ast.Compare, asked: ast.expr, value: ast.
         else:
             yield found(source, compare, f"{CODE}.type", REWRITE, _in_both(source, compare, asked, value, "npu"))
     elif word is not None and word.startswith("cuda"):
-        held = kinds(source, asked)
-        wrong = bool(held & PATCHED_AWAY) or _is_str_of_device(source, asked)
-        yield found(source, compare, f"{CODE}.{'text' if wrong else 'holds'}", MANUAL if wrong else AUTO)
+        if DEVICE_TEXT in kinds(source, asked):
+            edits = _in_both(source, compare, asked, value, word.replace("cuda", "npu"))
+            yield found(source, compare, f"{CODE}.text", REWRITE, edits)
+        else:
+            yield found(source, compare, f"{CODE}.{_certainty(source, asked)}", AUTO)
     else:
         yield from _against_device(source, compare, asked, value)
 
@@ -97,15 +105,17 @@ def _against_device(source: Source, compare: ast.Compare, one: ast.expr, other: 
         if isinstance(made, ast.Call) and source.names.call(made) == "torch.device":
             name = argument(made, 0, "device")
             text = string(name)
-            if text and text.startswith("cuda") and kinds(source, asked) & PATCHED_AWAY:
+            if text and text.startswith("cuda") and kinds(source, asked) & OWN:
                 assert isinstance(name, ast.Constant)
                 yield found(source, compare, f"{CODE}.device", REWRITE, within_string(source, name, "cuda", "npu"))
 
 
 def _membership(source: Source, compare: ast.Compare, asked: ast.expr, among: ast.expr) -> Iterable[Finding]:
     if string(asked) == "cuda":  # 'cuda' in str(x.device)
-        wrong = _is_str_of_device(source, among) or bool(kinds(source, among) & PATCHED_AWAY)
-        yield found(source, compare, f"{CODE}.{'text' if wrong else 'holds'}", MANUAL if wrong else AUTO)
+        wrong = bool(kinds(source, among) & {DEVICE_TEXT, *OWN})
+        yield found(
+            source, compare, f"{CODE}.{'text' if wrong else _certainty(source, among)}", MANUAL if wrong else AUTO
+        )
     elif _is_type(asked) and isinstance(among, (ast.Tuple, ast.List, ast.Set)):
         assert isinstance(asked, ast.Attribute)
         words = [string(element) for element in among.elts]
@@ -121,13 +131,13 @@ def _startswith(source: Source, call: ast.Call) -> Iterable[Finding]:
     assert isinstance(call.func, ast.Attribute)
     if string(word) != "cuda" or word is None:
         return
-    if _is_str_of_device(source, call.func.value) or kinds(source, call.func.value) & PATCHED_AWAY:
+    if kinds(source, call.func.value) & {DEVICE_TEXT, *OWN}:
         quoted = source.segment(word)
         start, end = source.span(word)
         edits = (Edit(start, end, f"({quoted}, {quoted.replace('cuda', 'npu')})"),)
         yield found(source, call, f"{CODE}.type", REWRITE, edits)
     else:
-        yield found(source, call, f"{CODE}.holds", AUTO)
+        yield found(source, call, f"{CODE}.{_certainty(source, call.func.value)}", AUTO)
 
 
 def _in_both(source: Source, compare: ast.Compare, asked: ast.expr, value: ast.expr, other: str) -> tuple[Edit, ...]:
@@ -142,14 +152,10 @@ def _in_both(source: Source, compare: ast.Compare, asked: ast.expr, value: ast.e
 
 
 def _is_type(node: ast.expr) -> bool:
-    """`….device.type`, `device.type`, `torch.device(...).type`, not any `.type`."""
-    if not (isinstance(node, ast.Attribute) and node.attr == "type"):
-        return False
-    return about_devices(node.value) or (isinstance(node.value, ast.Call) and "device" in ast.dump(node.value.func))
+    """`….type` of anything but a settings object: compared with "cuda" or "cpu" it is a device's."""
+    return isinstance(node, ast.Attribute) and node.attr == "type" and not is_options(node.value)
 
 
-def _is_str_of_device(source: Source, node: ast.expr) -> bool:
-    """`str(x.device)`; a string made from a device by hand keeps its word."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str" and node.args:
-        return not kinds(source, node.args[0]) <= {DEVICE, "string"}
-    return False
+def _certainty(source: Source, asked: ast.expr) -> str:
+    """The word is the script's own, or nothing here says whose it is."""
+    return "assumed" if UNKNOWN in kinds(source, asked) else "holds"

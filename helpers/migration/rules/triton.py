@@ -12,6 +12,7 @@ from helpers.migration.source import Source
 CODE = "MIG112"
 EXAMPLES = (
     ("import triton\nimport triton.language as tl  # 内核\n", "unsupported", None),
+    ("def 核(x):\n    from .triton_ops import k\n    return k(x)\n\n\ny = 核(1)\n", "unsupported", None),
     ("from .triton_ops import kernel\ny = kernel(x)\n", "unsupported", None),
 )
 NEAR_MISSES = (
@@ -47,9 +48,22 @@ def _uses(source: Source, node: ast.stmt) -> Iterator[Finding]:
         return
     given = {name.asname or name.name for name in node.names}
     inside = source.names.function(node)
+    wrapper = inside.name if isinstance(inside, ast.FunctionDef) else None
     for call in source.nodes(ast.Call):
-        if isinstance(call.func, ast.Name) and call.func.id in given and source.names.function(call) is inside:
-            yield found(source, call, f"{CODE}.call", UNSUPPORTED, name=call.func.id)
+        called = call.func.id if isinstance(call.func, ast.Name) else None
+        if called is None:
+            continue
+        if (called in given and source.names.function(call) is inside) or _is_wrapper(source, call, called, wrapper):
+            yield found(source, call, f"{CODE}.call", UNSUPPORTED, name=called)
+
+
+def _is_wrapper(source: Source, call: ast.Call, called: str, wrapper: str | None) -> bool:
+    """The function that imports the kernel without a fallback of its own, called from elsewhere."""
+    if called != wrapper:
+        return False
+    defined = next(node for node in source.nodes(ast.FunctionDef) if node.name == wrapper)
+    guarded = any(isinstance(node, ast.Try) for node in ast.walk(defined))
+    return not guarded and source.names.function(call) is not defined
 
 
 def _is_triton(module: str) -> bool:

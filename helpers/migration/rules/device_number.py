@@ -1,0 +1,41 @@
+"""`x.to(0)`, `x.to(args.gpu)`: a device by its number. transfer_to_npu makes `to` read it as npu:N."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from helpers.finding import Finding
+from helpers.migration.calls import method
+from helpers.migration.kinds import NUMBER, kinds
+from helpers.migration.repair import AUTO, found
+from helpers.migration.source import Source
+
+CODE = "MIG126"
+NAMES = {"gpu", "gpu_id", "local_rank", "rank", "cuda_id", "device_id"}
+EXAMPLES = (
+    ("x = x.to(args.gpu)  # 第几张卡\n", "auto", None),
+    ("m.to(0)\n", "auto", None),
+    ("def f(m, local_rank):\n    m.to(local_rank)\n", "auto", None),
+)
+NEAR_MISSES = (
+    "x = x.to(设备)\n",
+    "import torch\nx = x.to(torch.float32)\n",
+    "x = x.to('cpu')\n",
+    "x = x.to(y)\n",
+    "move.to(1, 2)\n",
+    "x = x.to(True)\n",
+)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for call in source.nodes(ast.Call):
+        if method(call) == "to" and len(call.args) == 1 and _is_number(source, call.args[0]):
+            yield found(source, call, f"{CODE}.number", AUTO)
+
+
+def _is_number(source: Source, node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int) and not isinstance(node.value, bool)
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return name in NAMES or kinds(source, node) == {NUMBER}

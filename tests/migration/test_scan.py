@@ -1,0 +1,134 @@
+"""scan: folders, what was not looked at, statuses and the report."""
+
+from __future__ import annotations
+
+import random
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.migration.repair import CLASSES, class_of
+from helpers.migration.rewrite import apply
+from helpers.migration.scan import scan, scan_source
+from helpers.migration.source import Unreadable, decode, parse
+from helpers.report import Report
+
+ROOT = Path(__file__).resolve().parents[2]
+CUDA = "import torch\nx = torch.zeros(1).cuda()\n"
+
+
+def _write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return root
+
+
+def test_a_row_for_each_use_with_its_place(tmp_path: Path) -> None:
+    report = scan(_write(tmp_path, {"训练.py": "import torch\n值 = 1; torch.cuda.synchronize()\n"}) / "训练.py")
+    assert report.table is not None
+    file, line, column, code, rule, _, _ = report.table.rows[0]
+    assert (file, line, column, rule) == ("训练.py", 2, 8, "MIG101")
+    assert code == "值 = 1; torch.cuda.synchronize()"
+    assert report.findings[1].args["class"] == "auto"
+
+
+def test_folders_of_other_people_are_left_out(tmp_path: Path) -> None:
+    files = dict.fromkeys(["a.py", "pkg/b.py", ".git/c.py", "venv/d.py", "my/lib/site-packages/e.py"], CUDA)
+    _write(tmp_path, {**files, "own/pyvenv.cfg": "", "own/f.py": CUDA})
+    report = scan(tmp_path)
+    assert report.facts["files"] == 2
+    assert {finding.place.path for finding in report.findings if finding.place} == {"a.py", "pkg/b.py"}
+
+
+@pytest.mark.parametrize(
+    "text", ["import torch\nx = (", "import torch\nprint 'cuda'", "# coding: nonsense\nimport torch\n"]
+)
+def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, text: str) -> None:
+    report = scan(_write(tmp_path, {"good.py": CUDA, "bad.py": text}))
+    unread = [finding for finding in report.findings if finding.key == "MIG100.unreadable"]
+    assert [finding.args["path"] for finding in unread] == ["bad.py"]
+    assert report.status is Status.SKIPPED, "not looked is not clean"
+
+
+def test_what_is_not_scanned_is_said(tmp_path: Path) -> None:
+    report = scan(
+        _write(tmp_path, {"a.py": "", "run.sh": "CUDA_VISIBLE_DEVICES=0 python a.py", "k.cu": "", "n.txt": "x"})
+    )
+    said = {finding.key: finding.args for finding in report.findings}
+    assert said["MIG100.not_python"]["first"] == "run.sh"
+    assert said["MIG100.cuda_sources"]["count"] == 1
+    assert report.status is Status.WARN
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("print('你好')", Status.OK),
+        (CUDA, Status.OK),
+        ("import torch\ntorch.backends.cudnn.benchmark = True", Status.NOTE),
+        ("x = x.cuda('cuda:0')", Status.WARN),
+        ("import torch\ntorch.cuda.nvtx.mark('x')", Status.WARN),
+        ("import torch.nn as nn\nm = nn.DataParallel(m)", Status.FAIL),
+        ("import torch.nn as nn\nif many:\n    m = nn.DataParallel(m)", Status.WARN),
+        ("try:\n    import flash_attn\nexcept ImportError:\n    flash_attn = None", Status.WARN),
+        ("import flash_attn", Status.FAIL),
+        ("import torch\nif __name__ == '__main__':\n    m = torch.nn.DataParallel(m)", Status.FAIL),
+    ],
+)
+def test_a_script_that_runs_is_never_red(tmp_path: Path, code: str, status: Status) -> None:
+    assert scan(_write(tmp_path, {"a.py": code}) / "a.py").status is status
+
+
+def test_the_bundled_scripts_need_no_hand() -> None:
+    for script in sorted((ROOT / "notebooks" / "scripts").glob("*.py")):
+        report = scan(script)
+        assert report.status <= Status.NOTE and report.facts["counts"]["auto"] > 10
+
+
+def test_counts_table_and_chart_agree(tmp_path: Path) -> None:
+    report = scan(_write(tmp_path, {"a.py": CUDA + "x.cuda('cuda:0')\nimport apex\nimport flash_attn\n"}))
+    classes = report.parts[0]
+    assert classes.table is not None and classes.chart is not None
+    assert classes.table.values("repair_count") == [report.facts["counts"][name] for name in CLASSES]
+    assert sum(report.facts["counts"].values()) == len(report.table.rows if report.table else ())
+    again = Report.from_json(report.to_json())
+    assert again.text("zh") == report.text("zh") and again.verdict("en") == report.verdict("en")
+
+
+@pytest.mark.parametrize("name", ["no_such_file.py", "notes.txt"])
+def test_a_wrong_path_is_one_clear_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / "notes.txt").write_text("cuda")
+    with pytest.raises(WorkbookError, match=name):
+        scan(tmp_path / name)
+
+
+def test_real_files_scan_without_a_crash_and_edits_change_only_their_spans() -> None:
+    """A fixed random choice of installed torch, torchvision-like and transformers sources."""
+    packages = Path(sysconfig.get_path("purelib"))
+    files = sorted(file for name in ("torch", "transformers", "accelerate") for file in (packages / name).rglob("*.py"))
+    if not files:
+        pytest.skip("neither torch nor transformers is installed in this environment")
+    looked = edited = 0
+    for file in random.Random(7).sample(files, min(60, len(files))):
+        try:
+            text, encoding, bom = decode(file.read_bytes())
+            source = parse(text, file.name, encoding=encoding, bom=bom)
+        except Unreadable:
+            continue
+        looked += 1
+        edits = [
+            edit
+            for finding in scan_source(source, strict=True)
+            if class_of(finding) == "rewrite"
+            for edit in finding.edits
+        ]
+        after = apply(source, edits)
+        parse(after)
+        edited += bool(edits)
+        if not edits:
+            assert after == source.text
+    assert looked > 25

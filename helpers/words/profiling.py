@@ -175,9 +175,8 @@ _DATA = {
         "在 CPU 上运行：{operators} 个算子的耗时即 CPU 耗时",
     ),
     "PRF301.simulated": Words(
-        "no device times: the simulated NPU has no kernels of "
-        "its own, the times of {operators} operators are the CPU's",
-        "没有设备侧耗时：模拟 NPU 没有自己的计算核，{operators} 个算子的耗时是 CPU 的",
+        "no device times: the simulated NPU has no kernels of its own, the operators' times are the CPU's",
+        "没有设备侧耗时：模拟 NPU 没有自己的计算核，算子的耗时是 CPU 的",
         "Profile again on a real NPU before changing anything for speed.",
         "在为速度做任何修改之前，请在真实 NPU 上重新采集。",
     ),
@@ -358,6 +357,10 @@ _TIME = {
 _OPERATORS = {
     "PRF331.no_operators": Words("operators not looked at: none was recorded", "未检查算子：没有采集到算子"),
     "PRF331.blind": Words("operators not looked at: there are no device times", "未检查算子：没有设备侧耗时"),
+    "PRF331.simulated": Words(
+        "operators not judged: the times are the CPU's, and another one may cost most on an NPU",
+        "未评判算子：耗时是 CPU 的，在 NPU 上最耗时的可能是另一个算子",
+    ),
     "PRF331.one": Words(
         "{operator} alone takes {share} % of the step; making it free saves at most {gain_ms} ms",
         "仅 {operator} 就占每步的 {share} %；即使完全消除也最多省 {gain_ms} ms",

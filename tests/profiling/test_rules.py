@@ -89,11 +89,11 @@ def test_synchronisation_counts_the_idle_time_that_begins_in_it(profile_of: Make
     assert judged(other, "PRF314").key == judged(named, "PRF314").key == "PRF314.harmless"
 
 
-@pytest.mark.parametrize("code", ["PRF314", "PRF315"])
+@pytest.mark.parametrize("code", ["PRF314", "PRF315", "PRF331"])
 def test_what_a_simulator_cannot_tell_is_skipped(profile_of: Make, code: str) -> None:
     events = [("host_op", "aten::_local_scalar_dense", 0, 500)]
     assert judged(profile_of(events, tier="npu-simulated"), code).status is Status.SKIPPED
-    assert judged(profile_of(events, tier="cpu"), code).status is Status.OK
+    assert judged(profile_of(events, tier="cpu"), code).status <= Status.NOTE
 
 
 def test_on_the_simulator_nothing_is_worse_than_a_note(profile_of: Make) -> None:

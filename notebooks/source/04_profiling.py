@@ -1,0 +1,216 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown] lang="zh"
+# # 4 性能分析
+#
+# 一步训练的时间花在哪里？最多能省多少？本笔记本用设备自己的 profiler 采集若干步：NPU 上用 `torch_npu.profiler`
+# （脚本经 `transfer_to_npu` 迁移），CUDA 与 CPU 上用 `torch.profiler`；也可以直接分析已有的性能数据。
+# 脚本在子进程中原样运行。在模拟 NPU 上没有设备侧数据：算子耗时是 CPU 的，只能看出做了什么，看不出 NPU 的快慢。
+
+# %% [markdown] lang="en"
+# # 4 Profiling
+#
+# Where does a training step's time go, and how much can be saved at most? This notebook records some steps with the
+# device's own profiler: `torch_npu.profiler` on an NPU (the script migrated by `transfer_to_npu`), `torch.profiler` on
+# CUDA and the CPU; or it reads a profile that was taken before. The script runs unmodified in a child process. A
+# simulated NPU has no device times: what is shown there are the CPU's, which tell what is done, not how fast an NPU is.
+
+# %% tags=["parameters"]
+lang: str = "en"  # language of reports / 报告语言: en | zh
+device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu
+run_dir: str = "runs/notebook"  # where results go / 结果目录
+script: str = "notebooks/scripts/resnet_digits.py"  # any training script / 任意训练脚本
+script_args: str = "--depth 14 --width 8 --batch-size 32 --epochs 1"  # its arguments / 脚本参数
+work_dir: str = ""  # folder to run it in; empty: the script's own / 运行目录；空为脚本所在目录
+steps: int = 8  # steps to record / 采集步数
+warmup: int = 2  # steps before them, not recorded / 采集前的预热步数
+nproc: int = 1  # processes under torchrun / torchrun 进程数
+existing: str = ""  # a profile already taken: a trace or *_ascend_pt folder / 已有的性能数据
+top: int = 12  # operators to list / 列出的算子数
+
+# %%
+import shlex
+
+from helpers.finding import Status
+from helpers.notebook import begin
+from helpers.profiling import analyse, join, profile
+from helpers.view.charts import facts as chart_facts
+from helpers.words import show
+
+run = begin("profiling", lang, run_dir, device)
+
+# %% [markdown] lang="zh"
+# ## 采集
+#
+# profiler 会吞掉自己的错误，因此采集之后要清点实际得到的数据。缺了设备必须给出的数据就是 FAIL；模拟 NPU 没有设备
+# 计算核，这一行为 SKIPPED：未检查，不等于良好。若给出 `existing`，则跳过采集。
+
+# %% [markdown] lang="en"
+# ## Record
+#
+# The profilers swallow their own errors, so what really came is counted afterwards. Data that the device must give and
+# that is absent is a FAIL; a simulated NPU has no device kernels, and that row is SKIPPED: not looked at, which is not
+# the same as good. With `existing` nothing is recorded.
+
+# %%
+recorded = None
+if not existing:
+    recorded = profile(
+        run.path(script),
+        shlex.split(script_args),
+        device=device,
+        steps=steps,
+        warmup=warmup,
+        nproc=nproc,
+        cwd=run.path(work_dir) if work_dir else run.path(script).parent,
+        out=run.folder / "profile",
+        on_progress=lambda now: run.progress(f"step {now.step} of {now.steps}"),
+    ).or_raise()
+
+# %% tags=["nbval-ignore-output"]
+recorded
+
+# %% [markdown] lang="zh"
+# 每种数据是否得到。下面的步数和损失与机器快慢无关：被采集的脚本与平时训练的是同一个脚本。
+
+# %% [markdown] lang="en"
+# Whether each kind of data came. The steps and losses do not depend on how fast the machine is: the script that was
+# profiled trains as it always does.
+
+# %%
+for kind, _, state in recorded.table.rows if recorded else ():
+    print(f"{state:<8}{show(kind, lang)}")
+
+# %%
+losses = recorded.facts["losses"] if recorded else []
+print("losses of warm-up and recorded steps:", " ".join(f"{loss:.6f}" for loss in losses))
+
+# %% [markdown] lang="zh"
+# ## 时间花在哪里
+#
+# 一步被分成互不重叠、总和等于整步的几部分：计算；未被计算掩盖的通信和拷贝；等待数据；空闲。某一部分的大小就是针对它
+# 的改动所能节省的上限。第一步视为预热，不计入。没有设备时，计算指主机算子，空闲指算子之间的 Python。
+
+# %% [markdown] lang="en"
+# ## Where the time goes
+#
+# A step falls into parts that never overlap and sum to it: computing; communication and copies that computing does not
+# hide; waiting for data; free time. The size of a part is the most that any change to it can save. The first step
+# counts as warm-up. Without a device, computing means the operators on the host, and free the Python between them.
+
+# %%
+answer = analyse(run.path(existing) if existing else recorded.facts["profile"], top=top)
+by_kind, operators, by_step = answer.parts
+print("tier:", answer.tier or "not known", "| simulated:", answer.simulated)
+print("device times:", by_kind.facts["device_data"])
+
+# %% tags=["nbval-ignore-output"]
+run.save(by_kind, name="time_by_kind")
+
+# %% tags=["nbval-ignore-output"]
+print(chart_facts(by_kind))
+by_kind.figure(lang)
+
+# %%
+total = sum(by_kind.facts["parts_ns"].values()) / by_kind.facts["step_ns"]
+print(f"the parts sum to {total:.6f} of the step")
+
+# %% [markdown] lang="zh"
+# ## 最耗时的算子
+#
+# 有设备时，时间是该算子所启动的计算核的时间；没有设备时，是算子自身的时间（不含它调用的算子）。占比相对于整步。
+# 形状一列是该算子最耗时的输入形状。
+
+# %% [markdown] lang="en"
+# ## The costliest operators
+#
+# With a device, the time is that of the kernels an operator launched; without one, the operator's own, less that of the
+# operators it calls. The share is of the whole step. The shapes are the inputs that cost the operator most.
+
+# %% tags=["nbval-ignore-output"]
+run.save(operators, name="top_operators")
+
+# %% tags=["nbval-ignore-output"]
+print(chart_facts(operators))
+operators.figure(lang)
+
+# %% [markdown] lang="zh"
+# 每步调用次数不随机器变化：次数很多而每次很短的算子，是融合的候选。
+
+# %% [markdown] lang="en"
+# Calls a step are the same on every machine: operators called often and briefly are what fusing is for.
+
+# %%
+calls = operators.facts["calls_per_step"]
+for name in sorted(calls, key=lambda name: (-calls[name], name))[:top]:
+    print(f"{calls[name]:>7g}  {name}")
+
+# %% [markdown] lang="zh"
+# ## 逐步
+#
+# 各步应当接近。某一步明显更慢时，看它除训练外还做了什么：日志、检查点、评估、首次出现的形状。
+
+# %% [markdown] lang="en"
+# ## Step by step
+#
+# Steps should be alike. Where one is much slower, see what it does besides training: logging, a checkpoint, evaluation,
+# a shape met for the first time.
+
+# %% tags=["nbval-ignore-output"]
+run.save(by_step, name="step_times")
+
+# %%
+print("steps recorded:", *by_kind.facts["steps"])
+print("of them steady:", *by_kind.facts["steady_steps"])
+
+# %% [markdown] lang="zh"
+# ## 能省多少
+#
+# 每条规则给出原因、上限和下一步，按上限排序。上限不相加：同一段时间可以有多个原因。
+
+# %% [markdown] lang="en"
+# ## What can be saved
+#
+# Each rule gives a cause, a bound and a next step, the largest bound first. Bounds do not add up: the same time can have
+# several causes.
+
+# %% tags=["nbval-ignore-output"]
+findings = [found for part in answer.parts for found in part.findings]
+advice = [found for found in findings if found.status in (Status.NOTE, Status.WARN) and found.rule != "PRF310"]
+for found in sorted(advice, key=lambda found: -found.weight):
+    print(found.status.name, found.rule, found.message(lang), found.hint(lang), sep="  ")
+
+# %% [markdown] lang="zh"
+# 没有检查的项目也要写明，它们不等于没有问题。
+
+# %% [markdown] lang="en"
+# What was not looked at is said too: it is not known to be good.
+
+# %%
+for found in findings:
+    if found.status is Status.SKIPPED and found.rule != "PRF310":
+        print(found.rule, found.message(lang))
+
+# %% [markdown] lang="zh"
+# ## 结论
+#
+# 一句话：什么最耗时、占多少、单项改动最多能省多少。所有报告合为一份写入运行目录；若结论为 FAIL，最后一行会报错。
+
+# %% [markdown] lang="en"
+# ## Verdict
+#
+# One sentence: what costs most, its share, and the most that one change can save. All reports are joined and written
+# into the run's folder; where the verdict is FAIL the last line raises.
+
+# %% tags=["nbval-ignore-output"]
+print(answer.verdict(lang))
+
+# %%
+report = run.save(join(recorded, answer)).or_raise()
+print("good:", report.status is not Status.FAIL, "| ran on:", report.tier or "not known")

@@ -1,4 +1,4 @@
-"""npu-smi's tables: real outputs of 22 machines where they are at hand, made ones of each layout, damage of any kind."""
+"""npu-smi's tables: real outputs of 22 machines where at hand, made ones of each layout, damage of any kind."""
 
 from __future__ import annotations
 

@@ -84,9 +84,11 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(health="Warning")))),
         "ENV022.ill", Status.WARN),
     "npu-smi -8005": (
-        lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8005))), "ENV022.error_8005", Status.WARN),
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8005))),
+        "ENV022.error_8005", Status.WARN),
     "npu-smi -8020": (
-        lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8020))), "ENV022.error_8020", Status.WARN),
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8020))),
+        "ENV022.error_8020", Status.WARN),
     "npu-smi other error": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8001))), "ENV022.error", Status.WARN),
     "npu-smi hangs": (
@@ -182,12 +184,14 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
     "backend fails otherwise": (
         lambda: m.broken_import(m.unusable(m.server()), BACKEND, "ValueError: odd"), "ENV051.autoload", Status.FAIL),
     "torch damaged": (
-        lambda: m.broken_import(m.chosen(m.laptop(), tier="cpu"), "OSError: libtorch.so"), "ENV051.broken", Status.FAIL),
+        lambda: m.broken_import(m.chosen(m.laptop(), tier="cpu"), "OSError: libtorch.so"),
+        "ENV051.broken", Status.FAIL),
     "torch's import hangs": (
         lambda: m.python(m.laptop(), torch_import=Untold("untold.timeout", {"tool": "import torch", "seconds": "9"})),
         "untold.timeout", Status.SKIPPED),
     "torch_npu missing": (
-        lambda: m.unusable(m.packages(m.python(m.chosen(m.server(), versions={}), torch_npu_folder=""), torch_npu=None)),
+        lambda: m.unusable(
+            m.packages(m.python(m.chosen(m.server(), versions={}), torch_npu_folder=""), torch_npu=None)),
         "ENV052.none", Status.FAIL),
     "torch_npu in site-packages of a laptop": (
         lambda: m.python(m.laptop(), torch_npu_folder="/lib/torch_npu"), "ENV052.without_cann", Status.WARN),

@@ -19,7 +19,8 @@ CODE, GROUP = "ENV001", "device"
 def check(machine: Machine) -> Iterator[Finding]:
     chosen = machine.chosen
     if not chosen.tier:
-        yield Finding(CODE, Status.FAIL, "ENV001.absent", {"wanted": chosen.wanted, "why": chosen.why or {"say": "report.not_looked"}}, weight=50)
+        absent: Args = {"wanted": chosen.wanted, "why": chosen.why or {"say": "report.not_looked"}}
+        yield Finding(CODE, Status.FAIL, "ENV001.absent", absent, weight=50)
     elif chosen.tier != "npu" and machine.needs_npu:
         why: Scalar = chosen.why_not.get("npu", {"say": "report.not_looked"})
         found: Args = {"count": machine.hardware.chips, "why": why, "tier": chosen.tier}

@@ -99,7 +99,19 @@ def _run(plan: Plan, side: str, where: Device, on_progress: Callable[[str, Progr
         tier=where.tier,
         simulated=where.simulated,
     )
-    return launch(spec, (lambda progress: on_progress(side, progress)) if on_progress else None)
+    return launch(spec, _once_a_step(side, on_progress) if on_progress else None)
+
+
+def _once_a_step(side: str, on_progress: Callable[[str, Progress], None]) -> Callable[[Progress], None]:
+    """The launcher also tells of every new line of output."""
+    told: list[int] = []
+
+    def tell(progress: Progress) -> None:
+        if progress.step not in told:
+            told.append(progress.step)
+            on_progress(side, progress)
+
+    return tell
 
 
 def _report(plan: Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None) -> Report:

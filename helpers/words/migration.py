@@ -359,6 +359,7 @@ WORDS: dict[str, Words] = {
         "not shown by a simulated NPU: kernel and dtype support, numerics, memory and speed of a real one",
         "模拟 NPU 不能说明真实 NPU 的内核与数据类型支持、数值、内存和速度",
     ),
+    "MIG150.joined": Words("{scan}. Dry run: {run}", "{scan}。试运行：{run}"),
     "migration.side.baseline": Words("baseline", "基线"),
     "migration.side.target": Words("migrated script", "迁移后的脚本"),
     "migration.standing_in": Words("the CPU standing in for CUDA", "由 CPU 代替 CUDA"),

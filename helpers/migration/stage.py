@@ -1,0 +1,31 @@
+"""The stage as one report: what was found, what was changed, and the proof by running it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from helpers.finding import Finding, Status
+from helpers.report import Report, overview
+from helpers.words import Scalar
+
+RULE = "MIG150"
+WEIGHT = 2000.0
+
+
+def join(scanned: Report, rewritten: Report, ran: Report) -> Report:
+    """The three reports as parts; the verdict says what the scan counted and what the dry run showed.
+
+    A place that `rewrite` has mended no longer counts against the stage: its status is the worst of what is
+    left to a person and of the dry run.
+    """
+    both = overview("migration", "migration", [scanned, rewritten, ran], tier=ran.tier)
+    status = max(rewritten.status, ran.status)
+    left = tuple(finding for finding in both.findings if finding.status <= status)
+    summary = Finding(RULE, status, f"{RULE}.joined", {"scan": _said(scanned), "run": _said(ran)}, weight=WEIGHT)
+    return replace(both, findings=(summary, *left))
+
+
+def _said(report: Report) -> Scalar:
+    """A report's headline as a sentence within a sentence."""
+    headline = report.headline or Finding(report.verb, Status.SKIPPED, "report.not_looked")
+    return {"say": headline.key, "args": headline.args}

@@ -15,6 +15,7 @@
 #include "faults.h"
 #include "npu_operators.h"
 #include "random.h"
+#include "recurrent.h"
 #include "refusal.h"
 
 namespace npu_sim {
@@ -35,11 +36,13 @@ const std::unordered_set<std::string>& kept() {
   return names;
 }
 
-// Registered by hand: register_copies, register_random.
+// Registered by hand: register_copies, register_random, register_recurrent.
 const std::unordered_set<std::string>& by_hand() {
   static const std::unordered_set<std::string> names = {"aten::clone", "aten::_copy_from",
                                                         "aten::_copy_from_and_resize", "aten::native_dropout",
-                                                        "aten::randperm", "aten::randperm.out"};
+                                                        "aten::randperm", "aten::randperm.out",
+                                                        "aten::_thnn_fused_lstm_cell", "aten::_thnn_fused_gru_cell",
+                                                        "aten::_pack_padded_sequence"};
   return names;
 }
 
@@ -81,7 +84,7 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
     return;
   }
-  if (autograd) {
+  if (autograd && name != "_thnn_fused_gru_cell") {  // register_recurrent brings that one's gradient
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
   }
   if (on_npu && by_hand().count(full) == 0) {
@@ -115,6 +118,7 @@ void install() {
   }
   register_copies(libraries.aten);
   register_random(libraries.aten);
+  register_recurrent(libraries.aten, libraries.autograd);
   register_npu_operators(libraries.npu);
   announce_faults();
 }

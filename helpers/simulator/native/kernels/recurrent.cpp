@@ -1,0 +1,52 @@
+#include "recurrent.h"
+
+#include <ATen/ATen.h>
+
+namespace npu_sim {
+namespace {
+
+using OptionalTensor = std::optional<at::Tensor>;
+
+at::Tensor with_bias(const at::Tensor& gates, const OptionalTensor& bias) {
+  return bias.has_value() && bias->defined() ? gates + *bias : gates;
+}
+
+// PyTorch's equations (torch.nn.LSTMCell, torch.nn.GRUCell). At the autograd key their parts record the gradient, so
+// the workspace, which only the fused backward would read, may stay empty.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
+                                                         const at::Tensor& cx, const OptionalTensor& input_bias,
+                                                         const OptionalTensor& hidden_bias) {
+  const auto gates = (with_bias(input_gates, input_bias) + with_bias(hidden_gates, hidden_bias)).chunk(4, -1);
+  const auto cy = gates[1].sigmoid() * cx + gates[0].sigmoid() * gates[2].tanh();
+  return {gates[3].sigmoid() * cy.tanh(), cy, at::empty({0}, cx.options())};
+}
+
+std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
+                                            const at::Tensor& hx, const OptionalTensor& input_bias,
+                                            const OptionalTensor& hidden_bias) {
+  const auto from_input = with_bias(input_gates, input_bias).chunk(3, -1);
+  const auto from_hidden = with_bias(hidden_gates, hidden_bias).chunk(3, -1);
+  const auto reset = (from_input[0] + from_hidden[0]).sigmoid();
+  const auto update = (from_input[1] + from_hidden[1]).sigmoid();
+  const auto candidate = (from_input[2] + reset * from_hidden[2]).tanh();
+  return {(hx - candidate) * update + candidate, at::empty({0}, hx.options())};
+}
+
+// The lengths and the batch sizes are on the CPU by contract (torch.nn.utils.rnn.PackedSequence).
+std::tuple<at::Tensor, at::Tensor> pack_padded_sequence(const at::Tensor& input, const at::Tensor& lengths,
+                                                        bool batch_first) {
+  auto [data, batch_sizes] = at::_pack_padded_sequence(input.cpu(), lengths, batch_first);
+  return {data.to(input.device()), batch_sizes};
+}
+
+}  // namespace
+
+void register_recurrent(torch::Library& aten, torch::Library& autograd) {
+  for (auto* library : {&aten, &autograd}) {
+    library->impl("_thnn_fused_lstm_cell", TORCH_FN(lstm_cell));
+    library->impl("_thnn_fused_gru_cell", TORCH_FN(gru_cell));
+  }
+  aten.impl("_pack_padded_sequence", TORCH_FN(pack_padded_sequence));
+}
+
+}  // namespace npu_sim

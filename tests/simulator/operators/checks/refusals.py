@@ -1,0 +1,103 @@
+"""What must raise: mixed devices, what the hardware lacks, what the simulator lacks; and what must fall back."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import tempfile
+from typing import Any, Callable
+
+import torch
+import torch.nn.functional as F
+
+
+def raises(call: Callable[[], Any], *parts: str) -> None:
+    try:
+        call()
+    except (RuntimeError, NotImplementedError, ValueError) as error:
+        assert all(part in str(error) for part in parts), f"{type(error).__name__}: {error}"
+    else:
+        raise AssertionError(f"nothing raised; expected {parts}")
+
+
+def warned(call: Callable[[], Any]) -> str:
+    """What the call wrote on stderr, C++ warnings included."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            call()
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+        file.seek(0)
+        return file.read().decode()
+
+
+def check_cpu_with_npu_is_refused() -> None:
+    npu, cpu = torch.ones(3, 3, device="npu"), torch.ones(3, 3)
+    same = "Expected all tensors to be on the same device"
+    raises(lambda: npu + cpu, same)
+    raises(lambda: cpu + npu, same)
+    raises(lambda: npu.add_(cpu), same)
+    raises(lambda: torch.cat([npu, cpu]), same)
+    raises(lambda: npu @ cpu, same)
+    raises(lambda: F.linear(npu, cpu), same)
+    raises(lambda: F.layer_norm(npu, (3,), cpu[0]), same)
+    raises(lambda: F.embedding(torch.tensor([1, 2]), npu), same)
+    raises(lambda: F.cross_entropy(npu, torch.tensor([0, 1, 2])), same)
+    raises(lambda: F.conv2d(npu[None, None], cpu[None, None]), same)
+    raises(lambda: torch._foreach_add([npu], [cpu]), same)
+
+
+def check_two_cards_are_refused() -> None:
+    first, second = torch.ones(3, device="npu:0"), torch.ones(3, device="npu:1")
+    raises(lambda: first + second, "Expected all tensors to be on the same device", "npu:1", "npu:0")
+    raises(lambda: first.mul_(second), "same device")
+
+
+def check_cpu_scalars_and_indices_are_taken() -> None:
+    npu = torch.arange(4.0, device="npu")
+    assert (npu * torch.tensor(2.0)).tolist() == [0.0, 2.0, 4.0, 6.0]
+    assert npu[torch.tensor([3, 0])].tolist() == [3.0, 0.0]
+    assert (npu > torch.tensor(1.5)).tolist() == [False, False, True, True]
+    assert torch.where(npu > 1, npu, torch.tensor(-1.0)).tolist() == [-1.0, -1.0, 2.0, 3.0]
+
+
+def check_the_matrix_unit_has_no_float64_and_no_int64() -> None:
+    unit = "matrix unit"
+    for dtype in (torch.float64, torch.int64):
+        image, weight = torch.ones(1, 1, 4, 4, dtype=dtype).npu(), torch.ones(1, 1, 2, 2, dtype=dtype).npu()
+        raises(functools.partial(F.conv2d, image, weight), "aten::convolution", unit)
+        raises(functools.partial(torch.mm, image[0, 0], image[0, 0]), "aten::mm", unit)
+
+
+def check_what_is_not_simulated_names_itself() -> None:
+    x = torch.ones(2, 4, device="npu")
+    raises(lambda: torch.ops.npu.npu_rms_norm(x, x[0]), "NPU simulator lacks the operator npu::npu_rms_norm")
+    raises(lambda: torch.ops.npu.npu_swiglu(x), "NPU simulator lacks the operator npu::npu_swiglu")
+    raises(lambda: torch.ops.aten._masked_scale(x, x, 2.0), "NPU simulator lacks the operator aten::_masked_scale")
+    raises(lambda: x.to_sparse(), "NPU simulator lacks aten::_to_sparse")
+
+
+def check_quantized_tensors_are_refused() -> None:
+    x = torch.ones(4, device="npu")
+    raises(lambda: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8), "simulator")
+    raises(lambda: torch.quantize_per_channel(x[None], x[:1], x[:1], 0, torch.qint8), "simulator")
+
+
+def check_an_operator_that_torch_npu_lacks_falls_back_with_its_warning() -> None:
+    x = torch.rand(3, 3, device="npu") + 1
+    text = warned(lambda: torch.special.bessel_j0(x))
+    assert "is not currently supported on the NPU backend and will fall back to run on the CPU" in text, text
+    torch.testing.assert_close(torch.special.bessel_j0(x).cpu(), torch.special.bessel_j0(x.cpu()))
+    assert torch.special.bessel_j0(x).device.type == "npu"
+
+
+def check_an_error_leaves_the_device_usable() -> None:
+    x = torch.ones(3, device="npu")
+    raises(lambda: x.view(7), "invalid for input of size 3")
+    raises(lambda: x @ torch.ones(2, device="npu"), "size")
+    assert (x + 1).tolist() == [2.0, 2.0, 2.0]

@@ -46,7 +46,7 @@ def draw(report: Report, lang: str | None = None) -> Figure:
 
     assert report.chart and report.table
     lang = language(lang)
-    font = cjk_font() if lang == "zh" else None
+    font = cjk_font()  # in English too: a file or module may have a Chinese name
     lang = lang if font else "en"
     fonts = ["DejaVu Sans", *([font] if font else [])]
     with rc_context({"font.family": fonts, "axes.unicode_minus": False, "savefig.facecolor": "white"}):

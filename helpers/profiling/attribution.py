@@ -37,6 +37,13 @@ class Nesting:
             at = self.parent[at]
         return self.rows[at] if at >= 0 else -1
 
+    def inherited(self, values: Sequence[str]) -> dict[int, str]:
+        """Row -> its value, or where that is empty the value of the nearest operator around it that has one."""
+        found: dict[int, str] = {}
+        for row, parent in zip(self.rows, self.parent):
+            found[row] = values[row] or (found[self.rows[parent]] if parent >= 0 else "")
+        return found
+
     def self_ns(self) -> dict[int, int]:
         """Row -> its duration without what its direct children take."""
         own = (self.end_ns - self.start_ns).tolist()

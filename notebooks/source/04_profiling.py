@@ -177,12 +177,12 @@ print("of them steady:", *by_kind.facts["steady_steps"])
 # %% [markdown] lang="en"
 # ## What can be saved
 #
-# Each rule gives a cause, a bound and a next step, the largest bound first. Bounds do not add up: the same time can have
-# several causes.
+# Each rule gives a cause, a bound and a next step, the largest bound first. Bounds do not add up: the same time can
+# have several causes.
 
 # %% tags=["nbval-ignore-output"]
-findings = [found for part in answer.parts for found in part.findings]
-advice = [found for found in findings if found.status in (Status.NOTE, Status.WARN) and found.rule != "PRF310"]
+findings = [found for part in answer.parts for found in part.findings if found.rule != "PRF310"]
+advice = [found for found in findings if found.status in (Status.NOTE, Status.WARN)]
 for found in sorted(advice, key=lambda found: -found.weight):
     print(found.status.name, found.rule, found.message(lang), found.hint(lang), sep="  ")
 
@@ -194,7 +194,7 @@ for found in sorted(advice, key=lambda found: -found.weight):
 
 # %%
 for found in findings:
-    if found.status is Status.SKIPPED and found.rule != "PRF310":
+    if found.status is Status.SKIPPED:
         print(found.rule, found.message(lang))
 
 # %% [markdown] lang="zh"

@@ -62,6 +62,12 @@ def test_nesting() -> None:
     assert nesting.self_ns() == {7: 50, 8: 20, 9: 10, 5: 20, 6: 10}
 
 
+def test_what_an_operator_lacks_comes_from_the_nearest_around_it() -> None:
+    nesting = Nesting(np.array([0, 10, 20, 200], np.int64), np.array([100, 30, 10, 10], np.int64), [3, 1, 0, 2])
+    assert nesting.inherited(["", "", "", "outer"]) == {3: "outer", 1: "outer", 0: "outer", 2: ""}
+    assert nesting.inherited(["", "own", "", "outer"]) == {3: "outer", 1: "own", 0: "own", 2: ""}
+
+
 def test_operators_of_equal_start_nest_by_length() -> None:
     nesting = Nesting(np.array([0, 0], np.int64), np.array([10, 50], np.int64), [1, 2])
     assert nesting.innermost(5) == 1

@@ -110,7 +110,18 @@ def _launches(
             place = (one.get("pid"), one.get("tid"), times.moment(one.get("ts")))
             launched[place] = _operator_at(threads, begin, times)
     keys = ((one.get("pid"), one.get("tid"), event.start_ns) for one, event in zip(raw, events))
-    return [event._replace(launched_by=launched.get(key, -1)) for event, key in zip(events, keys)]
+    linked = [event._replace(launched_by=launched.get(key, -1)) for event, key in zip(events, keys)]
+    return _with_shapes(linked, threads, set(launched.values()))
+
+
+def _with_shapes(events: list[Event], threads: dict[str, Nesting], launchers: set[int]) -> list[Event]:
+    """The innermost operator that launches (`Conv2D`) has no shapes of its own: those of `aten::conv2d` around it."""
+    shapes = [event.shape for event in events]
+    for thread in threads.values():
+        for row, shape in thread.inherited(shapes).items():
+            if row in launchers:
+                events[row] = events[row]._replace(shape=shape)
+    return events
 
 
 def _operator_at(threads: dict[str, Nesting], begin: dict[str, Any], times: Times) -> int:

@@ -96,7 +96,9 @@ def ascend_events():
         event(7, 7, f"ProfilerStep#{FIRST + step}", at, STEP_US, "cpu_op")
         for name, start, duration, dims in HOST:
             text = ";\r\n".join(",".join(map(str, one)) for one in dims or [])
-            event(7, 7, name, at + start, duration, "cpu_op", **({"Input Dims": text} if dims else {}))
+            # as torch_npu does it: the innermost operator, which launches, has no shapes of its own
+            shown = {"Input Dims": text} if dims and name != "aten::convolution" else {}
+            event(7, 7, name, at + start, duration, "cpu_op", **shown)
         event(31, 8, "AscendCL@aclrtSynchronizeStreamWithTimeout", at + SYNC[0], SYNC[1], connection_id=1)
         for name, start, duration, launch in DEVICE:
             kernel = (at + start, EPOCH_US * 1000 + (at + start) * 1000 + 250)

@@ -1,0 +1,129 @@
+"""Measurements judged: right, wrong, not finite, other dtype, crashed, hanging; and the real child on what is here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import device
+from helpers.environment import compute, compute_check
+from helpers.environment.child import compute as probe
+from helpers.finding import Status
+from helpers.report import Report
+
+GOOD = {
+    "device": "npu:0", "operation": "matmul", "dtype": "float32", "max_error": 2e-7, "place": [3, 4],
+    "got": 1.0, "exact": 1.0, "not_finite": 0,
+}  # fmt: skip
+TIMED = {"device": "npu:0", "operation": "copy_to_host", "dtype": "int32", "time_ms": 1.5, "gb_per_s": 11.0}
+
+
+def report(*rows: dict[str, Any], tier: str = "npu") -> Report:
+    return compute.report_on(list(rows), None, tier)
+
+
+def test_good_measurements() -> None:
+    made = report(GOOD, TIMED)
+    assert made.status is Status.OK and not made.simulated
+    assert made.verdict("en") == "1 results on 1 device(s) agree with exact values"
+    assert made.table and made.table.values("bandwidth") == [None, 11.0]
+    assert "1.5 ms" in made.text("en") and made.figure("en") is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "status", "said"),
+    [
+        ({"max_error": 1e-5}, "ENV101.ok", Status.OK, "1e-05"),
+        ({"max_error": 1.1e-5}, "ENV101.reduced", Status.WARN, "TF32"),
+        ({"max_error": 0.5, "got": 9.0}, "ENV101.wrong", Status.FAIL, "matmul float32: error 0.5 at [3, 4] (got 9"),
+        ({"dtype": "float16", "max_error": 2e-3}, "ENV101.wrong", Status.FAIL, "float16"),
+        ({"dtype": "bfloat16", "max_error": 7e-3}, "ENV101.ok", Status.OK, "bfloat16"),
+        ({"operation": "add", "max_error": 1e-6}, "ENV101.wrong", Status.FAIL, "add"),
+        ({"not_finite": 3, "max_error": "inf", "got": "nan"}, "ENV101.not_finite", Status.FAIL, "3 elements"),
+        ({"structure": "float64 [256, 256]"}, "ENV101.structure", Status.FAIL, "float64 [256, 256]"),
+        ({"error": "RuntimeError: 507015"}, "ENV101.error", Status.FAIL, "507015"),
+    ],
+)
+def test_one_measurement(change: dict[str, Any], key: str, status: Status, said: str) -> None:
+    found = compute.judge({**GOOD, **change})
+    assert (found.key, found.status) == (key, status) and said in found.message("en")
+    made = report({**GOOD, **change}, TIMED)
+    assert made.status is status
+    for lang in ("en", "zh"):
+        assert "{" not in made.text(lang) and made.html(lang)
+    assert re.search("[\u4e00-\u9fff]", made.text("zh"))
+    if status is Status.FAIL:
+        assert said in made.verdict("en")
+
+
+def test_nothing_compared_is_not_good() -> None:
+    assert report(TIMED).headline.key == "ENV100.nothing"  # type: ignore[union-attr]
+    assert report().status is Status.SKIPPED
+
+
+def test_comparison_and_timing_of_a_case_are_one_row() -> None:
+    timed = {"device": "npu:0", "operation": "matmul", "dtype": "float32", "time_ms": 2.0, "gflops": 9.0}
+    rows = compute.merge([{"devices": ["npu:0"]}, GOOD, TIMED, timed])
+    assert [row["operation"] for row in rows] == ["matmul", "copy_to_host"]
+    assert rows[0]["gflops"] == 9.0 and rows[0]["max_error"] == 2e-7
+
+
+ONE_ROW = f"import json; print(json.dumps({GOOD!r}), flush=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "how"),
+    [
+        ("import os; os.kill(os.getpid(), 11)", "signal 11"),
+        ("raise ValueError('no device')", "ValueError: no device"),
+        ("import time; time.sleep(60)", "no end within 2 s"),
+        ("print('{\"device\": \"npu')", "exit code 0"),
+    ],
+)
+def test_a_child_that_does_not_end_well(tmp_path: Path, code: str, how: str) -> None:
+    """What it measured before is kept, and the verdict is FAIL although every row is good."""
+    path = tmp_path / "probe.py"
+    path.write_text(ONE_ROW + code)
+    rows, broken = compute.measure("cpu", "cpu", size=8, timeout_s=2, probe=path)
+    made = compute.report_on(rows, broken, "cpu")
+    assert len(rows) == 1 and made.status is Status.FAIL
+    if "exit code" not in how:
+        assert how in made.verdict("en")
+
+
+def test_the_measure_of_error() -> None:
+    """The child's own comparison sees one wrong element, a wrong dtype and a missing value."""
+    torch = pytest.importorskip("torch")
+    inputs, exact, scale = probe.exact_cases(torch, torch.float16, 32)["matmul"]
+    good = probe.compare(torch, "matmul", inputs, exact, scale, "cpu")
+    assert good["max_error"] <= compute.ALLOWED["float16"] and good["not_finite"] == 0
+    shifted = exact.clone()
+    shifted[5, 7] += 0.1 * scale[5, 7]
+    wrong = probe.compare(torch, "matmul", inputs, shifted, scale, "cpu")
+    assert wrong["place"] == [5, 7] and wrong["max_error"] == pytest.approx(0.1, rel=0.05)
+    holes = (inputs[0].clone(), inputs[1])
+    holes[0][3, 0] = float("nan")
+    assert probe.compare(torch, "matmul", holes, exact, scale, "cpu")["not_finite"] == 32
+    assert "structure" in probe.compare(torch, "matmul", inputs, exact[:4], scale, "cpu")
+
+
+def test_on_the_cpu() -> None:
+    made = compute_check("cpu", size=32)
+    assert (made.status, made.tier, made.facts["measurements"][0]["device"]) == (Status.OK, "cpu", "cpu")
+    assert len(made.facts["measurements"]) == 6
+
+
+def test_on_the_simulated_npu(simulator_env: dict[str, str]) -> None:
+    made = compute_check("npu-simulated", size=32)
+    assert made.status is Status.OK and made.simulated
+    assert {row["device"] for row in made.facts["measurements"]} == {"npu:0", "npu:1"}
+    assert made.verdict("zh").startswith("[模拟 NPU]")
+
+
+def test_a_device_that_is_not_here_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "_ask", lambda tier, python: {"why": {"say": "device.why.no_cann"}})
+    made = compute_check("npu")
+    assert made.status is Status.FAIL and "device npu is not here" in made.verdict("en")

@@ -1,0 +1,244 @@
+"""Facts from a made file tree and made tools, with faults: hanging, cut short, unreadable, dying."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers import bounded
+from helpers.environment import hardware, host, software
+from helpers.environment.machine import Import
+from helpers.environment.npu_smi import NpuSmi
+from helpers.environment.probe import probe
+from helpers.environment.system import System, Untold
+from tests.environment import machines
+from tests.environment.test_npu_smi import A3
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = root / name.lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def tool(root: Path, name: str, script: str) -> System:
+    """A system whose PATH holds one tool of this name, with a short limit."""
+    folder = root / "tools"
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+    return System(root, {"PATH": f"{folder}:/usr/bin:/bin"}, timeout_s=0.5)
+
+
+def test_chips_on_the_bus(tmp_path: Path) -> None:
+    bus = "/sys/bus/pci/devices"
+    write(tmp_path, {
+        f"{bus}/0000:c1:00.0/vendor": "0x19e5\n", f"{bus}/0000:c1:00.0/device": "0xd802\n",
+        f"{bus}/0000:01:00.0/vendor": "0x19e5\n", f"{bus}/0000:01:00.0/device": "0x1711\n",  # a display chip
+        f"{bus}/0000:02:00.0/vendor": "0x10de\n", f"{bus}/0000:02:00.0/device": "0xd802\n",  # another vendor's
+    })  # fmt: skip
+    chips = hardware.pci_chips(System(tmp_path))
+    assert not isinstance(chips, Untold)
+    assert [(chip.address, chip.kind) for chip in chips] == [("0000:c1:00.0", "A2")]
+
+
+def test_no_bus_is_not_no_chip(tmp_path: Path) -> None:
+    assert isinstance(hardware.pci_chips(System(tmp_path)), Untold)
+
+
+def test_device_files(tmp_path: Path) -> None:
+    write(tmp_path, {f"/dev/{name}": "" for name in ("davinci0", "davinci12", "davinci_manager", "hisi_hdc")})
+    found = hardware.read_hardware(System(tmp_path, {"PATH": ""}))
+    assert [node.path for node in found.cards] == ["/dev/davinci0", "/dev/davinci12"]
+    assert [node.path for node in found.nodes][2:] == ["/dev/davinci_manager", "/dev/hisi_hdc"]
+    assert found.chips == 2 and found.npu_smi is None and found.driver == ""
+
+
+def test_npu_smi_is_read_from_either_stream(tmp_path: Path) -> None:
+    write(tmp_path, {"/smi.txt": A3})
+    found = hardware.npu_smi(tool(tmp_path, "npu-smi", f'cat "{tmp_path}/smi.txt" >&2; exit 1'))
+    assert isinstance(found, NpuSmi) and len(found.chips) == 2
+
+
+def test_npu_smi_is_asked_in_plain_english(tmp_path: Path) -> None:
+    found = hardware.npu_smi(tool(tmp_path, "npu-smi", 'echo "$LC_ALL $1"; exit 4'))
+    assert found == Untold("untold.tool", {"tool": "npu-smi", "error": "C info"})
+
+
+@pytest.mark.parametrize(
+    ("script", "key"),
+    [
+        ("sleep 60", "untold.timeout"),
+        ("sleep 60 & wait", "untold.timeout"),
+        ("head -n 7 {smi}", "untold.npu_smi_cut"),
+        ("head -n 3 {smi}", "untold.npu_smi_cut"),
+        ("exit 1", "untold.tool"),
+        ("kill -SEGV $$", "untold.tool"),
+        (r"printf '\377\376|||'", "untold.tool"),
+    ],
+)
+def test_npu_smi_goes_wrong(tmp_path: Path, script: str, key: str) -> None:
+    write(tmp_path, {"/smi.txt": A3})
+    found = hardware.npu_smi(tool(tmp_path, "npu-smi", script.format(smi=f'"{tmp_path}/smi.txt"')))
+    assert isinstance(found, Untold) and found.key == key
+
+
+def test_npu_smi_that_cannot_be_started(tmp_path: Path) -> None:
+    system = tool(tmp_path, "npu-smi", "")
+    (tmp_path / "tools" / "npu-smi").write_bytes(b"\x7fELF broken")
+    found = hardware.npu_smi(system)
+    assert isinstance(found, Untold) and found.key == "untold.tool"
+
+
+def test_versions_of_the_driver(tmp_path: Path) -> None:
+    system = System(tmp_path)
+    assert hardware.version_info(system, hardware.DRIVER) == ""
+    write(tmp_path, {hardware.DRIVER[0]: "Version=24.1.rc3\nascendhal_version=7.35.23\n"})
+    assert hardware.version_info(system, hardware.DRIVER) == "24.1.rc3"
+    write(tmp_path, {hardware.DRIVER[0]: "Ver"})
+    assert hardware.version_info(system, hardware.DRIVER) == Untold("untold.unreadable", {"path": hardware.DRIVER[0]})
+
+
+def test_a_version_file_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / hardware.DRIVER[0].lstrip("/")).mkdir(parents=True)  # a folder in its place: a bad mount
+    found = hardware.version_info(System(tmp_path), hardware.DRIVER)
+    assert isinstance(found, Untold) and found.key == "untold.file"
+
+
+def test_every_cann_once_the_sourced_one_first(tmp_path: Path) -> None:
+    kernels = "opp/built-in/op_impl/ai_core/tbe/kernel"
+    write(tmp_path, {
+        "/usr/local/Ascend/cann-8.5.0/version.cfg": "toolkit_running_version=[7.9.0:8.5.0]\n",
+        f"/usr/local/Ascend/cann-8.5.0/{kernels}/ascend910b/x.json": "",
+        f"/usr/local/Ascend/cann-8.5.0/{kernels}/config/x.json": "",
+        "/usr/local/Ascend/ascend-toolkit/latest/x86_64-linux/ascend_toolkit_install.info": "version=8.3.RC2\n",
+        "/usr/local/Ascend/ascend-toolkit/set_env.sh": "",
+    })  # fmt: skip
+    (tmp_path / "usr/local/Ascend/cann").symlink_to("cann-8.5.0")
+    old = tmp_path / "usr/local/Ascend/ascend-toolkit/latest"
+    roots = hardware.cann_roots(System(tmp_path), {"ASCEND_HOME_PATH": str(old)})
+    assert [(Path(root.path).name, root.version, root.sourced) for root in roots] == [
+        ("latest", "8.3.RC2", True), ("cann-8.5.0", "8.5.0", False),
+    ]  # fmt: skip
+    assert roots[1].kernels == ("ascend910b",) and roots[0].script.endswith("ascend-toolkit/set_env.sh")
+
+
+def test_limits_of_the_container(tmp_path: Path) -> None:
+    system = System(tmp_path)
+    meminfo = "MemTotal: 8388608 kB\nMemFree: 1 kB\nMemAvailable: 4194304 kB\n"
+    write(tmp_path, {"/proc/meminfo": meminfo})
+    assert host.memory(system) == (8192.0, 4096.0)
+    write(tmp_path, {"/sys/fs/cgroup/memory.max": "max\n", "/sys/fs/cgroup/cpu.max": "max 100000\n"})
+    assert host.memory(system) == (8192.0, 4096.0)
+    usable = host.cpus_usable(system)
+    write(tmp_path, {"/sys/fs/cgroup/memory.max": str(2 * 2**30), "/sys/fs/cgroup/memory.current": str(2**30)})
+    write(tmp_path, {"/sys/fs/cgroup/cpu.max": "50000 100000\n"})
+    assert host.memory(system) == (2048.0, 1024.0)
+    assert usable == float(len(os.sched_getaffinity(0))) and host.cpus_usable(system) == 0.5
+
+
+def test_limits_of_an_older_container(tmp_path: Path) -> None:
+    write(tmp_path, {
+        "/proc/meminfo": "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712",
+        "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "25000\n", "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+    })  # fmt: skip
+    assert host.cpus_usable(System(tmp_path)) == 0.25 and host.memory(System(tmp_path))[0] == 8192.0
+
+
+def test_what_cannot_be_told_is_not_zero(tmp_path: Path) -> None:
+    total, free = host.memory(System(tmp_path))
+    assert isinstance(total, Untold) and isinstance(free, Untold)
+    write(tmp_path, {"/proc/meminfo": "MemTotal: garbage\n"})
+    assert isinstance(host.memory(System(tmp_path))[0], Untold)
+    assert isinstance(host.disk_free_mib(tmp_path / "nothing"), Untold)
+
+
+@pytest.mark.parametrize(
+    ("files", "environ", "kind"),
+    [
+        ({}, {}, ""),
+        ({"/.dockerenv": ""}, {}, "docker"),
+        ({"/run/.containerenv": ""}, {}, "podman"),
+        ({"/proc/1/cgroup": "12:cpu:/kubepods/burstable/pod1"}, {}, "kubernetes"),
+        ({}, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "kubernetes"),
+    ],
+)
+def test_containers(tmp_path: Path, files: dict[str, str], environ: dict[str, str], kind: str) -> None:
+    write(tmp_path, files)
+    assert host.container(System(tmp_path, environ)) == kind
+
+
+def import_with(tmp_path: Path, torch: str, timeout_s: float = 20) -> Import | Untold:
+    """What `import torch` says where torch is this file."""
+    (tmp_path / "torch.py").write_text(torch)
+    return software.import_torch({**os.environ, "PYTHONPATH": str(tmp_path)}, timeout_s=timeout_s)
+
+
+def test_a_torch_that_breaks(tmp_path: Path) -> None:
+    code = "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise RuntimeError('Failed to load') from e"
+    found = import_with(tmp_path, code)
+    assert isinstance(found, Import) and not found.ok
+    assert found.chain == ("RuntimeError: Failed to load", "ZeroDivisionError: division by zero")
+
+
+def test_a_torch_that_kills_the_child_or_hangs(tmp_path: Path) -> None:
+    died = import_with(tmp_path, "import os; os.kill(os.getpid(), 11)")
+    assert isinstance(died, Import) and not died.ok and died.error == "signal 11"
+    assert isinstance(import_with(tmp_path, "import time; time.sleep(60)", 1.0), Untold)
+
+
+def test_folders_that_hide_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "torch_npu").mkdir()
+    (tmp_path / "te.py").touch()
+    monkeypatch.setattr(software, "import_torch", lambda environ: Import())
+    assert software.read_python(System(), tmp_path).shadows == ("torch_npu", "te")
+
+
+def test_only_listed_variables_are_kept() -> None:
+    secrets = {"ASCEND_SECRET_KEY": "s1", "HCCL_TOKEN": "s2", "MA_AK": "s3", "OBS_SECRET_ACCESS_KEY": "s4"}
+    assert software.allowed({**secrets, "ASCEND_HOME_PATH": "/x", "HOME": "/h"}) == {"ASCEND_HOME_PATH": "/x"}
+    words = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "_AK", "_SK")
+    assert not [name for name in software.VARIABLES if any(word in name for word in words)]
+
+
+def test_a_whole_machine_is_probed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All at once, from a made tree: the parts find their place, and the facts are plain JSON."""
+    monkeypatch.setattr(software, "import_torch", lambda environ: Import())
+    monkeypatch.setattr(software, "choose", lambda wanted: machines.server().chosen)
+    write(tmp_path, {"/etc/os-release": 'PRETTY_NAME="openEuler 22.03 LTS"\n', "/dev/davinci0": "", "/smi.txt": A3})
+    write(tmp_path, {"/proc/self/environ": "TASK_QUEUE_ENABLE=2\0OBS_AK=secret\0"})
+    system = tool(tmp_path, "npu-smi", f'cat "{tmp_path}/smi.txt"')
+    machine = probe("auto", work_folder=tmp_path / "not/yet/there", system=system)
+    assert machine.host.distribution == "openEuler 22.03 LTS" and machine.host.disk_writable
+    assert isinstance(machine.hardware.npu_smi, NpuSmi) and machine.needs_npu
+    assert machine.started == {"TASK_QUEUE_ENABLE": "2"}
+    facts = json.dumps(machine.to_dict())
+    assert "untold.file" in facts and "secret" not in facts  # /proc/meminfo is not in the tree: said, not zero
+
+
+def test_torch_npu_without_cann_breaks_import_torch(simulator_env: dict[str, str]) -> None:
+    """The real thing: torch_npu where Python finds it, and no CANN libraries."""
+    environ = {**os.environ, "PYTHONPATH": simulator_env["PYTHONPATH"].split(os.pathsep)[0]}
+    environ = {name: value for name, value in environ.items() if name != "LD_LIBRARY_PATH"}
+    if not (Path(environ["PYTHONPATH"]) / "torch_npu").is_dir():
+        pytest.skip("torch_npu does not lie in a folder of its own here")
+    found = software.import_torch(environ)
+    assert isinstance(found, Import) and not found.ok
+    assert "libhccl.so: cannot open shared object file" in found.chain[-1]
+    cured = software.import_torch({**environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
+    assert isinstance(cured, Import) and cured.ok
+
+
+def test_nothing_heavy_is_imported_in_this_process() -> None:
+    code = (
+        "import sys, helpers.environment; helpers.environment.check('cpu'); "
+        "print(sorted({'torch', 'torch_npu', 'numpy'} & set(sys.modules)))"
+    )
+    done = bounded.run([sys.executable, "-c", code], timeout_s=120)
+    assert done.stdout.strip() == "[]", done.stderr

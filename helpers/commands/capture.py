@@ -16,7 +16,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from helpers.precision import capture as stage
+from helpers.precision.capture import capture
+from helpers.precision.options import LEVELS, TASKS
 from helpers.report import Report
 
 NAME = "capture"
@@ -28,8 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="auto, npu, npu-simulated, cuda, cpu or baseline")
     parser.add_argument("--steps", type=int, default=1, help="training steps to run (default 1)")
     parser.add_argument("--dump-steps", type=_numbers, default=[0], metavar="N,N", help="steps to dump, from 0")
-    parser.add_argument("--level", choices=stage.LEVELS, default="L1", help="msprobe's level (default L1: APIs)")
-    parser.add_argument("--task", choices=stage.TASKS, default="tensor", help="whole tensors or statistics")
+    parser.add_argument("--level", choices=LEVELS, default="L1", help="msprobe's level (default L1: APIs)")
+    parser.add_argument("--task", choices=TASKS, default="tensor", help="whole tensors or statistics")
     parser.add_argument("--seed", type=int, default=1234, help="seed set before the script's own")
     parser.add_argument("--limit-mib", type=int, default=2048, help="most that may be written, per side")
     parser.add_argument("--nproc", type=int, default=1, help="processes under torchrun")
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> Report:
     settings = {"ASCEND_WORKBOOK_SIM_FAULT": args.fault} if args.fault else {}
     if args.hf32:
         settings["ASCEND_WORKBOOK_SIM_HF32"] = "1"
-    return stage.capture(
+    return capture(
         args.script, args.args[1:] if args.args[:1] == ["--"] else args.args,
         out=args.out, device=args.device, steps=args.steps, dump_steps=args.dump_steps,
         level=args.level, task=args.task, seed=args.seed, limit_mib=args.limit_mib, nproc=args.nproc,

@@ -11,7 +11,8 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,15 @@ from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
 from helpers.precision import manifest
 from helpers.precision.dump import read_dump
+from helpers.precision.options import MIB, Options, room
 from helpers.precision.record import Run
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar
 
 PLUGIN = Path(__file__).parent / "child" / "capture_plugin.py"
 TRANSFORMS = {"npu": "transfer_to_npu", "npu-simulated": "transfer_to_npu", "cuda": "none", "cpu": "baseline_cpu"}
-LEVELS, TASKS = ("L0", "L1", "mix"), ("statistics", "tensor")
-#: What a caller may set in the child's environment: noise and faults of the simulator, and threads.
-SETTINGS = ("ASCEND_WORKBOOK_SIM_FAULT", "ASCEND_WORKBOOK_SIM_HF32", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 #: msprobe refuses every other character in a path (FileCheckException).
 PLAIN_PATH = re.compile(r"[A-Za-z0-9_/.-]+")
-MIB = 1 << 20
 OVER_LIMIT = 87
 
 
@@ -57,50 +55,43 @@ def capture(
     """Trains `steps` steps and dumps those of `dump_steps` (counted from 0) into `out`.
 
     `device` is auto, npu, npu-simulated, cuda, cpu, or `baseline` (CUDA if present, else the CPU in its place).
+    `settings` are environment variables of the child, out of options.SETTINGS.
     The capture ends with capture.json, which lists every file with its SHA-256; one without it, or whose
     `complete` is false, was killed. Raises WorkbookError where it cannot run or would write more than `limit_mib`.
     """
-    _check(level, task, settings)
+    options = Options(Path(script), tuple(map(str, args)), steps, tuple(dump_steps), level, task, seed, limit_mib,
+                      dict(settings or {}), nproc)  # fmt: skip
+    options.check()
     found = devices.baseline(python=python) if device == "baseline" else devices.find(device, python=python)
-    _check_simulator_settings(found.tier, settings)
+    options.check_tier(found.tier)
     folder = Path(out).absolute()
     _clear(folder)
-    free_mib = shutil.disk_usage(folder).free // MIB
-    if limit_mib > free_mib:
-        raise WorkbookError("precision.no_room", limit_mib=limit_mib, free_mib=free_mib, path=str(folder))
-    about = {"script": str(script), "args": list(args), "tier": found.tier, "device": found.name, "steps": steps,
-             "dump_steps": list(dump_steps), "level": level, "task": task, "seed": seed, "limit_mib": limit_mib,
-             "settings": dict(settings or {}), "versions": found.versions, "nproc": nproc}  # fmt: skip
+    room(folder, limit_mib, found.tier, progress)
+    environment = {**devices.child_environment(found.tier), "MSPROBE_LOG_LEVEL": "4", **options.settings}
+    about = options.about(found, environment)
     manifest.Manifest(folder, False, about).save()
-    if progress:
-        progress(f"{found.tier}: at most {limit_mib} MiB of {free_mib} MiB free")
-    with tempfile.TemporaryDirectory(prefix="capture-") as aside:
-        plain = folder / manifest.DUMP if PLAIN_PATH.fullmatch(str(folder)) else Path(aside).resolve() / manifest.DUMP
-        env = {**devices.child_environment(found.tier), "MSPROBE_LOG_LEVEL": "4", **(settings or {})}
-        spec = LaunchSpec(
-            out=folder, script=Path(script), args=list(args), cwd=Path(cwd) if cwd else None, python=python,
-            nproc=nproc, env=env, transform=TRANSFORMS[found.tier], steps=steps, seed=seed, deterministic=True,
-            plugins=[_plugin(folder, plain, about)], tier=found.tier, simulated=found.simulated,
-        )  # fmt: skip
-        result = launch(spec, _teller(progress, found.tier))
-        if plain.is_dir() and plain != folder / manifest.DUMP:
-            shutil.move(str(plain), str(folder / manifest.DUMP))
+    with _dump_folder(folder) as dump:
+        result = launch(LaunchSpec(
+            out=folder, script=options.script, args=options.args, cwd=Path(cwd) if cwd else None, python=python,
+            nproc=nproc, env=environment, transform=TRANSFORMS[found.tier], steps=steps, seed=seed,
+            deterministic=True, plugins=[_plugin(dump, options, found.tier)], tier=found.tier,
+            simulated=found.simulated,
+        ), _teller(progress, found.tier))  # fmt: skip
     return _report(folder, about, result)
 
 
-def _check(level: str, task: str, settings: Mapping[str, str] | None) -> None:
-    for name, value, known in (("level", level, LEVELS), ("task", task, TASKS)):
-        if value not in known:
-            raise WorkbookError("precision.option", name=name, value=value, known=list(known))
-    for name in settings or {}:
-        if name not in SETTINGS:
-            raise WorkbookError("precision.option", name="settings", value=name, known=list(SETTINGS))
-
-
-def _check_simulator_settings(tier: str, settings: Mapping[str, str] | None) -> None:
-    """A fault that is never injected would make a run look healthy that was meant to be sick."""
-    if tier != "npu-simulated" and any("SIM" in name and value for name, value in (settings or {}).items()):
-        raise WorkbookError("precision.fault_needs_simulator", tier=tier)
+@contextmanager
+def _dump_folder(folder: Path) -> Iterator[Path]:
+    """Where msprobe writes: below the folder, or aside and then moved where msprobe would refuse the path."""
+    wanted = folder / manifest.DUMP
+    if PLAIN_PATH.fullmatch(str(wanted)):
+        yield wanted
+        return
+    with tempfile.TemporaryDirectory(prefix="capture-") as aside:
+        dump = Path(aside).resolve() / manifest.DUMP
+        yield dump
+        if dump.is_dir():
+            shutil.move(str(dump), str(wanted))
 
 
 def _clear(folder: Path) -> None:
@@ -111,19 +102,17 @@ def _clear(folder: Path) -> None:
         stale.unlink(missing_ok=True)
 
 
-def _plugin(folder: Path, dump: Path, about: dict[str, Any]) -> Plugin:
-    task = about["task"]
-    own = {"scope": [], "list": [], "data_mode": ["all"]}
-    if task == "statistics":
-        own["summary_mode"] = "statistics"  # type: ignore[assignment]
-    config = {"task": task, "dump_path": str(dump), "rank": [], "step": [], "level": about["level"], task: own}
-    dump.parent.mkdir(parents=True, exist_ok=True)
+def _plugin(dump: Path, options: Options, tier: str) -> Plugin:
+    own: dict[str, Any] = {"scope": [], "list": [], "data_mode": ["all"]}
+    if options.task == "statistics":
+        own["summary_mode"] = "statistics"
+    config = {"task": options.task, "dump_path": str(dump), "rank": [], "step": [], "level": options.level,
+              options.task: own}  # fmt: skip
     path = dump.parent / "msprobe.json"
     path.write_text(json.dumps(config, indent=1), encoding="utf-8")
     return Plugin(PLUGIN, {
-        "config_path": str(path), "dump_path": str(dump), "iterations": about["dump_steps"],
-        "limit_bytes": about["limit_mib"] * MIB // max(1, about["nproc"]),
-        "block_torch_npu": not about["tier"].startswith("npu"),
+        "config_path": str(path), "dump_path": str(dump), "iterations": list(options.dump_steps),
+        "limit_bytes": options.limit_mib * MIB, "block_torch_npu": not tier.startswith("npu"),
     })  # fmt: skip
 
 
@@ -147,6 +136,7 @@ def _report(folder: Path, about: dict[str, Any], result: LaunchResult) -> Report
     if result.trouble is not None:
         raise WorkbookError("precision.capture_failed", tier=about["tier"], trouble=result.trouble,
                             path=str(result.output_path))  # fmt: skip
+    _check_fault_struck(result.output_path)
     runs = read_dump(folder / manifest.DUMP)
     sides = {path.stem.partition(".")[2]: json.loads(path.read_text(encoding="utf-8"))
              for path in sorted(folder.glob("side.rank*.json"))}  # fmt: skip
@@ -156,6 +146,14 @@ def _report(folder: Path, about: dict[str, Any], result: LaunchResult) -> Report
     written = manifest.Manifest(folder, True, about, manifest.listing(folder), sides)
     written.save()
     return _success(written, runs, result)
+
+
+def _check_fault_struck(output: Path) -> None:
+    """The simulator says at its end when a fault's call never came."""
+    lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
+    missed = next((line for line in lines if "NPU simulator: the fault" in line and "never struck" in line), None)
+    if missed:
+        raise WorkbookError("precision.fault_never_struck", message=missed.partition(": ")[2])
 
 
 def _success(written: manifest.Manifest, runs: list[Run], result: LaunchResult) -> Report:

@@ -17,7 +17,7 @@ from helpers.rules import judge, rules_of
 from helpers.words import Scalar
 
 COLUMNS = ("order", "step", "rank", "operator", "direction", "tensor", "dtype", "shape", "error_in", "error_out",
-           "allowed", "outcome", "place")  # fmt: skip
+           "own_error", "allowed", "outcome", "place")  # fmt: skip
 
 
 def compare(
@@ -73,7 +73,7 @@ def _table(facts: Comparison) -> Table:
                 outcome = {"say": f"precision.only_{side}"}
                 place = str(operator.place) if operator.place else None
                 rows.append((len(rows), step.step, step.rank, operator.name, operator.direction, None, None, None,
-                             None, None, None, outcome, place))  # fmt: skip
+                             None, None, None, None, outcome, place))  # fmt: skip
     return Table(tuple(map(Column, COLUMNS)), tuple(rows))
 
 
@@ -84,7 +84,8 @@ def _row(step: StepComparison, judged: Judgement, tensor: TensorAgreement) -> tu
         outcome = {"say": f"precision.problem_{tensor.problem}"}
     place = str(operator.place) if operator.place else None
     who = (step.step, step.rank, operator.name, operator.direction, tensor.slot, tensor.dtype, list(tensor.shape))
-    return (*who, *map(_finite, (judged.agreement.error_in, tensor.error, judged.allowed)), outcome, place)
+    own = judged.own_error if judged.replay else None
+    return (*who, *map(_finite, (judged.agreement.error_in, tensor.error, own, judged.allowed)), outcome, place)
 
 
 def _finite(value: float | None) -> Scalar:

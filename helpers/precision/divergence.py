@@ -42,6 +42,13 @@ class Judgement:
     def name(self) -> str:
         return self.agreement.pair.target.name
 
+    @property
+    def own_error(self) -> float:
+        """What the operator itself adds: by replay the worse side's error, else its output error."""
+        if self.replay is not None:
+            return max(self.replay.target, self.replay.baseline)
+        return self.agreement.error_out or 0.0
+
 
 def judge(
     agreements: Iterable[Agreement],

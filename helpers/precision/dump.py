@@ -23,21 +23,23 @@ FRAME = re.compile(r"File (?P<file>.+?), line (?P<line>\d+)")
 LIBRARIES = ("/site-packages/", "/dist-packages/", "/helpers/launch/child/")
 
 
-def read_dump(folder: Path) -> list[Run]:
+def read_dump(folder: Path, root: Path | None = None) -> list[Run]:
     """All runs in a dump folder, by step and rank. `folder` holds step folders, or is a step, or a rank folder.
+
+    Places below `root` (the script's folder) are told relative to it.
 
     Raises WorkbookError where there is no dump, or where one of its files is cut short (naming file and place).
     """
-    runs = [read_run(path.parent) for path in sorted(_dump_files(folder))]
+    runs = [read_run(path.parent, root) for path in sorted(_dump_files(folder))]
     if not runs:
         raise WorkbookError("precision.no_dump", path=str(folder))
     return sorted(runs, key=lambda run: (run.step, run.rank))
 
 
-def read_run(folder: Path) -> Run:
+def read_run(folder: Path, root: Path | None = None) -> Run:
     """One rank's folder of one step."""
     content = read_json(folder / "dump.json")
-    places = _places(folder / "stack.json")
+    places = _places(folder / "stack.json", root)
     parents = _parents(folder / "construct.json")
     files = folder / "dump_tensor_data"
     try:
@@ -120,7 +122,7 @@ def _tensor(item: dict[str, Any], slot: str, files: Path) -> TensorRecord:
     return TensorRecord(slot, dtype, tuple(map(int, item["shape"])), maximum, minimum, mean, norm, file)
 
 
-def _places(path: Path) -> dict[str, Place]:
+def _places(path: Path, root: Path | None) -> dict[str, Place]:
     """Operator name -> the innermost frame that is not a library's. Empty where there is no stack.json."""
     if not path.is_file():
         return {}
@@ -128,17 +130,19 @@ def _places(path: Path) -> dict[str, Place]:
     pairs = content.values() if all(isinstance(v, list) and len(v) == 2 for v in content.values()) else ()
     places: dict[str, Place] = {}
     for names, frames in pairs:
-        place = next(filter(None, map(_frame, frames)), None)
+        place = next(filter(None, (_frame(frame, root) for frame in frames)), None)
         if place:
             places.update(dict.fromkeys(names, place))
     return places
 
 
-def _frame(text: str) -> Place | None:
+def _frame(text: str, root: Path | None) -> Place | None:
     found = FRAME.match(text.strip())
     if not found or any(library in found["file"] for library in LIBRARIES):
         return None
-    return Place(found["file"], int(found["line"]))
+    path = Path(found["file"])
+    near = root is not None and path.is_relative_to(root)
+    return Place(str(path.relative_to(root) if near and root else path), int(found["line"]))
 
 
 def _parents(path: Path) -> frozenset[str]:

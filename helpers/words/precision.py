@@ -15,6 +15,7 @@ _HEADINGS = {
     "size": ("Size", "大小"),
     "error_in": ("Input error", "输入误差"),
     "error_out": ("Output error", "输出误差"),
+    "own_error": ("Own error", "自身误差"),
     "allowed": ("Allowed", "允许误差"),
     "outcome": ("Outcome", "判定"),
     "loss_baseline": ("Baseline loss", "基线损失"),
@@ -35,6 +36,8 @@ _OUTCOMES = {
     "container": ("contains the operators above", "包含上述算子"),
     "only_target": ("only in target", "仅目标侧有"),
     "only_baseline": ("only in baseline", "仅基线侧有"),
+    "side_target": ("target", "目标"),
+    "side_baseline": ("baseline", "基线"),
     "problem_shape": ("other shape", "形状不同"),
     "problem_dtype": ("other dtype", "数据类型不同"),
     "problem_only_target": ("only in target", "仅目标侧有"),
@@ -91,6 +94,12 @@ WORDS: dict[str, Words] = {
         "Leave the fault empty, or choose device npu-simulated.",
         "请将故障参数留空，或选择设备 npu-simulated。",
     ),
+    "precision.fault_never_struck": Words(
+        "the fault never struck: {message}",
+        "故障未生效：{message}",
+        "Name an operator that the script calls, or an earlier call of it.",
+        "请指定脚本实际调用的算子，或更早的一次调用。",
+    ),
     "precision.no_room": Words(
         "{path}: the capture may write up to {limit_mib} MiB, only {free_mib} MiB are free",
         "{path}：采集最多会写入 {limit_mib} MiB，而磁盘仅剩 {free_mib} MiB",
@@ -141,6 +150,10 @@ WORDS: dict[str, Words] = {
         "Capture both sides with the same options; no tensor is to blame before that.",
         "请用相同的选项采集两侧；在此之前无法归因于任何张量。",
     ),
+    "ACC205.script": Words(
+        "the two sides ran scripts of different content (a migrated one, perhaps)",
+        "两侧运行的脚本内容不同（例如其中一个已迁移）",
+    ),
     "ACC205.weights": Words(
         "not the same experiment: {count} initial weights differ, first {names}",
         "不是同一个实验：有 {count} 个初始权重不同，最先是 {names}",
@@ -183,9 +196,9 @@ WORDS: dict[str, Words] = {
         "已改为按输入误差的放大倍数判断，灵敏度较低。",
     ),
     "ACC230.replayed": Words(
-        "{operator} (step {step}, rank {rank}) is the first to part: in the {side} its own error is {own},"
+        "{operator} (step {step}, rank {rank}) is the first to part: in the {side} it adds an error of {own},"
         " allowed {allowed}; it runs {kernels}, called at {place}",
-        "{operator}（第 {step} 步，rank {rank}）最先出现差异：{side}侧自身误差为 {own}，允许 {allowed}；"
+        "{operator}（第 {step} 步，rank {rank}）最先出现差异：{side}侧自身引入的误差为 {own}，允许 {allowed}；"
         "对应算子 {kernels}，调用位置 {place}",
         "Run it alone on both devices with the saved inputs; then check its dtype and the version's known issues.",
         "请用保存的输入在两种设备上单独运行该算子，再检查其数据类型以及该版本的已知问题。",
@@ -223,14 +236,21 @@ WORDS: dict[str, Words] = {
         "Capture tensors or statistics on both sides.",
         "请在两侧采集张量或统计量。",
     ),
+    "ACC230.identical": Words(
+        "no divergence: all {count} operators give the same numbers to the last bit",
+        "未发现差异：{count} 个算子的结果逐位相同",
+    ),
     "ACC230.none": Words(
-        "no divergence: {count} operators agree within rounding; the largest error is {error} at {operator}",
-        "未发现差异：{count} 个算子在舍入误差内一致；最大误差 {error}，位于 {operator}",
+        "no divergence: of {count} operators {agrees} agree within rounding and {explained} differ by what their"
+        " inputs explain; the largest error an operator adds is {own} ({operator})",
+        "未发现差异：{count} 个算子中，{agrees} 个在舍入误差内一致，{explained} 个的误差由输入引起；"
+        "单个算子引入的最大误差为 {own}（{operator}）",
     ),
     "ACC230.reduced": Words(
-        "no divergence: {count} operators differ within what {form} allows, the most {operator} with {error}"
-        " (allowed {allowed})",
-        "未发现差异：{count} 个算子的误差在 {form} 允许范围内，最大为 {operator} 的 {error}（允许 {allowed}）",
+        "no divergence: {count} operators differ within what {form} allows, {agrees} agree within rounding and"
+        " {explained} differ by what their inputs explain; the most is added by {operator}: {own}, allowed {allowed}",
+        "未发现差异：{count} 个算子的误差在 {form} 允许范围内，{agrees} 个在舍入误差内一致，"
+        "{explained} 个的误差由输入引起；引入误差最大的是 {operator}：{own}，允许 {allowed}",
     ),
     "ACC250.together": Words(
         "the losses stay together over {steps} steps: at most {worst} apart, allowed {tolerance}",

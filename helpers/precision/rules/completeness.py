@@ -21,5 +21,5 @@ def check(facts: Comparison) -> Iterator[Finding]:
     for name, left in zip(("baseline", "target"), facts.only):
         if left:
             where = [f"step {step} rank {rank}" for step, rank in left]
-            yield Finding(CODE, Status.FAIL, "ACC201.one_sided", {"side": {"say": f"name.{name}"}, "where": where},
-                          weight=90)  # fmt: skip
+            missing: dict[str, Scalar] = {"side": {"say": f"precision.side_{name}"}, "where": where}
+            yield Finding(CODE, Status.FAIL, "ACC201.one_sided", missing, weight=90)

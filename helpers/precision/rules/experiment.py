@@ -17,11 +17,13 @@ def check(facts: Comparison) -> Iterator[Finding]:
     if not (facts.baseline.about and facts.target.about):
         yield Finding(CODE, Status.NOTE, "ACC205.no_manifest")
         return
-    for key in ("script", "args", "seed", "level", "task"):
+    for key in ("args", "seed", "level", "task"):
         left, right = (str(side.about.about.get(key)) for side in (facts.baseline, facts.target) if side.about)
         if left != right:
             args: dict[str, Scalar] = {"what": key, "baseline": left, "target": right}
             yield Finding(CODE, Status.FAIL, "ACC205.option", args, weight=500)
+    if facts.baseline.about.about.get("script_sha256") != facts.target.about.about.get("script_sha256"):
+        yield Finding(CODE, Status.NOTE, "ACC205.script")
     for kind in ("weights", "batches"):
         different = _different(facts.baseline, facts.target, kind)
         if different:

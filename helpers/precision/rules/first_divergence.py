@@ -51,7 +51,7 @@ def _arguments(step: StepComparison, judged: Judgement) -> dict[str, Scalar]:
         args["before"] = _before(step, judged)
     if judged.replay and judged.side:
         own = judged.replay.target if judged.side == "target" else judged.replay.baseline
-        args.update(side={"say": f"name.{judged.side}"}, own=own)
+        args.update(side={"say": f"precision.side_{judged.side}"}, own=own)
     return args
 
 
@@ -72,12 +72,16 @@ def _healthy(facts: Comparison) -> Iterator[Finding]:
     if not compared:
         yield Finding(CODE, Status.FAIL, "ACC230.nothing", {"count": len(judged)}, weight=100)
         return
-    worst = max(compared, key=lambda one: one.agreement.error_out or 0.0)
-    args: dict[str, Scalar] = {"count": len(compared), "error": worst.agreement.error_out, "operator": worst.name}
-    yield Finding(CODE, Status.OK, "ACC230.none", args, weight=100)
+    args: dict[str, Scalar] = {kind: sum(one.outcome == kind for one in compared) for kind in (AGREES, EXPLAINED)}
     reduced = [one for one in compared if one.outcome == ALLOWED]
     if reduced:
-        largest = max(reduced, key=lambda one: one.agreement.error_out or 0.0)
-        yield Finding(CODE, Status.NOTE, "ACC230.reduced", {
-            "count": len(reduced), "form": largest.form.upper(), "operator": largest.name,
-            "error": largest.agreement.error_out, "allowed": largest.allowed}, weight=200)  # fmt: skip
+        worst = max(reduced, key=lambda one: one.own_error)
+        args.update(count=len(reduced), form=worst.form.upper(), operator=worst.name, own=worst.own_error,
+                    allowed=worst.allowed)  # fmt: skip
+        yield Finding(CODE, Status.OK, "ACC230.reduced", args, weight=100)
+    elif not any(one.agreement.error_out for one in compared):
+        yield Finding(CODE, Status.OK, "ACC230.identical", {"count": len(compared)}, weight=100)
+    else:
+        worst = max(compared, key=lambda one: one.own_error)
+        args.update(count=len(compared), operator=worst.name, own=worst.own_error)
+        yield Finding(CODE, Status.OK, "ACC230.none", args, weight=100)

@@ -19,5 +19,5 @@ def check(facts: Comparison) -> Iterator[Finding]:
         if left:
             heads = Counter(operator.head for operator in left)
             shown = [f"{head} ({count})" for head, count in heads.most_common(SHOWN)]
-            args: dict[str, Scalar] = {"count": len(left), "names": shown, "side": {"say": f"name.{name}"}}
+            args: dict[str, Scalar] = {"count": len(left), "names": shown, "side": {"say": f"precision.side_{name}"}}
             yield Finding(CODE, Status.WARN, "ACC210.only", args, weight=len(left))

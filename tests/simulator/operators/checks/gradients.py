@@ -39,7 +39,7 @@ CALLS: dict[str, tuple[Callable[..., torch.Tensor], list[tuple[int, ...]]]] = {
     "silu": (F.silu, [(4, 5)]),
     "mish": (F.mish, [(4, 5)]),
     "logsigmoid": (F.logsigmoid, [(4, 5)]),
-    "binary_cross_entropy_with_logits": (lambda x: F.binary_cross_entropy_with_logits(x, x.detach().gt(0).float()), [(9,)]),
+    "bce_with_logits": (lambda x: F.binary_cross_entropy_with_logits(x, x.detach().gt(0).float()), [(9,)]),
     "cross_entropy": (lambda x: F.cross_entropy(x, ROW.to(x.device)), [(4, 5)]),
     "smoothed cross_entropy": (lambda x: F.cross_entropy(x, ROW.to(x.device), label_smoothing=0.1), [(4, 5)]),
     "nll_loss": (lambda x: F.nll_loss(x, ROW.to(x.device)), [(4, 5)]),

@@ -13,6 +13,7 @@ from helpers import bounded
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
+PROJECT = Path(__file__).resolve().parents[2]
 Value = TypeVar("Value")
 #: Arguments of a finding's sentence.
 Args = dict[str, Scalar]
@@ -34,6 +35,15 @@ def told(value: Told[Value]) -> Value:
     if isinstance(value, Untold):
         raise CannotCheck(value.key, **value.args)
     return value
+
+
+def shown(path: str) -> str:
+    """A path as a report shows it: short below the project or the home folder, whole elsewhere. Facts keep it whole."""
+    bases = ((PROJECT, ""), (Path.home(), "~/")) if (PROJECT / "pyproject.toml").is_file() else ((Path.home(), "~/"),)
+    for base, prefix in bases:
+        if Path(path).is_absolute() and Path(path).is_relative_to(base):
+            return prefix + Path(path).relative_to(base).as_posix()
+    return path
 
 
 @dataclass(frozen=True)

@@ -196,6 +196,12 @@ _HOST = {
 _DEVICE = {
     "ENV020.ok": Words("{names}", "{names}"),
     "ENV020.none": Words("no Ascend chip on the PCI bus", "PCI 总线上没有昇腾芯片"),
+    "ENV020.absent": Words(
+        "no Ascend chip on the PCI bus",
+        "PCI 总线上没有昇腾芯片",
+        "Move to a machine with an NPU; in a virtual machine, have it passed through. `lspci -d 19e5:` must show it.",
+        "请换到有 NPU 的机器；虚拟机需直通该设备。`lspci -d 19e5:` 应有输出。",
+    ),
     "ENV020.hidden": Words(
         "no Ascend chip on the PCI bus, though {count} are seen otherwise (a board's RC mode, or a virtual machine)",
         "PCI 总线上没有昇腾芯片，但从别处看到 {count} 个（RC 模式的板卡或虚拟机）",

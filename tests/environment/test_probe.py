@@ -14,7 +14,7 @@ from helpers.environment import hardware, host, software
 from helpers.environment.machine import Import
 from helpers.environment.npu_smi import NpuSmi
 from helpers.environment.probe import probe
-from helpers.environment.system import System, Untold
+from helpers.environment.system import PROJECT, System, Untold, shown
 from tests.environment import machines
 from tests.environment.test_npu_smi import A3
 
@@ -242,3 +242,8 @@ def test_nothing_heavy_is_imported_in_this_process() -> None:
     )
     done = bounded.run([sys.executable, "-c", code], timeout_s=120)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_paths_are_shown_short() -> None:
+    assert shown(str(PROJECT / "runs" / "a")) == "runs/a" and shown(str(Path.home() / "b")) == "~/b"
+    assert shown("/usr/local/Ascend/cann") == "/usr/local/Ascend/cann" and shown("runs") == "runs"

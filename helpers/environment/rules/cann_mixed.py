@@ -19,7 +19,7 @@ def check(machine: Machine) -> Iterator[Finding]:
     mixed = {name: roots for name in ("LD_LIBRARY_PATH", "PYTHONPATH") if len(roots := _roots(machine, name)) > 1}
     for name, roots in mixed.items():
         yield Finding(CODE, Status.WARN, "ENV042.mixed", {"name": name, "roots": sorted(roots)})
-    sourced = next((root for root in machine.cann if root.sourced), None)
+    sourced = next((root for root in machine.cann if root.sourced and not root.simulated), None)
     if sourced and not mixed:
         yield Finding(CODE, Status.OK, "ENV042.ok", {"path": sourced.path})
 

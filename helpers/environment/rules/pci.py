@@ -20,8 +20,10 @@ def check(machine: Machine) -> Iterator[Finding]:
         yield Finding(CODE, Status.OK, "ENV020.ok", {"names": names})
     elif machine.hardware.chips:
         yield Finding(CODE, Status.NOTE, "ENV020.hidden", {"count": machine.hardware.chips})
+    elif machine.needs_npu:
+        yield Finding(CODE, Status.FAIL, "ENV020.absent", {})
     else:
-        yield Finding(CODE, Status.FAIL if machine.needs_npu else Status.NOTE, "ENV020.none", {})
+        yield Finding(CODE, Status.NOTE, "ENV020.none", {})
 
 
 def _count(machine: Machine) -> Counter[str]:

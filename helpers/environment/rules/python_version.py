@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from helpers.environment import versions
 from helpers.environment.machine import Machine
-from helpers.environment.system import Args
+from helpers.environment.system import Args, shown
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV050", "python"
@@ -14,7 +14,7 @@ CODE, GROUP = "ENV050", "python"
 
 def check(machine: Machine) -> Iterator[Finding]:
     python = machine.python.version
-    args: Args = {"python": python, "executable": machine.python.executable, "torch_npu": machine.torch_npu}
+    args: Args = {"python": python, "executable": shown(machine.python.executable), "torch_npu": machine.torch_npu}
     wheel = versions.wheel(machine.torch_npu, machine.host.arch) if machine.torch_npu else None
     minor = ".".join(python.split(".")[:2])
     if wheel and minor not in wheel["python"]:

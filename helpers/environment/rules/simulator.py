@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.environment.machine import Machine
-from helpers.environment.system import Args
+from helpers.environment.system import Args, shown
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV070", "simulator"
@@ -13,11 +13,11 @@ CODE, GROUP = "ENV070", "simulator"
 
 def check(machine: Machine) -> Iterator[Finding]:
     sourced = [root for root in machine.cann if root.simulated and root.sourced]
-    args: Args = {"folder": machine.simulator, "name": machine.chosen.name, "count": machine.chosen.count}
+    args: Args = {"folder": shown(machine.simulator), "name": machine.chosen.name, "count": machine.chosen.count}
     if machine.chosen.tier == "npu-simulated":
         yield Finding(CODE, Status.NOTE, "ENV070.in_use", args)
     elif sourced and machine.chosen.wanted == "npu":
-        yield Finding(CODE, Status.NOTE, "ENV070.sourced", {"folder": sourced[0].path})
+        yield Finding(CODE, Status.NOTE, "ENV070.sourced", {"folder": shown(sourced[0].path)})
     elif machine.simulator:
         yield Finding(CODE, Status.NOTE, "ENV070.built", args)
     elif not machine.needs_npu:

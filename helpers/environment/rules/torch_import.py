@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from helpers.environment.machine import Import, Machine
-from helpers.environment.system import Args, told
+from helpers.environment.system import Args, shown, told
 from helpers.finding import Finding, Status
 from helpers.words import Scalar
 
@@ -39,7 +39,7 @@ def explain(answer: Import, machine: Machine) -> tuple[str, dict[str, Scalar]]:
     text = "\n".join((answer.error, *answer.chain))
     library = LIBRARY.search(text)
     folder = machine.python.torch_npu_folder
-    args: Args = {"error": answer.chain[-1] if answer.chain else answer.error, "folder": folder}
+    args: Args = {"error": answer.chain[-1] if answer.chain else answer.error, "folder": shown(folder)}
     if "No module named 'torch'" in text:
         return "ENV051.not_installed", args
     if library and library[1].startswith("libascend_hal"):

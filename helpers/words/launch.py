@@ -73,5 +73,16 @@ WORDS: dict[str, Words] = {
         "Look into output.log for how the script prints its loss.",
         "请在 output.log 中查看脚本如何打印 loss。",
     ),
+    "launch.note.stop_ignored": Words(
+        "The script caught the request to stop {times} times and was ended on the spot.",
+        "脚本 {times} 次拦截了停止请求，已被立即结束。",
+    ),
+    "launch.note.grad_norm_failed": Words(
+        "The gradient norm could not be measured: {error}", "无法测量梯度范数：{error}"
+    ),
+    "launch.note.memory_not_measured": Words(
+        "{call} was answered with 0: memory is not measured where the CPU stands in for CUDA.",
+        "{call} 返回了 0：由 CPU 代替 CUDA 时不测量显存。",
+    ),
     "launch.standing_in": Words("CPU standing in for CUDA", "由 CPU 代替 CUDA"),
 }

@@ -79,7 +79,7 @@ def _observed(spec: dict[str, Any], log: GpuLog, rank: int, world_size: int) -> 
     """torch, imported, transformed, hooked; returns the observer."""
     import torch
 
-    transforms.apply(spec["transform"], spec)
+    transforms.apply(spec["transform"], log.note)
     from . import hooks, plugins, seeds
     from .observer import Observer
 

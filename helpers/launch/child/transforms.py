@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 #: How a transform is told to the reader of gpulog.json.
 STANDING_IN = {"baseline_cpu": "cpu standing in for cuda"}
 
 
-def apply(transform: str, spec: dict[str, Any]) -> None:
-    """`none`, `baseline_cpu` or `transfer_to_npu`."""
+def apply(transform: str, note: Callable[..., None]) -> None:
+    """`none`, `baseline_cpu` or `transfer_to_npu`; `note(code, **args)` puts a remark into the log."""
     if transform == "baseline_cpu":
         from .baseline import install
 
-        install()
+        install(note)
     elif transform == "transfer_to_npu":
         import torch_npu  # noqa: F401
         from torch_npu.contrib import transfer_to_npu  # noqa: F401

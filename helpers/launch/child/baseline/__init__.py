@@ -21,14 +21,17 @@ What it cannot stand in for raises `NotStandIn`, which names it. Nothing here is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 
-def install() -> None:
-    """Replaces everything. Once per process, before the script imports torch."""
-    from . import autocast, cuda, distributed, factories, random, tensors
+
+def install(note: Callable[..., None]) -> None:
+    """Replaces everything. Once per process, before the script begins; `note` takes remarks for the log."""
+    from . import autocast, cuda, distributed, factories, memory, random, tensors
 
     factories.install()
     tensors.install()
     random.install()
     cuda.install()
+    memory.asked.append(lambda name: note("memory_not_measured", call=f"torch.cuda.{name}"))
     autocast.install()
     distributed.install()

@@ -26,6 +26,8 @@ def install() -> None:
     for kind in TYPES:
         setattr(torch.cuda, f"{kind}Tensor", getattr(torch, f"{kind}Tensor"))
     _refuse_the_rest(answers)
+    torch.cuda.jiterator._create_jit_fn = _refusal("torch.cuda.jiterator")
+    torch.cuda.jiterator._create_multi_output_jit_fn = _refusal("torch.cuda.jiterator")
     torch.cuda._lazy_init = _reached_cuda
     torch.cuda.amp.common.amp_definitely_not_available = lambda: False
     torch.cuda.nvtx.range_push = torch.cuda.nvtx.mark = lambda message: 0

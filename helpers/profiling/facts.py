@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from helpers.errors import WorkbookError
 from helpers.profiling.breakdown import Breakdown, break_down
 from helpers.profiling.intervals import Intervals
 from helpers.profiling.operators import Operator, operators
-from helpers.profiling.readers import locate, read
+from helpers.profiling.readers import ascend, locate, read, tables
 from helpers.profiling.trace import Trace
 
 #: Written by `profile` beside what it collected
@@ -26,22 +26,26 @@ CALLS_THAT_WAIT = ("Synchronize", "aten::_local_scalar_dense")
 
 @dataclass(frozen=True)
 class Profile:
-    """A trace and its breakdown. `tier` is empty where neither the record nor the trace tells it."""
+    """A trace and its breakdown. `tier` is empty where neither the record nor the trace tells it; `told` is what the
+    profiler's own table says of each step (tables.step_times)."""
 
     trace: Trace
     breakdown: Breakdown
     operators: tuple[Operator, ...]
     tier: str
     record: dict[str, Any]
+    told: dict[int, dict[str, int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, trace: Trace, record: dict[str, Any] | None = None) -> Profile:
+    def of(
+        cls, trace: Trace, record: dict[str, Any] | None = None, told: dict[int, dict[str, int]] | None = None
+    ) -> Profile:
         breakdown = break_down(trace)
         if not breakdown.steps:
             raise WorkbookError("profiling.no_steps", path=trace.source)
         found = operators(trace, [step.number for step in breakdown.steady])
         record = record or {}
-        return cls(trace, breakdown, tuple(found), str(record.get("tier") or tier_of(trace)), record)
+        return cls(trace, breakdown, tuple(found), str(record.get("tier") or tier_of(trace)), record, told or {})
 
     @property
     def conclusive(self) -> bool:
@@ -67,7 +71,9 @@ class Profile:
 def load_profile(path: str | os.PathLike[str]) -> Profile:
     """The Profile at the path (readers.read says what it may be), with the record that `profile` left there."""
     found = locate(Path(path))
-    return Profile.of(read(found), _record(found, Path(path)))
+    output = ascend.output_of(found) if found.is_dir() else None
+    told = tables.step_times(output / tables.STEPS) if output and (output / tables.STEPS).is_file() else {}
+    return Profile.of(read(found), _record(found, Path(path)), told)
 
 
 def tier_of(trace: Trace) -> str:

@@ -237,6 +237,15 @@ _DATA = {
         "Record with a newer CANN, at profiler level 1.",
         "请使用较新的 CANN，以 Level1 采集。",
     ),
+    "PRF306.same": Words(
+        "the profiler's own table says the same of {steps} steps", "profiler 自己的统计表对 {steps} 步给出相同结果"
+    ),
+    "PRF306.apart": Words(
+        "the profiler's own table disagrees on {steps} of {of} steps, most on step {step}: by {apart_ms} ms computing",
+        "profiler 自己的统计表在 {of} 步中有 {steps} 步不一致，差别最大的是第 {step} 步：计算相差 {apart_ms} ms",
+        "The timeline may be cut, or holds tasks not known here. Record again; trust neither until they agree.",
+        "时间线可能被截断，或含有尚不认识的任务。请重新采集；一致之前两者都不可信。",
+    ),
     "PRF305.there": Words("input shapes were recorded", "已记录输入形状"),
     "PRF305.absent": Words(
         "input shapes were not recorded", "没有记录输入形状", "Record "

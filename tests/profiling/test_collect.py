@@ -54,11 +54,17 @@ def test_steps_of_an_unmodified_cuda_script(
     assert (calls["aten::addmm"], calls["aten::mm"]) == (2, 3)  # two layers forward; two weights and one input back
 
 
-def test_a_failing_script_is_told_with_its_error(script: Path, tmp_path: Path) -> None:
+def test_a_failing_script_is_told_with_its_error_and_stale_data_is_gone(script: Path, tmp_path: Path) -> None:
+    data = tmp_path / "out" / "data"
+    data.mkdir(parents=True)
+    (data / "collected.json").write_text("{}")
+    (data / "rank0.pt.trace.json").write_text("stale")
     report = profile(script, ["20", "--fail"], device="cpu", steps=2, warmup=1, out=tmp_path / "out", timeout_s=120)
     assert report.status is Status.FAIL
     assert "no such 数据" in report.verdict("en")
     assert "no such 数据" in report.verdict("zh")
+    assert not (data / "rank0.pt.trace.json").exists()
+    assert json.loads((data / "collected.json").read_text())["tier"] == "cpu"
 
 
 def test_a_script_that_ends_too_early_is_not_good(script: Path, tmp_path: Path) -> None:
@@ -77,14 +83,3 @@ def test_bad_numbers_and_folders_are_refused_before_anything_runs(script: Path, 
         profile(script, device="cpu", out=tmp_path / "out")
     assert caught.value.key == "profiling.not_ours"
     assert mine.read_text() == "mine"
-
-
-def test_data_of_an_earlier_call_is_cleared(script: Path, tmp_path: Path) -> None:
-    data = tmp_path / "out" / "data"
-    data.mkdir(parents=True)
-    (data / "collected.json").write_text("{}")
-    (data / "rank0.pt.trace.json").write_text("stale")
-    report = profile(script, ["20", "--fail"], device="cpu", steps=2, out=tmp_path / "out", timeout_s=120)
-    assert report.status is Status.FAIL
-    assert not (data / "rank0.pt.trace.json").exists()
-    assert json.loads((data / "collected.json").read_text())["tier"] == "cpu"

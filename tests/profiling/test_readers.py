@@ -10,6 +10,7 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.profiling.readers import locate, read
+from helpers.profiling.readers.tables import step_times
 from helpers.profiling.trace import Trace
 from tests.profiling.conftest import DATA, WITH_DEVICE
 
@@ -113,6 +114,14 @@ def test_missing_path_empty_folder_unparsed_folder(tmp_path: Path) -> None:
         with pytest.raises(WorkbookError) as caught:
             read(tmp_path / name)
         assert caught.value.key == key
+
+
+def test_the_table_of_steps_with_old_and_new_columns(tmp_path: Path) -> None:
+    path = tmp_path / "step_trace_time.csv"
+    path.write_text("Device_id,Step,Computing,Free,DP Index\n0,13,1.5,2.25,0\n0,,9,9,1\n")
+    assert step_times(path) == {13: {"Computing": 1500, "Free": 2250}}
+    path.write_text("Step,Computing,Free\n50,1,2\n")
+    assert step_times(path) == {50: {"Computing": 1000, "Free": 2000}}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -132,3 +133,11 @@ def test_host_operators_of_an_accelerator_tell_nothing(profile_of: Make) -> None
 def test_what_was_left_out_is_said(profile_of: Make, reason: str) -> None:
     found = judged(profile_of([KERNEL], left_out={reason: 3}), "PRF304")
     assert (found.status, found.args["count"]) == (Status.WARN, 3)
+
+
+def test_the_profilers_own_table(profile_of: Make) -> None:
+    profile = profile_of([("compute", "k", 0, 700)])
+    assert "PRF306" not in {one.rule for one in judge(profile, rules_of(rules), strict=True)}
+    for computing_ns, key in ((700_900, "PRF306.same"), (702_000, "PRF306.apart")):
+        told = {1: {"Computing": computing_ns}, 99: {"Computing": 5}}
+        assert judged(replace(profile, told=told), "PRF306").key == key

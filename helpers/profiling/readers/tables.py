@@ -12,7 +12,8 @@ from helpers.words import Scalar
 
 KERNELS = "kernel_details.csv"
 STEPS = "step_trace_time.csv"
-OPERATORS = "operator_details.csv"
+#: Columns of step_trace_time.csv that hold no time; newer versions add the parallel groups' indices
+NO_TIMES = ("Step", "Device_id", "DP Index", "PP Index", "TP Index")
 MEMORY = "operator_memory.csv"
 
 
@@ -68,12 +69,13 @@ def kernels(path: Path) -> list[Event]:
     return events
 
 
-def step_times(path: Path) -> list[dict[str, int]]:
-    """step_trace_time.csv: the numeric columns of each row in nanoseconds, by their heading."""
-    found = []
+def step_times(path: Path) -> dict[int, dict[str, int]]:
+    """step_trace_time.csv: step number -> its columns in nanoseconds by heading; rows without a number are none."""
+    found = {}
     for line, row in enumerate(rows(path, ("Step", "Computing", "Free")), start=2):
-        times = [name for name in row if name not in ("Step", "Device_id") and row[name]]
-        found.append({name: time_ns(row, name, path, line) for name in times})
+        times = [name for name in row if name not in NO_TIMES and row[name]]
+        if row["Step"].isdigit():
+            found[int(row["Step"])] = {name: time_ns(row, name, path, line) for name in times}
     return found
 
 

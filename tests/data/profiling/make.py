@@ -25,7 +25,8 @@ HOST = [  # name, start, duration, input dims
     ("aten::convolution", 320, 160, [[8, 16, 32, 32], [16, 16, 3, 3], []]),
     ("aten::item", 600, 260, [[]]),
 ]
-DEVICE = [("conv_kernel", 200, 200, 150), ("conv_kernel", 400, 200, 330), ("collective", 500, 300, 490), ("copy", 800, 50, 605)]
+DEVICE = [("conv_kernel", 200, 200, 150), ("conv_kernel", 400, 200, 330), ("collective", 500, 300, 490)]
+DEVICE.append(("copy", 800, 50, 605))
 SYNC = (610, 245)
 
 
@@ -36,8 +37,9 @@ def kineto(stamp, names, base_ns=None):
     for step in range(STEPS):
         at = step * STEP_US
 
-        def event(cat, name, start, duration, tid, **args):
-            events.append({"ph": "X", "cat": cat, "name": name, "pid": 7, "tid": tid, "ts": stamp(at + start), "dur": duration, "args": args})
+        def event(cat, name, start, duration, tid, at=at, **args):
+            what = {"ph": "X", "cat": cat, "name": name, "pid": 7, "tid": tid}
+            events.append({**what, "ts": stamp(at + start), "dur": duration, "args": args})
 
         event(names["mark"], f"ProfilerStep#{FIRST + step}", 0, STEP_US, 7)
         ids = {}
@@ -45,7 +47,8 @@ def kineto(stamp, names, base_ns=None):
             number += 1
             ids[start] = number
             cat = names["mark"] if name == LOADER else names["host"]
-            event(cat, name, start, duration, 7, **{"External id": number, **({"Input Dims": dims} if dims is not None else {})})
+            known = {} if dims is None else {"Input Dims": dims}
+            event(cat, name, start, duration, 7, **{"External id": number, **known})
         event(names["runtime"], names["sync"], *SYNC, 7, correlation=9000 + step)
         for place, (name, start, duration, launch) in enumerate(DEVICE):
             link = step * 100 + place
@@ -56,7 +59,8 @@ def kineto(stamp, names, base_ns=None):
             if names["external"] and name == "conv_kernel":
                 args[names["external"]] = ids[120] if launch == 150 else ids[320]
             event(cat, shown, start, duration, args["stream"], **args)
-        events.append({"ph": "i", "name": "[memory]", "pid": 7, "tid": 7, "ts": stamp(at + 110), "s": "t", "args": {"Bytes": 512}})
+        memory = {"ph": "i", "name": "[memory]", "pid": 7, "tid": 7, "ts": stamp(at + 110), "s": "t"}
+        events.append({**memory, "args": {"Bytes": 512}})
     trace = {"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}
     return {**trace, "baseTimeNanoseconds": base_ns} if base_ns else trace
 
@@ -76,13 +80,14 @@ OLD = {
     **CUDA, "host": "Operator", "mark": "Operator", "runtime": "Runtime", "kernel": "Kernel", "copy": "Memcpy",
     "external": "external id",
 }  # fmt: skip
-ROCM = {**CUDA, "runtime": "cuda_runtime", "sync": "hipStreamSynchronize", "launch": "hipLaunchKernel", "external": None}
+ROCM = {**CUDA, "sync": "hipStreamSynchronize", "launch": "hipLaunchKernel", "external": None}
 
 
 def ascend_events():
     """trace_view.json: a list, times as texts with three decimals."""
     names = {7: "Python", 31: "CANN", 32: "Ascend Hardware", 33: "HCCL", 34: "Overlap Analysis"}
-    events = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}} for pid, name in names.items()]
+    head = {"ph": "M", "name": "process_name"}
+    events = [{**head, "pid": pid, "tid": 0, "args": {"name": name}} for pid, name in names.items()]
 
     def stamp(us):
         return f"{EPOCH_US + us}.250"
@@ -109,7 +114,8 @@ def ascend_events():
                 event(32, 4, "Notify Wait", at + start, 200, **{"Task Type": "Notify Wait"})
             else:
                 task = "AI_CORE" if name == "conv_kernel" else "PCIE_DMA_SQE"
-                event(32, 2, "Conv2D" if task == "AI_CORE" else "MEMCPY_ASYNC", at + start, duration, **{"Task Type": task})
+                shown = "Conv2D" if task == "AI_CORE" else "MEMCPY_ASYNC"
+                event(32, 2, shown, at + start, duration, **{"Task Type": task})
             flow = {"name": "torch_to_npu", "id": kernel[1], "cat": "async_npu", "bp": "e"}
             events.append({"ph": "s", "pid": 7, "tid": 7, "ts": stamp(at + launch), **flow})
             events.append({"ph": "f", "pid": pid, "tid": tid, "ts": stamp(kernel[0]), **flow})
@@ -137,9 +143,8 @@ def kernel_details(path, *, new):
 def main():
     base_s = EPOCH_US // 10**6
     (HERE / "cuda.pt.trace.json").write_text(json.dumps(kineto(lambda us: us + 0.125, CUDA, base_s * 10**9)))
-    (HERE / "cuda_epoch.pt.trace.json").write_text(
-        json.dumps(kineto(lambda us: f"{EPOCH_US + us}.125", CUDA)).replace('.125"', ".125").replace('"ts": "', '"ts": ')
-    )
+    quoted = json.dumps(kineto(lambda us: f"{EPOCH_US + us}.125", CUDA))  # a float could not hold it
+    (HERE / "cuda_epoch.pt.trace.json").write_text(quoted.replace('.125"', ".125").replace('"ts": "', '"ts": '))
     with gzip.GzipFile(HERE / "cuda_old.pt.trace.json.gz", "wb", mtime=0) as file:
         file.write(json.dumps(kineto(lambda us: EPOCH_US + us, OLD)).encode())
     rocm = json.dumps(kineto(lambda us: us + 0.5, ROCM, base_s * 10**9)).replace("ncclDev", "rcclDev")

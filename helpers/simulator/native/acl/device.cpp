@@ -168,7 +168,7 @@ aclError aclGetDeviceCapability(uint32_t device, aclDeviceInfo info, int64_t* va
     case ACL_DEVICE_INFO_AI_CORE_NUM: *value = kCubeCores; return ACL_SUCCESS;
     case ACL_DEVICE_INFO_VECTOR_CORE_NUM: *value = kVectorCores; return ACL_SUCCESS;
     case ACL_DEVICE_INFO_L2_SIZE: *value = kL2Bytes; return ACL_SUCCESS;
-    default: SIM_FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "the simulator does not know device info %d", info);
+    default: SIM_FAIL(ACL_ERROR_API_NOT_SUPPORT, "the simulator does not know device info %d", info);
   }
 }
 
@@ -182,7 +182,7 @@ aclError aclrtGetDeviceInfo(uint32_t device, aclrtDevAttr attribute, int64_t* va
     case ACL_DEV_ATTR_L2_CACHE_SIZE: *value = kL2Bytes; return ACL_SUCCESS;
     case ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE: *value = static_cast<int64_t>(sim::device_memory()); return ACL_SUCCESS;
     case ACL_DEV_ATTR_IS_VIRTUAL: *value = 0; return ACL_SUCCESS;
-    default: SIM_FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "the simulator does not know device attribute %d", attribute);
+    default: SIM_FAIL(ACL_ERROR_API_NOT_SUPPORT, "the simulator does not know device attribute %d", attribute);
   }
 }
 

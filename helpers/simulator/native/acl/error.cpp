@@ -24,7 +24,7 @@ aclError fail(aclError code, const char* function, const char* format, ...) {
 }
 
 aclError unsupported(const char* function) {
-  return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, function, "the simulator lacks this function; a real NPU may have it");
+  return fail(ACL_ERROR_API_NOT_SUPPORT, function, "the simulator lacks this function; a real NPU may have it");
 }
 
 }  // namespace sim

@@ -68,7 +68,7 @@ aclError aclrtCtxGetSysParamOpt(aclSysParamOpt option, int64_t* value) { return 
 
 // CPU kernels follow IEEE 754: infinities and NaN appear as such, which is what the mode INFNAN asks for.
 aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
-  SIM_REQUIRE(mode == ACL_RT_OVERFLOW_MODE_INFNAN, ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+  SIM_REQUIRE(mode == ACL_RT_OVERFLOW_MODE_INFNAN, ACL_ERROR_API_NOT_SUPPORT,
               "the simulator lacks the overflow mode %d; it has INFNAN only", mode);
   return sim::nothing_to_do("CPU kernels always give infinities and NaN");
 }

@@ -20,7 +20,8 @@ namespace sim {
 
 // Sets this thread's recent error message (aclGetRecentErrMsg) to "[simulated NPU] FUNCTION: text"; returns `code`.
 SIM_SHARED aclError fail(aclError code, const char* function, const char* format, ...) __attribute__((format(printf, 3, 4)));
-// What a real CANN has and this one lacks: 207000 with a message that says so.
+// What a real CANN has and this one lacks: 200001 with a message that says so. Not 207000 ("feature not supported"),
+// which torch_npu's NPU_CHECK_ERROR turns into a warning and goes on (torch_npu/csrc/core/npu/NPUException.h).
 SIM_SHARED aclError unsupported(const char* function);
 // A success that needs no work here. The reason is for the reader, and for the test that looks for silent successes.
 inline aclError nothing_to_do(const char* /*reason*/) { return ACL_SUCCESS; }

@@ -115,7 +115,7 @@ aclError aclopCompileAndExecute(const char* type, int inputs, const aclTensorDes
               ACL_ERROR_INVALID_PARAM, "a pointer is null");
   if (aclError code = sim::check_stream(__func__, stream)) return code;
   if (run({type, operands(inputs, in, from), operands(outputs, out, to), attributes})) return ACL_SUCCESS;
-  SIM_FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+  SIM_FAIL(ACL_ERROR_API_NOT_SUPPORT,
            "the simulator lacks the operator %s in this form (these types, layouts or arguments)", type);
 }
 

@@ -11,7 +11,7 @@
 
 aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version) {
   SIM_REQUIRE(version != nullptr, ACL_ERROR_INVALID_PARAM, "version is null");
-  SIM_REQUIRE(name != ACL_PKG_NAME_DRIVER, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "the simulator has no driver");
+  SIM_REQUIRE(name != ACL_PKG_NAME_DRIVER, ACL_ERROR_API_NOT_SUPPORT, "the simulator has no driver");
   *version = {};
   std::snprintf(version->version, sizeof version->version, "%s", SIM_CANN_VERSION);
   std::sscanf(SIM_CANN_VERSION, "%63[^.].%63[^.].%63[^.]", version->majorVersion, version->minorVersion,
@@ -21,7 +21,7 @@ aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* ve
 
 aclError aclsysGetVersionStr(char* package, char* version) {
   SIM_REQUIRE(package != nullptr && version != nullptr, ACL_ERROR_INVALID_PARAM, "a pointer is null");
-  SIM_REQUIRE(std::strcmp(package, "driver") != 0, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "the simulator has no driver");
+  SIM_REQUIRE(std::strcmp(package, "driver") != 0, ACL_ERROR_API_NOT_SUPPORT, "the simulator has no driver");
   std::snprintf(version, ACL_PKG_VERSION_MAX_SIZE, "%s", SIM_CANN_VERSION);
   return ACL_SUCCESS;
 }

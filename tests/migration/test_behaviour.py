@@ -1,0 +1,121 @@
+"""What the rules claim, held against the real transfer_to_npu on the simulated NPU.
+
+Each idiom is run as it stands and as `rewrite` leaves it, all in one child. A claim that no longer holds for
+the installed torch_npu fails here.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.migration.api_map import load
+from helpers.migration.rewrite import apply
+from helpers.migration.scan import scan_source
+from helpers.migration.source import parse
+
+#: An expression, and what it gives under transfer_to_npu before and after the rewrite ("raises" for an error).
+IDIOMS = {
+    "str(m().cuda('cuda:0').weight.device)": ("raises", "npu:0"),
+    "str(m().cuda(torch.device('cuda')).weight.device)": ("raises", "npu:0"),
+    "str(x.cuda('cuda:0').device)": ("raises", "npu:0"),
+    "str(x.cuda(device=torch.device('cuda', 0)).device)": ("raises", "npu:0"),
+    "str(x.cuda('cuda:0', True).device)": ("raises", "npu:0"),
+    "x.cuda().device.type == 'cuda'": (False, True),
+    "x.cuda().device.type != 'cuda'": (True, False),
+    "x.cuda().device.type in ('cuda', 'xpu')": (False, True),
+    "str(x.cuda().device).startswith('cuda')": (False, True),
+    "x.cuda().device == torch.device('cuda:0')": (False, True),
+    "torch.accelerator.current_accelerator().type == 'cuda'": (False, True),
+    "str(torch.asarray([1.0], device='cuda').device)": ("raises", "npu:0"),
+    "x.type('torch.cuda.FloatTensor').is_cuda": ("raises", True),
+    "torch.compile(m().cuda())(x.cuda()).is_cuda": ("raises", True),
+}
+#: Expressions that the rules call auto or manual, as they stand.
+CLAIMS = {
+    "str(x.cuda().device)": "npu:0",
+    "str(x.to('cuda:0').device)": "npu:0",
+    "str(x.to(0).device)": "npu:0",
+    "torch.device('cuda').type": "cuda",
+    "x.cuda().is_cuda": True,
+    "str(torch.zeros(1, device='cuda').device)": "npu:0",
+    "x.pin_memory().shape == x.shape": True,
+    "torch.jit.script(f) is f": True,
+    "torch.cuda.get_device_capability() is None": True,
+    "torch.cuda.get_device_properties(0).major is None": True,
+    "torch.cuda.nvtx.range_push('a')": "raises",
+    "torch.cuda.nccl.version()": "raises",
+    "torch.cuda.profiler.start()": "raises",
+    "torch.cuda.cudart() is None": True,
+    "torch.cuda.get_arch_list()": [],
+    "torch.cuda.DoubleTensor is torch.npu.FloatTensor": True,
+    "torch.nn.DataParallel(m().cuda())(x.cuda())": "raises",
+    "hasattr(torch.profiler.profile, 'key_averages')": False,
+    "torch.autocast('cuda').device": "npu",
+    "torch.amp.GradScaler('cuda').is_enabled()": True,
+    "torch.version.cuda is None": True,
+}
+CHILD = """
+import json, sys, warnings
+warnings.simplefilter("ignore")
+import torch_npu
+from torch_npu.contrib import transfer_to_npu
+import torch
+x, m, f = torch.ones(2, 2), lambda: torch.nn.Linear(2, 2), lambda x: x
+def value(text):
+    try:
+        return eval(text)
+    except Exception:
+        return "raises"
+names = [name for name in sys.stdin.readline().split() if not hasattr(torch.cuda, name)]
+print(json.dumps([names] + [value(text) for text in json.loads(sys.stdin.readline())]))
+"""
+
+
+def _rewritten(text: str) -> str:
+    source = parse(f"import torch\n{text}")
+    edits = [edit for finding in scan_source(source, strict=True) for edit in finding.edits]
+    return apply(source, edits).split("\n", 1)[1]
+
+
+@pytest.fixture(scope="module")
+def seen(
+    simulator_env: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, object], list[str]]:
+    """Expression -> what it gave, and the names of the API map that torch.cuda lacks."""
+    texts = [*IDIOMS, *map(_rewritten, IDIOMS), *CLAIMS]
+    asked = " ".join(load("torch_cuda")["names"]) + "\n" + json.dumps(texts) + "\n"
+    folder: Path = tmp_path_factory.mktemp("behaviour")
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD],
+        input=asked,
+        env=simulator_env,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    absent, *values = json.loads(done.stdout.strip().splitlines()[-1])
+    return dict(zip(texts, values)), absent
+
+
+@pytest.mark.parametrize("text", IDIOMS)
+def test_a_rewrite_turns_what_breaks_into_what_works(text: str, seen: tuple[dict[str, object], list[str]]) -> None:
+    before, after = IDIOMS[text]
+    assert _rewritten(text) != text
+    assert (seen[0][text], seen[0][_rewritten(text)]) == (before, after)
+
+
+@pytest.mark.parametrize("text", CLAIMS)
+def test_what_the_rules_say_is_so(text: str, seen: tuple[dict[str, object], list[str]]) -> None:
+    assert seen[0][text] == CLAIMS[text]
+
+
+def test_the_api_map_names_what_torch_cuda_has(seen: tuple[dict[str, object], list[str]]) -> None:
+    kept_for_older_versions = {"comm"}
+    assert set(seen[1]) <= kept_for_older_versions

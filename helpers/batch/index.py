@@ -33,12 +33,13 @@ def _rows(result: Report, folder: Path, outcomes: list[Outcome], lang: str) -> s
     heads = "".join(f"<th>{escape(title(column.name, lang))}</th>" for column in result.table.columns)
     by_title = {f"name.{outcome.stage}": outcome.stage for outcome in outcomes}
     rows = []
-    for stage, status, verdict, tier, seconds in result.table.rows:
+    for stage, result_word, status, verdict, tier, seconds in result.table.rows:
         assert isinstance(stage, dict)
         folder_name = by_title.get(stage["say"], "")
         shown = "-" if seconds is None else f"{seconds} s"
         cells = (
             escape(show(stage, lang)),
+            _coloured(show(result_word, lang), str(status)) if folder_name else escape(show(result_word, lang)),
             html.badge(str(status)),
             escape(show(verdict, lang)),
             escape(str(tier)),
@@ -47,6 +48,11 @@ def _rows(result: Report, folder: Path, outcomes: list[Outcome], lang: str) -> s
         links = _links(folder, folder_name, lang) if folder_name else ""
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in (*cells, links)) + "</tr>")
     return f"<table><thead><tr>{heads}<th></th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _coloured(word: str, status: str) -> str:
+    """Green or red: red where the stage failed."""
+    return f'<span class="badge {"FAIL" if status == "FAIL" else "OK"}">{escape(word)}</span>'
 
 
 def _links(folder: Path, stage: str, lang: str) -> str:

@@ -75,7 +75,8 @@ def notebooks_of(stages: tuple[str, ...], folder: Path) -> dict[str, Path]:
 
 def summary(name: str, folder: Path, outcomes: list[Outcome], stages: tuple[str, ...], tier: str) -> Report:
     """The run as a report: a row per stage, also for those that have not run yet."""
-    columns = tuple(Column(each) for each in ("stage", "status", "verdict", "tier")) + (Column("seconds", "s"),)
+    names = ("stage", "run_result", "status", "verdict", "tier")
+    columns = (*(Column(each) for each in names), Column("seconds", "s"))
     rows: list[tuple[Scalar, ...]] = []
     findings: list[Finding] = []
     by_stage = {outcome.stage: outcome for outcome in outcomes}
@@ -83,11 +84,11 @@ def summary(name: str, folder: Path, outcomes: list[Outcome], stages: tuple[str,
         finding, stage_tier, seconds = _judge(stage, by_stage.get(stage), folder)
         findings.append(finding)
         said: Scalar = {"say": finding.key, "args": finding.args}
-        rows.append(({"say": f"name.{stage}"}, finding.status.name, said, stage_tier, seconds))
-    bad = [finding for finding in findings if finding.status is Status.FAIL]
-    missing = [finding for finding in findings if finding.status is Status.SKIPPED]
-    if not bad and not missing:
-        findings.append(Finding("RUN400", Status.OK, "RUN400.green", {"stages": len(stages)}, weight=200))
+        outcome: Scalar = {"say": "run.red" if finding.status is Status.FAIL else "run.green"}
+        if stage not in by_stage:
+            outcome = {"say": "RUN400.not_run"}
+        rows.append(({"say": f"name.{stage}"}, outcome, finding.status.name, said, stage_tier, seconds))
+    findings += _all_green(findings, outcomes, len(stages))
     return Report(
         "batch",
         "run",
@@ -97,6 +98,18 @@ def summary(name: str, folder: Path, outcomes: list[Outcome], stages: tuple[str,
         facts={"name": name, "page": str(folder / "index.html"), "outcomes": [vars(outcome) for outcome in outcomes]},
         tier=tier,
     )
+
+
+def _all_green(findings: list[Finding], outcomes: list[Outcome], stages: int) -> list[Finding]:
+    """The run's own sentence once every stage has ended and none failed; it is no better than the worst stage."""
+    worst = max(finding.status for finding in findings)
+    if len(outcomes) < stages or worst is Status.FAIL:
+        return []
+    doubts = {status: sum(finding.status is status for finding in findings) for status in Status}
+    if worst <= Status.NOTE:
+        return [Finding("RUN400", worst, "RUN400.green", {"stages": stages}, weight=200)]
+    args: dict[str, Scalar] = {"stages": stages, "warned": doubts[Status.WARN], "skipped": doubts[Status.SKIPPED]}
+    return [Finding("RUN400", worst, "RUN400.green_but", args, weight=200)]
 
 
 def _judge(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Finding, str, float | None]:

@@ -53,6 +53,13 @@ WORDS: dict[str, Words] = {
         "请写成 -p 名称 值。",
     ),
     "RUN400.green": Words("all {stages} stages are green", "全部 {stages} 个阶段通过"),
+    "RUN400.green_but": Words(
+        "all {stages} stages are green; {warned} with warnings, {skipped} with parts that were not looked at",
+        "全部 {stages} 个阶段通过；{warned} 个有警告，{skipped} 个有未检查的部分",
+    ),
+    "run.green": Words("green", "通过"),
+    "run.red": Words("red", "未通过"),
+    "name.run_result": Words("Result", "结果"),
     "RUN400.good": Words("{verdict}", "{verdict}"),
     "RUN400.reused": Words("{verdict} (same inputs as before, reused)", "{verdict}（输入未变，沿用此前结果）"),
     "RUN400.red": Words("{verdict}", "{verdict}"),

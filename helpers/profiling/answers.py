@@ -137,4 +137,4 @@ def _share(profile: Profile, self_ns: int) -> float:
 def _part_words(profile: Profile, part: str) -> str:
     """On a CPU the same part has another meaning: computing is its operators, free is the time between them."""
     where = "device" if profile.breakdown.on_device else "host"
-    return f"profiling.{part}" if part in ("communication", "copy", "loading") else f"profiling.{part}.{where}"
+    return f"profiling.part.{part if part in ('communication', 'copy', 'loading') else f'{part}_{where}'}"

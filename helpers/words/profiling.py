@@ -21,13 +21,13 @@ _HEADINGS = {
 }
 
 _KINDS = {
-    "profiling.computing.device": ("computing on the device", "设备计算"),
-    "profiling.computing.host": ("operators on the host", "主机上的算子"),
-    "profiling.communication": ("exposed communication", "未掩盖的通信"),
-    "profiling.copy": ("exposed copies", "未掩盖的拷贝"),
-    "profiling.loading": ("waiting for data", "等待数据"),
-    "profiling.free.device": ("idle device", "设备空闲"),
-    "profiling.free.host": ("between operators (Python)", "算子之间（Python）"),
+    "profiling.part.computing_device": ("computing on the device", "设备计算"),
+    "profiling.part.computing_host": ("operators on the host", "主机上的算子"),
+    "profiling.part.communication": ("exposed communication", "未掩盖的通信"),
+    "profiling.part.copy": ("exposed copies", "未掩盖的拷贝"),
+    "profiling.part.loading": ("waiting for data", "等待数据"),
+    "profiling.part.free_device": ("idle device", "设备空闲"),
+    "profiling.part.free_host": ("between operators (Python)", "算子之间（Python）"),
     "profiling.kind.compute": ("kernel", "计算核"),
     "profiling.kind.communication": ("collective", "集合通信"),
     "profiling.kind.copy": ("copy", "拷贝"),

@@ -81,7 +81,7 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) -> dict[st
     probe = tmp_path / "probe.py"
     probe.write_text(code)
     monkeypatch.setattr(device, "PROBE", probe)
-    monkeypatch.setattr(device, "TIMEOUT_S", 5.0)
+    monkeypatch.setattr(device, "TIMEOUT_S", 1.0 if "sleep" in code else 60.0)
     return device._ask("cpu", sys.executable)
 
 

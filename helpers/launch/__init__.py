@@ -15,8 +15,8 @@ update before, unscaled where a GradScaler scaled them. A script that divides it
 micro-batches before `backward` therefore shows the divided loss, on every device alike. Or it is what
 `loss_regex` finds in the output.
 
-**The gradient norm** is the L2 norm over all gradients of the optimiser just before the update: unscaled,
-and clipped if the script clipped.
+**The gradient norm** is the L2 norm over all gradients of the optimiser before the update, unscaled. Where the
+script clips with `torch.nn.utils.clip_grad_norm_` it is the norm before clipping.
 
 **Plugins** ride along in the child: see child/plugins.py for what they may do and an example.
 

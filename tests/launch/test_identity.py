@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from helpers import device
-from tests.launch.running import SCRIPTS, output, run
+from tests.launch.running import SCRIPTS, output, recorder, run, told
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -86,11 +86,15 @@ def test_our_package_is_not_importable_in_the_child(tmp_path: Path) -> None:
 
 
 def test_processes_that_the_script_spawns_are_launched_too(tmp_path: Path) -> None:
-    result = run(tmp_path, "spawns.py", transform="baseline_cpu", steps=3)
+    plugin, path = recorder(tmp_path, by_rank=True)
+    result = run(tmp_path, "spawns.py", transform="baseline_cpu", steps=3, plugins=[plugin])
     assert result.ok, (result.trouble, result.error)
     assert "joined" in output(result)
     assert [log.meta["rank"] for log in result.logs] == [0, 1]
     assert [len(log.steps) for log in result.logs] == [3, 3]
     assert result.outcome == "stopped_after"
+    for rank in (0, 1):  # and not the loader's worker, which would have spoilt the file of rank 0
+        assert [entry[0] for entry in told(path.with_name(f"{rank}-told.json"))].count("step") == 3
+    assert len(list(tmp_path.glob("*told.json"))) == 3, "the spawning process and two ranks"
     first, second = result.logs
     assert [2 * loss for loss in first.losses] == pytest.approx(second.losses, rel=1e-6)  # type: ignore[operator]

@@ -55,6 +55,9 @@ def test_accumulation_is_one_step_with_the_mean_loss(tmp_path: Path) -> None:
     result = run(tmp_path, "accumulate.py")
     assert [step.micro_batches for step in result.steps] == [3, 3, 3, 3]
     assert result.losses == pytest.approx(printed(result, "mean"), rel=1e-6)
+    norms = [step.grad_norm for step in result.steps]
+    assert norms == pytest.approx(printed(result, "norm"), rel=1e-6), "before clipping"
+    assert all(norm is not None and norm > 0.5 for norm in norms)
 
 
 def test_a_skipped_update_is_no_step_and_the_loss_is_unscaled(tmp_path: Path) -> None:

@@ -42,9 +42,13 @@ def gradient_norm(optimizer: Any) -> torch.Tensor | None:
         kinds.setdefault((grad.device, grad.dtype), []).append(grad)
     with _no_grad():
         norms = [_group_norm(group) for group in kinds.values()]
-        if not norms:
-            return None
-        return norms[0] if len(norms) == 1 else _norm(_stack([_to(n, norms[0].device) for n in norms]))
+    return joined(norms) if norms else None
+
+
+def joined(norms: list[torch.Tensor]) -> torch.Tensor:
+    """The norm of several parts, 0-d."""
+    with _no_grad():
+        return _norm(_stack([_to(norm, norms[0].device) for norm in norms]))
 
 
 def _group_norm(grads: list[torch.Tensor]) -> torch.Tensor:

@@ -8,12 +8,14 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from . import clipping
 from .observer import Observer
 
 
 def install(observer: Observer) -> None:
     """All hooks. To be called after the transform, which may replace torch's classes."""
     _hook_forward(observer)
+    clipping.watch(observer.clipped)
     in_step = _hook_optimizers(observer)
     _hook_backward(observer, in_step)
     for scaler in _scaler_classes():
@@ -116,7 +118,8 @@ def _hook_backward(observer: Observer, in_step: list[tuple[Any, dict[str, Any] |
 
 def _scaler_classes() -> list[type]:
     """GradScaler and every class made from it that has a `scale` or `step` of its own."""
-    found, waiting = [], [torch.amp.GradScaler]
+    base = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler  # torch before 2.3
+    found, waiting = [], [base]
     while waiting:
         cls = waiting.pop()
         waiting += cls.__subclasses__()

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from . import gauges
+from .clipping import Clipped
 from .gpulog import GpuLog
 from .losses import Losses
 from .optimizers import Known
@@ -33,6 +34,7 @@ class Observer:
         self.models: list[torch.nn.Module] = []
         self.losses = Losses()
         self.known = Known()
+        self.clipped = Clipped()
         self.wants_forward = False
         self.active = True
         self.stopped = False
@@ -109,6 +111,9 @@ class Observer:
     def gradient_norm(self, optimizer: Any) -> torch.Tensor | None:
         if not self._measure_norm:
             return None
+        before_clipping = self.clipped.take(optimizer)
+        if before_clipping is not None:
+            return before_clipping
         try:
             norm = gauges.gradient_norm(optimizer)
         except (RuntimeError, NotImplementedError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 
@@ -12,9 +13,14 @@ class Known:
     def __init__(self) -> None:
         self._made: list[weakref.ref[Any]] = []
         self._names: dict[int, str] = {}
+        #: Called once, when the first is made.
+        self.at_first: Callable[[], None] | None = None
 
     def made(self, optimizer: Any) -> None:
         self._made.append(weakref.ref(optimizer))
+        if self.at_first is not None:
+            call, self.at_first = self.at_first, None
+            call()
 
     def count(self) -> int:
         """How many there are. One wrapped in another holds the same parameters and counts once."""

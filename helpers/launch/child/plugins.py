@@ -28,7 +28,8 @@ The callbacks are described in observer.py. `observer.out` is the launch's folde
 `observer.limit` the step after which the run is stopped (None: never), `observer.note(code, **args)` a remark
 in gpulog.json. The step that reaches the limit still calls `on_step` before the run is unwound; `on_end` comes
 last, whether the script ended, failed or was stopped. Where a script is run by several processes each has its
-own observer and plugins. An error raised by a plugin ends the run as failed.
+own observer and plugins; a process that the script spawns attaches them when it makes its first optimiser.
+An error raised by a plugin ends the run as failed.
 """
 
 from __future__ import annotations

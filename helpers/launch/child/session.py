@@ -45,8 +45,17 @@ def spawned(spec_path: str) -> None:
     rank = _Late(Path(spec["out"]))
     meta = _meta(spec, 0, 1)
     log = GpuLog(rank.unknown, {**meta, "spawned": True})
-    observer = _observed(spec, log, 0, 1)
+    observer = _observed({**spec, "plugins": []}, log, 0, 1)
     isolation.follow_spawned(spec_path)
+
+    def trains() -> None:
+        from . import plugins
+
+        rank.settle(observer)
+        plugins.attach(observer, spec["plugins"])
+
+    # A spawned process may be a mere DataLoader worker; one that makes an optimiser trains
+    observer.known.at_first = trains
     observer.on_step(lambda step: rank.settle(observer))
     multiprocessing.util.Finalize(None, lambda: _end_spawned(log, observer), exitpriority=100)
 
@@ -72,7 +81,7 @@ class _Late:
         observer.log.content["meta"].update(rank=observer.rank, world_size=observer.world_size)
         observer.log.path = self.out / f"gpulog.spawned{observer.rank}.json"
         observer.log.write(force=True)
-        self.unknown.unlink(missing_ok=True)
+        self.unknown.unlink(missing_ok=True)  # written only if a step came before the group
 
 
 def _observed(spec: dict[str, Any], log: GpuLog, rank: int, world_size: int) -> Any:
@@ -124,11 +133,12 @@ def _exit_outcome(error: SystemExit) -> tuple[str, int, dict[str, Any] | None]:
     """As the interpreter: None is 0, an integer is the code, anything else is printed and 1."""
     if error.code is None or error.code == 0:
         return "finished", 0, None
-    described = program.describe(error)
     if isinstance(error.code, int):
-        return "failed", error.code & 0xFF, described
+        # `except Exception: ...; sys.exit(1)`, as torch.multiprocessing does: the exception is what went wrong
+        cause = error.__context__ if isinstance(error.__context__, Exception) else error
+        return "failed", error.code & 0xFF, program.describe(cause)
     print(error.code, file=sys.stderr)
-    return "failed", 1, described
+    return "failed", 1, program.describe(error)
 
 
 def _leave_process_group(status: str) -> None:

@@ -15,8 +15,8 @@ def attach(observer, config):
             raise ValueError("the plugin gave up")
 
     def end(status):
-        told.append(["end", status])
-        (observer.out / config["name"]).write_text(json.dumps(told))
+        name = f"{observer.rank}-{config['name']}" if config.get("by_rank") and told else config["name"]
+        (observer.out / name).write_text(json.dumps([*told, ["end", status]]))
 
     observer.on_step(step)
     observer.on_end(end)

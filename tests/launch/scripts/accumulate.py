@@ -13,5 +13,7 @@ for _ in range(4):
         loss.backward()
         losses.append(loss.item())
     print(f"mean {sum(losses) / 3:.8f}")
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+    print(f"norm {norm.item():.8f}")
     optimizer.step()
     optimizer.zero_grad()

@@ -12,9 +12,10 @@ from torch.utils.data import DataLoader, TensorDataset
 def worker(rank, world, port):
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     dist.init_process_group("nccl", rank=rank, world_size=world)
-    torch.cuda.set_device(0)
+    device = rank % torch.cuda.device_count()
+    torch.cuda.set_device(device)
     torch.manual_seed(0)
-    model = DDP(torch.nn.Linear(4, 1).cuda(), device_ids=[0])
+    model = DDP(torch.nn.Linear(4, 1).cuda(), device_ids=[device])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     data = TensorDataset(torch.arange(32.0).reshape(8, 4) / 32)
     workers = 1 if rank == 0 else 0

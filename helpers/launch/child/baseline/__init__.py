@@ -26,6 +26,10 @@ from collections.abc import Callable
 
 def install(note: Callable[..., None]) -> None:
     """Replaces everything. Once per process, before the script begins; `note` takes remarks for the log."""
+    import torch
+
+    if not hasattr(torch, "get_autocast_dtype"):
+        raise RuntimeError(f"baseline=cpu needs torch 2.4 or newer, this is {torch.__version__}")
     from . import autocast, cuda, distributed, factories, memory, random, tensors
 
     factories.install()

@@ -159,7 +159,7 @@ def _check_fault_struck(output: Path) -> None:
 def _success(written: manifest.Manifest, runs: list[Run], result: LaunchResult) -> Report:
     columns = (Column("step"), Column("rank"), Column("operators"), Column("tensors"), Column("size", "MiB"))
     rows = tuple(_row(written, run) for run in runs)
-    size = sum(told["bytes"] for told in written.files.values()) / MIB
+    size = _bytes(written, manifest.DUMP) / MIB
     args: dict[str, Scalar] = {"operators": sum(len(run.operators) for run in runs), "size_mib": round(size, 1),
                                "steps": len({run.step for run in runs}), "tier": written.tier}  # fmt: skip
     facts = {"folder": str(written.folder), **written.about, "losses": list(result.losses),
@@ -169,7 +169,12 @@ def _success(written: manifest.Manifest, runs: list[Run], result: LaunchResult) 
 
 
 def _row(written: manifest.Manifest, run: Run) -> tuple[Scalar, ...]:
-    prefix = run.folder.relative_to(written.folder).as_posix()
-    size = sum(told["bytes"] for name, told in written.files.items() if name.startswith(prefix + "/"))
+    size = _bytes(written, run.folder.relative_to(written.folder).as_posix()) / MIB
     tensors = sum(len(op.inputs) + len(op.outputs) for op in run.operators)
-    return run.step, run.rank, len(run.operators), tensors, round(size / MIB, 2)
+    return run.step, run.rank, len(run.operators), tensors, round(size, 1)
+
+
+def _bytes(written: manifest.Manifest, prefix: str) -> int:
+    """Of what was recorded; stack.json is left out, its size depends on where Python lies."""
+    files = written.files.items()
+    return sum(told["bytes"] for name, told in files if name.startswith(f"{prefix}/") and "stack.json" not in name)

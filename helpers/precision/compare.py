@@ -17,7 +17,7 @@ from helpers.rules import judge, rules_of
 from helpers.words import Scalar
 
 COLUMNS = ("order", "step", "rank", "operator", "direction", "tensor", "dtype", "shape", "error_in", "error_out",
-           "own_error", "allowed", "outcome", "place")  # fmt: skip
+           "own_error", "allowed", "judgement", "place")  # fmt: skip
 
 
 def compare(
@@ -45,13 +45,23 @@ def compare(
 
 
 def around(report: Report, rows: int = 5) -> Report:
-    """The same verdict with only the rows about the first divergence, `rows` before and after; the whole report
-    where there is none."""
-    if report.table is None or report.chart is None or report.chart.mark is None:
+    """The same verdict with only the rows about the first divergence, `rows` before and after; where there is
+    none, about the operator that adds the most."""
+    if report.table is None or not report.table.rows:
         return report
-    at = report.table.values("order").index(report.chart.mark)
+    mark = report.chart.mark if report.chart else None
+    at = report.table.values("order").index(mark) if mark is not None else _largest(report.table)
     cut = Table(report.table.columns, report.table.rows[max(0, at - rows) : at + rows + 1])
     return Report(report.stage, report.verb, report.findings, cut, facts=report.facts, tier=report.tier)
+
+
+def _largest(table: Table) -> int:
+    """The row with the largest own error, or output error where nothing was replayed."""
+    for name in ("own_error", "error_out"):
+        values = [value if isinstance(value, (int, float)) else 0.0 for value in table.values(name)]
+        if any(values):
+            return values.index(max(values))
+    return 0
 
 
 def _headlined(findings: list[Finding]) -> list[Finding]:
@@ -119,6 +129,7 @@ def _facts(facts: Comparison, mark: Scalar) -> dict[str, Scalar]:
     return {
         "baseline": str(facts.baseline.folder),
         "target": str(facts.target.folder),
+        "steps": sorted({step.step for step in facts.steps}),
         "numerics": dict(facts.numerics),
         "outcomes": outcomes,
         "first_divergence": first[1].name if first else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,13 +85,12 @@ def examine(
     left, right = read_side(baseline), read_side(target)
     numerics = _numerics(left, right)
     steps: list[StepComparison] = []
-    reached: dict[int, float] = {}
     for key in sorted(left.runs.keys() & right.runs.keys()):
         if tell:
             tell(f"compare step {key[0]} rank {key[1]}")
-        one = _step(right.runs[key], left.runs[key], numerics, replaying, reached.get(key[1], 0.0))
-        reached[key[1]] = max([found.agreement.error_out or 0.0 for found in one.judged], default=0.0)
-        steps.append(one)
+        # later steps begin with weights that updates have parted, by how much is not known
+        reached = 0.0 if key[0] == 0 else math.inf
+        steps.append(_step(right.runs[key], left.runs[key], numerics, replaying, reached))
     if not steps:
         raise WorkbookError("precision.nothing_common", baseline=str(baseline), target=str(target))
     return Comparison(left, right, tuple(steps), numerics)

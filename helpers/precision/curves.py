@@ -14,7 +14,9 @@ from helpers.words import Scalar
 
 COLUMNS = ("step", "loss_baseline", "loss_target", "absolute_error", "relative_error", "lr", "grad_norm_baseline",
            "grad_norm_target")  # fmt: skip
-#: Relative difference of losses that another device explains over the first steps: rounding that training amplifies.
+#: Relative difference of losses. Before the first update only the forward pass stands behind it, and a difference
+#: is an error; later, training amplifies honest rounding. Measured on CPU kernels, a small residual network: one
+#: thread against two part by 2e-3 at step 8 and by 3e-2 at step 10, convolutions in HF32 by 3e-3 at step 3.
 TOLERANCE = 1e-3
 
 
@@ -71,10 +73,12 @@ def _verdict(pairs: Sequence[tuple[Step, Step]], first: Step | None, tolerance: 
     apart = [relative for a, b in pairs if (relative := _apart(a.loss, b.loss)[1]) is not None]
     args: dict[str, Scalar] = {"steps": len(apart), "worst": max(apart), "tolerance": tolerance}
     if first is None:
-        return Finding("ACC250", Status.OK, "ACC250.together", args, weight=100)
+        return Finding("ACC250", Status.OK, "ACC250.together", args, weight=80)
     a, b = next((a, b) for a, b in pairs if a.step == first.step)
     args.update(step=first.step, baseline=a.loss, target=b.loss)
-    return Finding("ACC250", Status.FAIL, "ACC250.apart", args, weight=100)
+    if first.step == 1:
+        return Finding("ACC250", Status.FAIL, "ACC250.at_once", args, weight=80)
+    return Finding("ACC250", Status.WARN, "ACC250.apart", args, weight=80)
 
 
 def _odd(left: RunLog, right: RunLog) -> list[Finding]:

@@ -57,7 +57,8 @@ def judge(
     containers: frozenset[str] = frozenset(),
     reached: float = 0.0,
 ) -> list[Judgement]:
-    """Judges operators in the order of execution. `reached` is the largest error that earlier steps carried in."""
+    """Judges operators in the order of execution. `reached` is the largest error that this step may begin with:
+    0 in the first step, infinite where earlier updates have parted the weights."""
     judged = []
     for found in agreements:
         name = found.pair.target.name

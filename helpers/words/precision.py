@@ -17,7 +17,7 @@ _HEADINGS = {
     "error_out": ("Output error", "输出误差"),
     "own_error": ("Own error", "自身误差"),
     "allowed": ("Allowed", "允许误差"),
-    "outcome": ("Outcome", "判定"),
+    "judgement": ("Judgement", "判定"),
     "loss_baseline": ("Baseline loss", "基线损失"),
     "loss_target": ("Target loss", "目标损失"),
     "lr": ("Learning rate", "学习率"),
@@ -256,11 +256,24 @@ WORDS: dict[str, Words] = {
         "the losses stay together over {steps} steps: at most {worst} apart, allowed {tolerance}",
         "损失在 {steps} 步内保持一致：最大相对差 {worst}，允许 {tolerance}",
     ),
+    "ACC250.at_once": Words(
+        "the losses differ before the first update: {baseline} and {target}; largest difference {worst}, allowed"
+        " {tolerance} (step {step})",
+        "损失在第一次更新之前就不同：{baseline} 与 {target}；最大相对差 {worst}，允许 {tolerance}（第 {step} 步）",
+        "See which operator parts first in the comparison by tensor.",
+        "请在逐张量比对中查看最先出现差异的算子。",
+    ),
     "ACC250.apart": Words(
         "the losses part at step {step}: {baseline} and {target}; largest difference {worst}, allowed {tolerance}",
         "损失从第 {step} 步开始出现差异：{baseline} 与 {target}；最大相对差 {worst}，允许 {tolerance}",
-        "See which operator parts first in the comparison by tensor.",
-        "请在逐张量比对中查看最先出现差异的算子。",
+        "Training amplifies rounding; whether it is more than that shows in the comparison by tensor.",
+        "训练会放大舍入误差；是否不止于此，请看逐张量比对。",
+    ),
+    "ACC250.amplified": Words(
+        "the losses part at step {step} (largest difference {worst}), but in the dumped steps {dumped} no operator adds"
+        " more than rounding: training amplifies it",
+        "损失从第 {step} 步开始出现差异（最大相对差 {worst}），但在采集的第 {dumped} 步中没有算子引入超出舍入的误差："
+        "这是训练对舍入误差的放大",
     ),
     "ACC251.lengths": Words(
         "the baseline has {baseline} steps and the target {target}: only the common ones were compared",

@@ -1,0 +1,158 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown] lang="zh"
+# # 3 精度对齐
+#
+# 同一个脚本，在基线（有 CUDA 用 CUDA，否则由 CPU 代替）和 NPU 上以相同的种子各训练几步：损失是否一致？如果不一致，
+# 是哪个算子最先造成的？本笔记本用 msprobe 采集两侧每个算子的输入与输出，再按执行次序逐张量比对。脚本不作任何修改。
+
+# %% [markdown] lang="en"
+# # 3 Precision alignment
+#
+# One script trains a few steps on the baseline (CUDA where there is one, else the CPU in its place) and on the NPU,
+# with the same seeds. Do the losses agree, and if not, which operator parts them first? msprobe dumps the inputs and
+# outputs of every operator on both sides; they are compared in the order of execution. The script is not changed.
+
+# %% tags=["parameters"]
+lang: str = "en"  # language of reports / 报告语言: en | zh
+device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu; npu means a real one / npu 指真实 NPU
+run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
+script: str = "notebooks/scripts/resnet_digits.py"  # the GPU training script / GPU 训练脚本
+script_args: str = "--depth 14 --batch-size 16"  # its own arguments / 脚本自己的参数
+steps: int = 4  # optimizer steps of each run / 每次运行的优化步数
+fault: str = ""  # simulated NPU only: a fault to inject, written as shown below / 仅模拟 NPU：注入的故障，写法见下文
+hf32: bool = False  # simulated NPU only: round convolution inputs as Ascend does / 仅模拟 NPU：卷积输入取 HF32
+
+# %%
+import shlex
+
+from helpers import capture, compare, curves
+from helpers.notebook import begin
+from helpers.precision.align import align
+from helpers.precision.compare import around
+
+run = begin("precision", lang, run_dir, device)
+options = {"steps": steps, "dump_steps": sorted({0, steps - 1}), "progress": run.progress}
+
+# %% [markdown] lang="zh"
+# ## 采集
+#
+# msprobe 在子进程中运行，从第一步和最后一步的前向开始，到参数更新之前为止。开始之前会说明最多写入多少数据，超过即停止。
+# 每次采集以清单结束，其中有每个文件的校验和，因此中途被终止的采集不会被当作完整数据。
+#
+# 先采集基线。
+
+# %% [markdown] lang="en"
+# ## Capture
+#
+# msprobe runs in a child process, from the forward of the first and of the last step to the update. What may be
+# written at most is said before it starts; beyond that it stops. Each capture ends with a manifest of checksums, so
+# that one which was killed is never taken for a whole one.
+#
+# The baseline first.
+
+# %%
+arguments = shlex.split(script_args)
+baseline = capture(run.path(script), arguments, out=run.folder / "baseline", device="baseline", **options)
+baseline
+
+# %% [markdown] lang="zh"
+# 再采集 NPU 一侧：同一个脚本，通过 transfer_to_npu 运行。`fault` 和 `hf32` 只作用于模拟 NPU 的子进程，例如
+# `aten::convolution@3:scale=1.01` 把第 3 次卷积的结果乘以 1.01，`aten::convolution_backward@5:scale=1.01` 作用于反向。
+
+# %% [markdown] lang="en"
+# Then the NPU's side: the same script under transfer_to_npu. `fault` and `hf32` reach only the simulated NPU's child:
+# `aten::convolution@3:scale=1.01` multiplies the result of the third convolution by 1.01,
+# `aten::convolution_backward@5:scale=1.01` the gradients of the fifth convolution in the backward pass.
+
+# %%
+settings = {"ASCEND_WORKBOOK_SIM_FAULT": fault} if fault else {}
+settings |= {"ASCEND_WORKBOOK_SIM_HF32": "1"} if hf32 else {}
+target = capture(
+    run.path(script), arguments, out=run.folder / "target", device=device, settings=settings, **options
+)
+target
+
+# %% [markdown] lang="zh"
+# ## 损失曲线
+#
+# 第一步的损失在任何更新之前得到，只取决于前向计算：两侧应当几乎相同。之后训练会放大舍入误差，曲线逐渐分开不一定是错误，
+# 要由逐张量比对来判断。
+
+# %% [markdown] lang="en"
+# ## Loss curves
+#
+# The first loss comes before any update and rests on the forward pass alone: both sides should nearly agree. After
+# that training amplifies rounding. Curves that drift apart need not be an error; the tensors tell.
+
+# %%
+losses = run.save(curves(run.folder / "baseline", run.folder / "target"), "curves")
+losses
+
+# %%
+run.picture(losses)
+
+# %% [markdown] lang="zh"
+# ## 逐张量比对
+#
+# 先比结构（缺失的算子、形状、数据类型），再比数值。误差是相对 L2 误差。看曲线上的第一个跳变：之后的算子只是继承了误差，
+# 红线标出最先出现差异的算子。数值完全相同时曲线为零。
+
+# %% [markdown] lang="en"
+# ## Comparison by tensor
+#
+# Structure before numbers: missing operators, shapes, dtypes. Errors are relative L2. Look for the first jump of the
+# line: what comes after it has only inherited the error. The red line marks the operator that parts the runs first;
+# where both sides give the same numbers the line lies at zero.
+
+# %%
+comparison = run.save(compare(run.folder / "baseline", run.folder / "target", progress=run.progress), "comparison")
+run.picture(comparison)
+
+# %% [markdown] lang="zh"
+# 下面是最先出现差异的算子前后几行（没有差异时，是引入误差最大的算子前后）。“自身误差”由重算得到：用该侧记录的输入以
+# float64 重算算子，与记录的输出相比，因此不含继承来的误差。“允许误差”是舍入（以及 HF32 等低精度格式）所能解释的部分。
+
+# %% [markdown] lang="en"
+# The rows around the first operator to part (where none does: around the one that adds the most). *Own error* comes
+# from running the operator again in float64 with that side's recorded inputs, so it holds nothing inherited.
+# *Allowed* is what rounding, and a reduced format such as HF32 where it is in force, explains.
+
+# %%
+around(comparison, rows=4)
+
+# %% [markdown] lang="zh"
+# 每个算子归入一类。“explained” 表示误差由输入引起，“allowed” 表示在低精度格式允许范围内，“not_compared” 表示两侧
+# 自动求导节点不同、无法直接比对（其误差会体现在后一个算子上）。未比对的绝不计为通过。
+
+# %% [markdown] lang="en"
+# Every operator falls into one class. *explained*: the inputs' error explains it; *allowed*: within a reduced format;
+# *not_compared*: the devices use other autograd nodes (an error shows in the operator that follows). What was not
+# compared never counts as agreement.
+
+# %%
+print("reduced formats:", comparison.facts["numerics"])
+print("operators:", comparison.facts["outcomes"])
+print("first divergence:", comparison.facts["first_divergence"])
+
+# %% [markdown] lang="zh"
+# ## 结论
+#
+# 两份报告合为一份，写入运行目录。若有算子使两侧出现差异，最后一行会报错，批量运行随之变红。
+
+# %% [markdown] lang="en"
+# ## Verdict
+#
+# Both reports joined, written into the run's folder. Where an operator parts the runs the last line raises, so that
+# a batch turns red.
+
+# %%
+report = run.save(align(losses, comparison))
+print(report.verdict(lang))
+print("verdict:", report.headline.key, "| ran on:", report.or_raise().tier)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from helpers.report import Report
 
@@ -34,6 +36,23 @@ class NotebookRun:
         if figure is not None:
             figure.savefig(self.folder / f"{name}.png", dpi=110, facecolor="white")
         return report
+
+    def picture(self, report: Report) -> Any:
+        """The report's chart as a notebook shows it, after one line of text that says what it draws.
+
+        A figure made without pyplot has no picture in a kernel; and tests compare text, never pictures.
+        """
+        from IPython.display import Image
+
+        from helpers.view.charts import facts
+
+        print(facts(report))
+        figure = report.figure(self.lang)
+        if figure is None:
+            return None
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", dpi=100, facecolor="white")
+        return Image(stream.getvalue(), alt=report.title(self.lang))
 
     def progress(self, message: str) -> None:
         """One line of progress on standard error, so that the notebook's own output stays the same in each run."""

@@ -27,11 +27,8 @@ compute: bool = True  # compute on each device too / 是否在每个设备上实
 matrix_size: int = 256  # rows and columns of the matrices compared / 对比所用矩阵的行列数
 
 # %%
-from IPython.display import Image
-
 from helpers.environment import check, compute_check, join
 from helpers.notebook import begin
-from helpers.view.charts import facts as chart_facts
 
 run = begin("environment", lang, run_dir, device)
 
@@ -59,8 +56,7 @@ machine
 # The same checks as a strip: green good, blue a note, grey could not be told, yellow a warning, red a failure.
 
 # %% tags=["nbval-ignore-output"]
-print(chart_facts(machine))
-Image(str(run.folder / "machine.png"))
+run.picture(machine)
 
 # %% [markdown] lang="zh"
 # 结论建立在这些计数上。真实 NPU、模拟 NPU、CUDA 与 CPU 是四个层级，后续笔记本都会标明结果来自哪一层。

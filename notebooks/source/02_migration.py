@@ -33,7 +33,6 @@ import shlex
 from helpers import dry_run, rewrite, scan
 from helpers.migration.stage import join
 from helpers.notebook import begin
-from helpers.view.charts import facts as chart_facts
 
 run = begin("migration", lang, run_dir, device)
 path = run.path(script)
@@ -62,8 +61,7 @@ found
 # Counted by class. Only *by hand* and *unsupported* cost work: the shorter these two bars, the quicker the migration.
 
 # %%
-print(chart_facts(found.parts[0]))
-found.parts[0].figure(lang)
+run.picture(found.parts[0])
 
 # %% [markdown] lang="zh"
 # ## 迁移后的脚本
@@ -124,8 +122,7 @@ ran
 # means a difference from the start: notebook 03 finds where.
 
 # %%
-print(chart_facts(ran))
-ran.figure(lang)
+run.picture(ran)
 
 # %% [markdown] lang="zh"
 # 没有 NPU 内核的算子会在 CPU 上运行（正确但很慢）。模拟 NPU 不能说明真实 NPU 的数值、数据类型支持、内存和速度。

@@ -40,7 +40,6 @@ import shlex
 from helpers.finding import Status
 from helpers.notebook import begin
 from helpers.profiling import analyse, join, profile
-from helpers.view.charts import facts as chart_facts
 from helpers.words import show
 
 run = begin("profiling", lang, run_dir, device)
@@ -114,8 +113,7 @@ print("device times:", by_kind.facts["device_data"])
 run.save(by_kind, name="time_by_kind")
 
 # %% tags=["nbval-ignore-output"]
-print(chart_facts(by_kind))
-by_kind.figure(lang)
+run.picture(by_kind)
 
 # %%
 total = sum(by_kind.facts["parts_ns"].values()) / by_kind.facts["step_ns"]
@@ -137,8 +135,7 @@ print(f"the parts sum to {total:.6f} of the step")
 run.save(operators, name="top_operators")
 
 # %% tags=["nbval-ignore-output"]
-print(chart_facts(operators))
-operators.figure(lang)
+run.picture(operators)
 
 # %% [markdown] lang="zh"
 # 每步调用次数不随机器变化：次数很多而每次很短的算子，是融合的候选。

@@ -16,10 +16,6 @@ at::Tensor clone(const at::Tensor& self, std::optional<at::MemoryFormat> format)
   return result.copy_(self);
 }
 
-at::Tensor copy_from(const at::Tensor& self, const at::Tensor& destination, bool non_blocking) {
-  return at::Tensor(destination).copy_(self, non_blocking);
-}
-
 at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& destination) {
   at::native::resize_output(destination, self.sizes());
   return at::Tensor(destination).copy_(self);
@@ -29,7 +25,6 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& destin
 
 void register_copies(torch::Library& aten) {
   aten.impl("clone", TORCH_FN(clone));
-  aten.impl("_copy_from", TORCH_FN(copy_from));
   aten.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
 }
 

@@ -23,10 +23,37 @@ at::Tensor& format_cast_inplace_like(at::Tensor& self, const at::Tensor&, Option
 
 at::Tensor plain_format_cast(const at::Tensor& self, int64_t) { return self.clone(); }
 
+at::Tensor dtype_cast_by_number(const at::Tensor& self, int64_t dtype, OptionalInt) {
+  return self.to(static_cast<at::ScalarType>(dtype));
+}
+
+at::Tensor dtype_cast(const at::Tensor& self, at::ScalarType dtype) { return self.to(dtype); }
+
+at::Tensor& dtype_cast_inplace(at::Tensor& self, const at::Tensor& source) { return self.copy_(source); }
+
+at::Tensor dtype_cast_backward(const at::Tensor& grad, at::ScalarType dtype, OptionalInt, OptionalInt) {
+  return grad.to(dtype);
+}
+
+at::Tensor& copy_memory(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
+  return self.copy_(source, non_blocking);
+}
+
+bool any_not_finite(at::TensorList gradients) {
+  for (const auto& gradient : gradients) {
+    if (!at::isfinite(gradient).all().item<bool>()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 const std::unordered_set<std::string>& implemented() {
   static const std::unordered_set<std::string> names = {
       "npu::npu_format_cast", "npu::npu_format_cast.Tensor", "npu::npu_format_cast_",
-      "npu::npu_format_cast_.acl_format", "npu::_npu_format_cast"};
+      "npu::npu_format_cast_.acl_format", "npu::_npu_format_cast", "npu::npu_dtype_cast", "npu::npu_dtype_cast_",
+      "npu::_npu_dtype_cast", "npu::npu_dtype_cast_backward", "npu::_npu_dtype_cast_backward", "npu::copy_memory_",
+      "npu::_amp_foreach_non_finite_check"};
   return names;
 }
 
@@ -50,6 +77,13 @@ void register_npu_operators(torch::Library& npu) {
   npu.impl("npu_format_cast_.acl_format", TORCH_FN(format_cast_inplace));
   npu.impl("npu_format_cast_", TORCH_FN(format_cast_inplace_like));
   npu.impl("_npu_format_cast", TORCH_FN(plain_format_cast));
+  npu.impl("npu_dtype_cast", TORCH_FN(dtype_cast_by_number));
+  npu.impl("npu_dtype_cast_", TORCH_FN(dtype_cast_inplace));
+  npu.impl("_npu_dtype_cast", TORCH_FN(dtype_cast));
+  npu.impl("npu_dtype_cast_backward", TORCH_FN(dtype_cast_backward));
+  npu.impl("_npu_dtype_cast_backward", TORCH_FN(dtype_cast));
+  npu.impl("copy_memory_", TORCH_FN(copy_memory));
+  npu.impl("_amp_foreach_non_finite_check", TORCH_FN(any_not_finite));
 }
 
 }  // namespace npu_sim

@@ -38,20 +38,30 @@ const std::unordered_set<std::string>& kept() {
 
 // Registered by hand: register_copies, register_random, register_recurrent.
 const std::unordered_set<std::string>& by_hand() {
-  static const std::unordered_set<std::string> names = {"aten::clone", "aten::_copy_from",
-                                                        "aten::_copy_from_and_resize", "aten::native_dropout",
+  static const std::unordered_set<std::string> names = {"aten::clone", "aten::_copy_from_and_resize",
+                                                        "aten::native_dropout",
                                                         "aten::randperm", "aten::randperm.out",
                                                         "aten::_thnn_fused_lstm_cell", "aten::_thnn_fused_gru_cell",
                                                         "aten::_pack_padded_sequence"};
   return names;
 }
 
+constexpr const char* kHere = "the NPU simulator";  // shown by torch._C._dispatch_dump_table
+
+// What torch_npu itself had for each operator before the simulator came, as "NAME KIND" lines.
+std::string& record() {
+  static auto* lines = new std::string;
+  return *lines;
+}
+
+void note(const std::string& name, const char* kind) { record() += name + " " + kind + "\n"; }
+
 struct Libraries {
   // Leaked: taking some 1,500 registrations back at exit costs time and helps nobody.
-  torch::Library& aten = *new torch::Library(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1, __FILE__, 1);
+  torch::Library& aten = *new torch::Library(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1, kHere, 1);
   torch::Library& autograd =
-      *new torch::Library(torch::Library::IMPL, "aten", DispatchKey::AutogradPrivateUse1, __FILE__, 2);
-  torch::Library& npu = *new torch::Library(torch::Library::IMPL, "npu", DispatchKey::PrivateUse1, __FILE__, 3);
+      *new torch::Library(torch::Library::IMPL, "aten", DispatchKey::AutogradPrivateUse1, kHere, 2);
+  torch::Library& npu = *new torch::Library(torch::Library::IMPL, "npu", DispatchKey::PrivateUse1, kHere, 3);
 };
 
 template <typename Kernel>
@@ -75,27 +85,39 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
   const auto name = local_name(op);
   const bool on_npu = op.hasKernelForDispatchKey(DispatchKey::PrivateUse1);
   const bool autograd = op.hasKernelForDispatchKey(DispatchKey::AutogradPrivateUse1);
-  if ((!on_npu && !autograd) || kept().count(full) > 0) {
+  if (!on_npu && !autograd) {
     return;
+  }
+  if (kept().count(full) > 0) {
+    return note(full, "torch_npu");
   }
   const bool composite = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
   if (composite) {
     libraries.aten.impl(name.c_str(), boxed<StockAutogradKernel>(op));
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
-    return;
+    return note(full, "composite");
   }
   if (autograd && name != "_thnn_fused_gru_cell") {  // register_recurrent brings that one's gradient
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
   }
-  if (on_npu && by_hand().count(full) == 0) {
-    libraries.aten.impl(name.c_str(), has_cpu_road(op) ? boxed<CpuKernel>(op)
-                                                       : torch::CppFunction::makeFromBoxedFunction<&refuse>());
+  if (by_hand().count(full) > 0) {
+    return note(full, "simulated");
   }
+  if (!on_npu) {
+    return note(full, "composite");  // torch_npu had an autograd kernel only
+  }
+  note(full, has_cpu_road(op) ? "simulated" : "refused");
+  libraries.aten.impl(name.c_str(), has_cpu_road(op) ? boxed<CpuKernel>(op)
+                                                     : torch::CppFunction::makeFromBoxedFunction<&refuse>());
 }
 
 void register_npu(Libraries& libraries, const c10::OperatorHandle& op) {
-  const bool on_npu = op.hasKernelForDispatchKey(DispatchKey::PrivateUse1);
-  if (on_npu && !has_npu_operator(c10::toString(op.operator_name()))) {
+  if (!op.hasKernelForDispatchKey(DispatchKey::PrivateUse1)) {
+    return;
+  }
+  const auto full = c10::toString(op.operator_name());
+  note(full, has_npu_operator(full) ? "simulated" : "refused");
+  if (!has_npu_operator(full)) {
     libraries.npu.impl(local_name(op).c_str(), torch::CppFunction::makeFromBoxedFunction<&refuse>());
   }
 }
@@ -125,6 +147,13 @@ void install() {
 
 }  // namespace
 }  // namespace npu_sim
+
+// One line for each operator that torch_npu itself implements: its name, then "simulated" (on the CPU's kernel),
+// "composite" (made of others), "torch_npu" (host-side kernel of torch_npu, kept) or "refused" (raises). What is not
+// listed falls back to the CPU as torch_npu decides.
+extern "C" __attribute__((visibility("default"))) const char* npu_sim_operators() {
+  return npu_sim::record().c_str();
+}
 
 // Called once, by aclInit. 0: all is registered; anything else: it is not, and stderr says why.
 extern "C" __attribute__((visibility("default"))) int npu_sim_install() {

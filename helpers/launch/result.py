@@ -65,6 +65,16 @@ class LaunchResult:
         return list(self.log_losses) if self.log_losses else [step.loss for step in self.steps]
 
     @property
+    def remarks(self) -> list[dict[str, Scalar]]:
+        """What the logs noted beside the steps, as sentences for `say`, each once."""
+        found: list[dict[str, Scalar]] = []
+        for note in (note for log in self.logs for note in log.notes):
+            sentence: dict[str, Scalar] = {"say": f"launch.note.{note['code']}", "args": dict(note["args"])}
+            if sentence not in found:
+                found.append(sentence)
+        return found
+
+    @property
     def output_path(self) -> Path:
         """Everything the child printed, stdout and stderr in order."""
         return self.out / "output.log"

@@ -84,5 +84,9 @@ WORDS: dict[str, Words] = {
         "{call} was answered with 0: memory is not measured where the CPU stands in for CUDA.",
         "{call} 返回了 0：由 CPU 代替 CUDA 时不测量显存。",
     ),
+    "launch.note.compile_left_out": Words(
+        "torch.compile was left out: the CPU standing in for CUDA runs eagerly.",
+        "已略过 torch.compile：由 CPU 代替 CUDA 时以 eager 方式运行。",
+    ),
     "launch.standing_in": Words("CPU standing in for CUDA", "由 CPU 代替 CUDA"),
 }

@@ -150,6 +150,7 @@ raises("make_graphed_callables", lambda: torch.cuda.make_graphed_callables(model
 raises("memory_snapshot", lambda: torch.cuda.memory_snapshot())
 raises("jiterator", lambda: torch.cuda.jiterator._create_jit_fn("template <typename T> T f(T x) { return x; }")(x))
 raises("way past the map", lambda: torch._C._VariableFunctions.zeros(1, device="cuda"))
+expect("compile", torch.compile(model, mode="max-autotune")(torch.ones(1, 2)).shape == (1, 2))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 model(torch.ones(1, 2)).sum().backward()
 optimizer.step()

@@ -92,7 +92,7 @@ def _title(report: Report, lang: str) -> str:
 
 
 def _height(chart: Chart, table: Table) -> float:
-    return {"bars": 1.2 + 0.28 * min(BARS, len(table.rows)), "stack": 1.9, "strip": 1.6}.get(chart.kind, 3.6)
+    return {"bars": 1.2 + 0.28 * min(BARS, len(table.rows)), "stack": 2.3, "strip": 1.6}.get(chart.kind, 3.6)
 
 
 def _numbers(table: Table, name: str) -> list[float]:
@@ -124,9 +124,8 @@ def _stack(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
             left += value
     axes.set_yticks([])
     axes.set_xlabel(_unit(chart, lang, chart.y[0]))
-    axes.legend(ncols=4, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.02), frameon=False)
-    axes.title.set_position((0.5, 1.3))
-    axes.set_title("", pad=30)
+    axes.margins(x=0.0)
+    axes.figure.legend(ncols=4, fontsize=8, loc="outside lower center", frameon=False)
 
 
 def _lines(axes: Axes, chart: Chart, table: Table, lang: str) -> None:

@@ -30,6 +30,7 @@ aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t*
   SIM_REQUIRE((thing) != nullptr, ACL_ERROR_INVALID_PARAM, "the description is null"); \
   return sim::nothing_to_do("no operator that can be run here reads it")
 
+// An operand's name, which no operator that can be run here reads.
 void aclSetTensorDescName(aclTensorDesc*, const char*) {}
 aclError aclSetTensorFormat(aclTensorDesc* desc, aclFormat) { SIM_DESCRIBE(desc); }
 aclError aclSetTensorShape(aclTensorDesc* desc, int, const int64_t*) { SIM_DESCRIBE(desc); }

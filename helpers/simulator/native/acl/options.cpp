@@ -48,23 +48,28 @@ aclError aclGetCompileopt(aclCompileOpt option, char* value, size_t length) {
   return ACL_SUCCESS;
 }
 
-aclError aclrtSetSysParamOpt(aclSysParamOpt option, int64_t value) {
-  SIM_REQUIRE(option >= ACL_OPT_DETERMINISTIC && option <= ACL_OPT_STRONG_CONSISTENCY, ACL_ERROR_RT_PARAM_INVALID,
-              "option %d", option);
+namespace {
+aclError set_parameter(const char* function, aclSysParamOpt option, int64_t value) {
+  if (option < ACL_OPT_DETERMINISTIC || option > ACL_OPT_STRONG_CONSISTENCY) {
+    return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "option %d", option);
+  }
   std::lock_guard<std::mutex> lock(mutex);
   kept<aclSysParamOpt, int64_t>()[option] = value;
   return ACL_SUCCESS;
 }
 
-aclError aclrtGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
-  SIM_REQUIRE(value != nullptr, ACL_ERROR_RT_PARAM_INVALID, "value is null");
+aclError get_parameter(const char* function, aclSysParamOpt option, int64_t* value) {
+  if (value == nullptr) return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "value is null");
   std::lock_guard<std::mutex> lock(mutex);
   *value = kept<aclSysParamOpt, int64_t>()[option];  // 0, off, where nobody has set it
   return ACL_SUCCESS;
 }
+}  // namespace
 
-aclError aclrtCtxSetSysParamOpt(aclSysParamOpt option, int64_t value) { return aclrtSetSysParamOpt(option, value); }
-aclError aclrtCtxGetSysParamOpt(aclSysParamOpt option, int64_t* value) { return aclrtGetSysParamOpt(option, value); }
+aclError aclrtSetSysParamOpt(aclSysParamOpt option, int64_t value) { return set_parameter(__func__, option, value); }
+aclError aclrtGetSysParamOpt(aclSysParamOpt option, int64_t* value) { return get_parameter(__func__, option, value); }
+aclError aclrtCtxSetSysParamOpt(aclSysParamOpt option, int64_t value) { return set_parameter(__func__, option, value); }
+aclError aclrtCtxGetSysParamOpt(aclSysParamOpt option, int64_t* value) { return get_parameter(__func__, option, value); }
 
 // CPU kernels follow IEEE 754: infinities and NaN appear as such, which is what the mode INFNAN asks for.
 aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {

@@ -22,12 +22,12 @@ constexpr const char* kNoDevice = "starts the collection of device-side data; th
 aclError aclprofInit(const char* path, size_t length) {
   SIM_REQUIRE(path != nullptr && length > 0, ACL_ERROR_INVALID_PARAM, "the folder is empty");
   SIM_REQUIRE(!initialised.exchange(true), ACL_ERROR_REPEAT_INITIALIZE, "called twice");
-  return ACL_SUCCESS;
+  return sim::nothing_to_do(kNoDevice);
 }
 
 aclError aclprofFinalize() {
   SIM_REQUIRE(initialised.exchange(false), ACL_ERROR_UNINITIALIZE, "called before aclprofInit");
-  return ACL_SUCCESS;
+  return sim::nothing_to_do(kNoDevice);
 }
 
 aclprofConfig* aclprofCreateConfig(uint32_t* devices, uint32_t count, aclprofAicoreMetrics, const aclprofAicoreEvents*,

@@ -104,23 +104,29 @@ std::vector<Operand> operands(int count, const aclTensorDesc* const descs[], con
   return all;
 }
 
+aclError execute(const char* function, const char* type, int inputs, const aclTensorDesc* const in[],
+                 const aclDataBuffer* const from[], int outputs, const aclTensorDesc* const out[],
+                 const aclDataBuffer* const to[], const aclopAttr* attributes, aclrtStream stream) {
+  const bool given = type != nullptr && (inputs == 0 || (in != nullptr && from != nullptr)) &&
+                     (outputs == 0 || (out != nullptr && to != nullptr));
+  if (!given) return sim::fail(ACL_ERROR_INVALID_PARAM, function, "a pointer is null");
+  if (aclError code = sim::check_stream(function, stream)) return code;
+  if (run({type, operands(inputs, in, from), operands(outputs, out, to), attributes})) return ACL_SUCCESS;
+  return sim::fail(ACL_ERROR_API_NOT_SUPPORT, function,
+                   "the simulator lacks the operator %s in this form (these types, layouts or arguments)", type);
+}
+
 }  // namespace
 
 aclError aclopCompileAndExecute(const char* type, int inputs, const aclTensorDesc* const in[],
                                 const aclDataBuffer* const from[], int outputs, const aclTensorDesc* const out[],
                                 aclDataBuffer* const to[], const aclopAttr* attributes, aclopEngineType, aclopCompileType,
                                 const char*, aclrtStream stream) {
-  SIM_REQUIRE(type != nullptr && (inputs == 0 || (in != nullptr && from != nullptr)) &&
-                  (outputs == 0 || (out != nullptr && to != nullptr)),
-              ACL_ERROR_INVALID_PARAM, "a pointer is null");
-  if (aclError code = sim::check_stream(__func__, stream)) return code;
-  if (run({type, operands(inputs, in, from), operands(outputs, out, to), attributes})) return ACL_SUCCESS;
-  SIM_FAIL(ACL_ERROR_API_NOT_SUPPORT,
-           "the simulator lacks the operator %s in this form (these types, layouts or arguments)", type);
+  return execute(__func__, type, inputs, in, from, outputs, out, to, attributes, stream);
 }
 
 aclError aclopCompileAndExecuteV2(const char* type, int inputs, aclTensorDesc* in[], aclDataBuffer* from[], int outputs,
-                                  aclTensorDesc* out[], aclDataBuffer* to[], aclopAttr* attributes, aclopEngineType engine,
-                                  aclopCompileType compile, const char* path, aclrtStream stream) {
-  return aclopCompileAndExecute(type, inputs, in, from, outputs, out, to, attributes, engine, compile, path, stream);
+                                  aclTensorDesc* out[], aclDataBuffer* to[], aclopAttr* attributes, aclopEngineType,
+                                  aclopCompileType, const char*, aclrtStream stream) {
+  return execute(__func__, type, inputs, in, from, outputs, out, to, attributes, stream);
 }

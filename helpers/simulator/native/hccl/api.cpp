@@ -53,6 +53,8 @@ HcclResult create(const char* function, const HcclRootInfo* root, uint32_t rank,
 
 }  // namespace
 
+bool alive(HcclComm handle) { return find(handle) != nullptr; }
+
 void require(bool condition, const std::string& message) {
   if (!condition) throw BadArgument(message);
 }

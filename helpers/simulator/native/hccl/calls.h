@@ -13,6 +13,9 @@ namespace sim_hccl {
 // calls fail with the same reason, as after an error of a real HCCL communicator.
 HcclResult on(HcclComm handle, const char* function, aclrtStream stream, const std::function<void(Communicator&)>& work);
 
+// Whether the handle is a communicator that was made and not destroyed.
+bool alive(HcclComm handle);
+
 // Failure (a bad argument) that leaves the group usable.
 void require(bool condition, const std::string& message);
 

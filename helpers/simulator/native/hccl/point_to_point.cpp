@@ -90,7 +90,7 @@ thread_local int group_depth = 0;
 thread_local std::vector<Noted> noted;
 
 bool note(HcclComm comm, aclrtStream stream, const HcclSendRecvItem& item) {
-  if (group_depth == 0) return false;
+  if (group_depth == 0 || !sim_hccl::alive(comm)) return false;
   noted.push_back({comm, stream, item});
   return true;
 }

@@ -15,7 +15,7 @@ from helpers.device import Device
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
-from helpers.migration.losses import FAR, TOLERANCE, LossPair, narrowest, pair, shown, worst
+from helpers.migration.losses import FAR, TOLERANCE, LossPair, drifts, narrowest, pair, shown, worst
 from helpers.migration.mirror import migrated_texts, mirror
 from helpers.migration.reasons import fallbacks, reason
 from helpers.report import Chart, Column, Report, Table
@@ -144,7 +144,10 @@ def _judged(pairs: list[LossPair], dtype: str, base: Device) -> Finding:
         "dtype": dtype,
         "baseline": {"say": "migration.standing_in" if base.tier == "cpu" else "migration.on_cuda"},
     }
-    return Finding("MIG140", status, f"MIG140.{'within' if status is Status.OK else 'beyond'}", args, weight=WEIGHT)
+    outcome = "within" if status is Status.OK else "drift" if drifts(pairs, allowed) else "beyond"
+    return Finding(
+        "MIG140", status, f"MIG140.{outcome}", {**args, "first": f"{pairs[0].error or 0.0:.2g}"}, weight=WEIGHT
+    )
 
 
 def _step_counts(before: LaunchResult, after: LaunchResult) -> list[Finding]:

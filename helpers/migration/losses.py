@@ -48,6 +48,12 @@ def worst(pairs: Iterable[LossPair]) -> LossPair | None:
     return max(both, key=lambda entry: entry.error or 0.0, default=None)
 
 
+def drifts(pairs: Sequence[LossPair], allowed: float) -> bool:
+    """The first step agrees and a later one does not: a difference that grew, not one in the forward pass."""
+    first = pairs[0].error if pairs else None
+    return first is not None and first <= allowed
+
+
 def narrowest(dtypes: Iterable[str]) -> str:
     """The type that sets the tolerance."""
     return max(dtypes, key=lambda name: TOLERANCE.get(name, 0.0), default="float32")

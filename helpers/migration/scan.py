@@ -72,18 +72,18 @@ def unreadable(name: str, cause: Unreadable | OSError) -> Finding:
     error = cause.error if isinstance(cause, Unreadable) else str(cause.strerror or cause)
     line = cause.line if isinstance(cause, Unreadable) else 0
     args: dict[str, Scalar] = {"path": name, "line": line, "error": error}
-    return Finding(SUMMARY, Status.SKIPPED, f"{SUMMARY}.unreadable", args, Place(name, line))
+    return Finding(SUMMARY, Status.SKIPPED, "MIG100.unreadable", args, Place(name, line))
 
 
 def _not_python(where: Tree) -> Iterable[Finding]:
     if where.cuda_sources:
         first = where.name(where.cuda_sources[0])
         kernels: dict[str, Scalar] = {"count": len(where.cuda_sources), "first": first, "class": UNSUPPORTED}
-        yield Finding(SUMMARY, Status.WARN, f"{SUMMARY}.cuda_sources", kernels)
+        yield Finding(SUMMARY, Status.WARN, "MIG100.cuda_sources", kernels)
     for kind, count in sorted(Counter(file.suffix for file in where.others).items()):
         first = where.name(next(file for file in where.others if file.suffix == kind))
         args: dict[str, Scalar] = {"count": count, "kind": kind, "first": first}
-        yield Finding(SUMMARY, Status.SKIPPED, f"{SUMMARY}.not_python", args)
+        yield Finding(SUMMARY, Status.SKIPPED, "MIG100.not_python", args)
 
 
 def _report(path: str | os.PathLike[str], where: Tree, findings: list[Finding], hashes: dict[str, str]) -> Report:
@@ -102,9 +102,9 @@ def _report(path: str | os.PathLike[str], where: Tree, findings: list[Finding], 
 
 def _summary(counts: Counter[str], files: int) -> tuple[str, dict[str, Scalar]]:
     if not counts:
-        return f"{SUMMARY}.nothing", {"files": files}
+        return "MIG100.nothing", {"files": files}
     numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
-    return f"{SUMMARY}.counted", {"uses": sum(counts.values()), "files": files, **numbers}
+    return "MIG100.counted", {"uses": sum(counts.values()), "files": files, **numbers}
 
 
 def _row(finding: Finding) -> tuple[Scalar, ...]:
@@ -122,7 +122,7 @@ def _classes(counts: Counter[str]) -> Report:
     )
     status = Status.OK if counts else Status.NOTE
     numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
-    key = f"{SUMMARY}.classes"
+    key = "MIG100.classes"
     finding = Finding(SUMMARY, status, key, {"uses": sum(counts.values()), **numbers})
     return Report(
         "migration", "scan_classes", (finding,), Table(columns, rows), Chart("bars", "repair", ("repair_count",))

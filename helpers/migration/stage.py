@@ -21,7 +21,7 @@ def join(scanned: Report, rewritten: Report, ran: Report) -> Report:
     both = overview("migration", "migration", [scanned, rewritten, ran], tier=ran.tier)
     status = max(rewritten.status, ran.status)
     left = tuple(finding for finding in both.findings if finding.status <= status)
-    summary = Finding(RULE, status, f"{RULE}.joined", {"scan": _said(scanned), "run": _said(ran)}, weight=WEIGHT)
+    summary = Finding(RULE, status, "MIG150.joined", {"scan": _said(scanned), "run": _said(ran)}, weight=WEIGHT)
     return replace(both, findings=(summary, *left))
 
 

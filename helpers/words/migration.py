@@ -325,6 +325,15 @@ WORDS: dict[str, Words] = {
         "Look for the first tensor that differs: notebook 03, precision.",
         "请用 03 精度笔记本查找第一个出现差异的张量。",
     ),
+    "MIG140.drift": Words(
+        "{steps} step(s): step 1 agrees ({first}), by step {step} the relative loss error has grown to {worst}, "
+        "allowed {tolerance} ({dtype}); baseline {baseline}",
+        "{steps} 步：第 1 步一致（{first}），到第 {step} 步损失的相对误差增至 {worst}，"
+        "超出允许的 {tolerance}（{dtype}）；基线为 {baseline}",
+        "Rounding that training amplifies (usual in half precision), or a difference in backward or in the optimizer: "
+        "compare in float32 first, then see notebook 03, precision.",
+        "可能是训练放大的舍入误差（半精度下常见），也可能是反向或优化器的差异：先用 float32 比较，再看 03 精度笔记本。",
+    ),
     "MIG140.no_loss": Words(
         "{steps} step(s) ran, but no loss was seen on both sides: nothing was compared",
         "运行了 {steps} 步，但未在两侧同时得到损失：没有可比较的数据",

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from helpers.migration.losses import TOLERANCE, LossPair, narrowest, pair, shown, worst
+from helpers.migration.losses import TOLERANCE, LossPair, drifts, narrowest, pair, shown, worst
 from helpers.migration.reasons import REASONS, fallbacks, reason
 from helpers.words import show
 
@@ -38,6 +38,11 @@ def test_a_shorter_run_leaves_gaps_not_zeros() -> None:
     assert [entry.target for entry in pairs] == [1.0, None, None]
     assert worst(pairs) == pairs[0] and worst(pair([1.0], [])) is None
     assert worst(pair([1.0, 2.0], [1.1, 2.0])) == LossPair(1, 1.0, 1.1)
+
+
+def test_a_difference_that_grows_is_told_from_one_that_is_there_at_once() -> None:
+    assert drifts(pair([1.0, 1.0], [1.0, 1.1]), 1e-5)
+    assert not drifts(pair([1.0, 1.0], [1.1, 1.0]), 1e-5) and not drifts(pair([], []), 1e-5)
 
 
 def test_the_narrowest_type_sets_the_tolerance() -> None:

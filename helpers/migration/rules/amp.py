@@ -40,4 +40,4 @@ def check(source: Source) -> Iterable[Finding]:
         name = source.names.resolve(node)
         above = source.names.parent(node)
         if name.startswith(NAMES) and load(node) and not isinstance(above, ast.Attribute):
-            yield found(source, node, f"{CODE}.works", AUTO, name=name)
+            yield found(source, node, "MIG108.works", AUTO, name=name)

@@ -30,6 +30,6 @@ def check(source: Source) -> Iterable[Finding]:
         name = source.names.resolve(node)
         if name.startswith(FAMILIES):
             outcome = "tf32" if "tf32" in name or "precision" in name else "no_effect"
-            yield found(source, node, f"{CODE}.{outcome}", ADVICE, name=name)
+            yield found(source, node, f"MIG119.{outcome}", ADVICE, name=name)
         elif name == "torch.version.cuda":
-            yield found(source, node, f"{CODE}.version", ADVICE)
+            yield found(source, node, "MIG119.version", ADVICE)

@@ -66,7 +66,7 @@ def check(source: Source) -> Iterable[Finding]:
         for decorator in decorators:
             if source.names.resolve(decorator) == "torch.compile":
                 _, end = source.span(decorator)
-                yield found(source, decorator, f"{CODE}.inductor", REWRITE, (Edit(end, end, '(backend="eager")'),))
+                yield found(source, decorator, "MIG111.inductor", REWRITE, (Edit(end, end, '(backend="eager")'),))
 
 
 def _judge(source: Source, call: ast.Call) -> Iterable[Finding]:
@@ -76,11 +76,11 @@ def _judge(source: Source, call: ast.Call) -> Iterable[Finding]:
         return
     if name == "inductor":
         assert isinstance(backend, ast.Constant)
-        yield found(source, call, f"{CODE}.inductor", REWRITE, within_string(source, backend, "inductor", "eager"))
+        yield found(source, call, "MIG111.inductor", REWRITE, within_string(source, backend, "inductor", "eager"))
     elif backend is not None:
-        yield found(source, call, f"{CODE}.backend", ADVICE)
+        yield found(source, call, "MIG111.backend", ADVICE)
     else:
-        yield found(source, call, f"{CODE}.inductor", REWRITE, _edits(source, call))
+        yield found(source, call, "MIG111.inductor", REWRITE, _edits(source, call))
 
 
 def _edits(source: Source, call: ast.Call) -> tuple[Edit, ...]:

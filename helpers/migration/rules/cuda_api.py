@@ -43,7 +43,7 @@ def check(source: Source) -> Iterable[Finding]:
         if name.startswith(PREFIX) and not _part_of_longer(source, node) and not _stored(node):
             yield from _judge(source, node, name[len(PREFIX) :])
         elif isinstance(node, ast.Attribute) and node.attr in ("major", "minor") and _is_properties(source, node.value):
-            yield found(source, node, f"{CODE}.compute_capability", MANUAL)
+            yield found(source, node, "MIG101.compute_capability", MANUAL)
 
 
 def _judge(source: Source, node: ast.AST, name: str) -> Iterable[Finding]:
@@ -54,9 +54,9 @@ def _judge(source: Source, node: ast.AST, name: str) -> Iterable[Finding]:
         parts = parts[1:]
     said = api_map.entry("torch_cuda", parts[0])
     if said is None:
-        yield found(source, node, f"{CODE}.unknown", MANUAL, name=PREFIX + name)
+        yield found(source, node, "MIG101.unknown", MANUAL, name=PREFIX + name)
     else:
-        yield found(source, node, f"{CODE}.{said['note']}", said["class"], name=PREFIX + name)
+        yield found(source, node, f"MIG101.{said['note']}", said["class"], name=PREFIX + name)
 
 
 def _part_of_longer(source: Source, node: ast.AST) -> bool:

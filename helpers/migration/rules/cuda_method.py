@@ -51,7 +51,7 @@ def _judge(source: Source, call: ast.Call) -> Iterable[Finding]:
     assert isinstance(call.func, ast.Attribute)
     target = argument(call, 0, "device")
     if target is None or not _may_be_device(source, target):
-        yield found(source, call.func, f"{CODE}.moved", AUTO)
+        yield found(source, call.func, "MIG103.moved", AUTO)
         return
     edits = source.replace(call.func, "cuda", "to")
     if edits and len(call.args) > 1:
@@ -59,7 +59,7 @@ def _judge(source: Source, call: ast.Call) -> Iterable[Finding]:
         edits = (*edits, Edit(start, start, "non_blocking="))
     if len(call.args) > 2:  # Tensor.to has no third positional argument that means the same
         edits = ()
-    yield found(source, call.func, f"{CODE}.takes_number", REWRITE, edits)
+    yield found(source, call.func, "MIG103.takes_number", REWRITE, edits)
 
 
 def _may_be_device(source: Source, target: ast.expr) -> bool:

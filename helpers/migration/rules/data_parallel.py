@@ -34,4 +34,4 @@ NEAR_MISSES = (
 def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
         if source.names.call(call) in NAMES:
-            yield found(source, call, f"{CODE}.no_kernel", UNSUPPORTED)
+            yield found(source, call, "MIG109.no_kernel", UNSUPPORTED)

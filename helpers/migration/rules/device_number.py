@@ -31,7 +31,7 @@ NEAR_MISSES = (
 def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
         if method(call) == "to" and len(call.args) == 1 and _is_number(source, call.args[0]):
-            yield found(source, call, f"{CODE}.number", AUTO)
+            yield found(source, call, "MIG126.number", AUTO)
 
 
 def _is_number(source: Source, node: ast.expr) -> bool:

@@ -69,11 +69,11 @@ def _judge(source: Source, node: ast.expr) -> Iterable[Finding]:
     if call and amp.owns(source, call):
         return
     if isinstance(above, ast.keyword) and above.arg == "pin_memory_device":
-        yield found(source, node, f"{CODE}.pin_memory_device", ADVICE)
+        yield found(source, node, "MIG102.pin_memory_device", ADVICE)
     elif call and source.names.call(call) in NOT_REPLACED:
-        yield found(source, node, f"{CODE}.not_replaced", REWRITE, _edits(source, node), name=source.names.call(call))
+        yield found(source, node, "MIG102.not_replaced", REWRITE, _edits(source, node), name=source.names.call(call))
     elif not (call and method(call) in ("startswith", "print", "info", "debug", "warning", "error", "cuda", "type")):
-        yield found(source, node, f"{CODE}.replaced", AUTO)
+        yield found(source, node, "MIG102.replaced", AUTO)
 
 
 def _names_device(node: ast.AST) -> bool:

@@ -86,15 +86,15 @@ def _equality(source: Source, compare: ast.Compare, asked: ast.expr, value: ast.
         assert isinstance(asked, ast.Attribute)
         held = kinds(source, asked.value)
         if word == "cpu" or held <= {DEVICE}:
-            yield found(source, compare, f"{CODE}.holds", AUTO)
+            yield found(source, compare, "MIG104.holds", AUTO)
         else:
-            yield found(source, compare, f"{CODE}.type", REWRITE, _in_both(source, compare, asked, value, "npu"))
+            yield found(source, compare, "MIG104.type", REWRITE, _in_both(source, compare, asked, value, "npu"))
     elif word is not None and word.startswith("cuda"):
         if DEVICE_TEXT in kinds(source, asked):
             edits = _in_both(source, compare, asked, value, word.replace("cuda", "npu"))
-            yield found(source, compare, f"{CODE}.text", REWRITE, edits)
+            yield found(source, compare, "MIG104.text", REWRITE, edits)
         else:
-            yield found(source, compare, f"{CODE}.{_certainty(source, asked)}", AUTO)
+            yield found(source, compare, f"MIG104.{_certainty(source, asked)}", AUTO)
     else:
         yield from _against_device(source, compare, asked, value)
 
@@ -107,14 +107,14 @@ def _against_device(source: Source, compare: ast.Compare, one: ast.expr, other: 
             text = string(name)
             if text and text.startswith("cuda") and kinds(source, asked) & OWN:
                 assert isinstance(name, ast.Constant)
-                yield found(source, compare, f"{CODE}.device", REWRITE, within_string(source, name, "cuda", "npu"))
+                yield found(source, compare, "MIG104.device", REWRITE, within_string(source, name, "cuda", "npu"))
 
 
 def _membership(source: Source, compare: ast.Compare, asked: ast.expr, among: ast.expr) -> Iterable[Finding]:
     if string(asked) == "cuda":  # 'cuda' in str(x.device)
         wrong = bool(kinds(source, among) & {DEVICE_TEXT, *OWN})
         yield found(
-            source, compare, f"{CODE}.{'text' if wrong else _certainty(source, among)}", MANUAL if wrong else AUTO
+            source, compare, f"MIG104.{'text' if wrong else _certainty(source, among)}", MANUAL if wrong else AUTO
         )
     elif _is_type(asked) and isinstance(among, (ast.Tuple, ast.List, ast.Set)):
         assert isinstance(asked, ast.Attribute)
@@ -123,7 +123,7 @@ def _membership(source: Source, compare: ast.Compare, asked: ast.expr, among: as
             quoted = source.segment(among.elts[words.index("cuda")])
             _, end = source.span(among.elts[-1])
             edits = (Edit(end, end, f", {quoted.replace('cuda', 'npu')}"),)
-            yield found(source, compare, f"{CODE}.type", REWRITE, edits)
+            yield found(source, compare, "MIG104.type", REWRITE, edits)
 
 
 def _startswith(source: Source, call: ast.Call) -> Iterable[Finding]:
@@ -135,9 +135,9 @@ def _startswith(source: Source, call: ast.Call) -> Iterable[Finding]:
         quoted = source.segment(word)
         start, end = source.span(word)
         edits = (Edit(start, end, f"({quoted}, {quoted.replace('cuda', 'npu')})"),)
-        yield found(source, call, f"{CODE}.type", REWRITE, edits)
+        yield found(source, call, "MIG104.type", REWRITE, edits)
     else:
-        yield found(source, call, f"{CODE}.{_certainty(source, call.func.value)}", AUTO)
+        yield found(source, call, f"MIG104.{_certainty(source, call.func.value)}", AUTO)
 
 
 def _in_both(source: Source, compare: ast.Compare, asked: ast.expr, value: ast.expr, other: str) -> tuple[Edit, ...]:

@@ -37,4 +37,4 @@ def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
         name = source.names.call(call)
         if name in NAMES:
-            yield found(source, call, f"{CODE}.patched", AUTO, name=name)
+            yield found(source, call, "MIG110.patched", AUTO, name=name)

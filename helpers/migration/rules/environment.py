@@ -65,11 +65,11 @@ def check(source: Source) -> Iterable[Finding]:
 def _judge(source: Source, node: ast.Constant, name: str) -> Iterable[Finding]:
     if name in RENAMED:
         edits = within_string(source, node, name, RENAMED[name])
-        yield found(source, node, f"{CODE}.renamed", REWRITE, edits, name=name, new=RENAMED[name])
+        yield found(source, node, "MIG107.renamed", REWRITE, edits, name=name, new=RENAMED[name])
     elif name in WITHOUT_EFFECT:
-        yield found(source, node, f"{CODE}.no_effect", ADVICE, name=name)
+        yield found(source, node, "MIG107.no_effect", ADVICE, name=name)
     elif name.startswith(("NCCL_", "TORCH_NCCL_")):
-        yield found(source, node, f"{CODE}.nccl", MANUAL, name=name)
+        yield found(source, node, "MIG107.nccl", MANUAL, name=name)
 
 
 def _is_variable(source: Source, node: ast.Constant) -> bool:

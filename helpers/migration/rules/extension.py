@@ -32,7 +32,7 @@ def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
         name = source.names.call(call)
         if name.startswith(BUILD) and _is_cuda(call, name[len(BUILD) :]):
-            yield found(source, call, f"{CODE}.cuda", UNSUPPORTED, name=name)
+            yield found(source, call, "MIG114.cuda", UNSUPPORTED, name=name)
 
 
 def _is_cuda(call: ast.Call, name: str) -> bool:

@@ -39,13 +39,13 @@ def check(source: Source) -> Iterable[Finding]:
         dtype = argument(call, 99, "dtype")
         if source.names.call(call) == "torch.set_default_dtype":
             if call.args and source.names.resolve(call.args[0]) in DOUBLE:
-                yield found(source, call, f"{CODE}.default", MANUAL)
+                yield found(source, call, "MIG115.default", MANUAL)
         elif dtype is not None and source.names.resolve(dtype) in DOUBLE:
             yield from _made(source, call, dtype)
         elif (
             method(call) == "double" and not call.args and not source.names.call(call).startswith(("numpy.", "torch."))
         ):
-            yield found(source, call, f"{CODE}.kernel", ADVICE)
+            yield found(source, call, "MIG115.kernel", ADVICE)
 
 
 def _made(source: Source, call: ast.Call, dtype: ast.expr) -> Iterable[Finding]:
@@ -54,9 +54,9 @@ def _made(source: Source, call: ast.Call, dtype: ast.expr) -> Iterable[Finding]:
         return
     if _is_reduced(source, call):
         edits = source.replace(dtype, "float64", "float32") or source.replace(dtype, "double", "float32")
-        yield found(source, dtype, f"{CODE}.collective", REWRITE, edits)
+        yield found(source, dtype, "MIG115.collective", REWRITE, edits)
     else:
-        yield found(source, dtype, f"{CODE}.kernel", ADVICE)
+        yield found(source, dtype, "MIG115.kernel", ADVICE)
 
 
 def _is_reduced(source: Source, call: ast.Call) -> bool:

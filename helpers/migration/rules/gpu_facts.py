@@ -36,4 +36,4 @@ NEAR_MISSES = ("规模 = 1e12\n", "n = 312\n", "s = '312e12'\n")
 def check(source: Source) -> Iterable[Finding]:
     for node in source.nodes(ast.Constant):
         if isinstance(node.value, float) and node.value in PEAKS:
-            yield found(source, node, f"{CODE}.peak", MANUAL)
+            yield found(source, node, "MIG120.peak", MANUAL)

@@ -43,9 +43,9 @@ def check(source: Source) -> Iterable[Finding]:
     for node in source.nodes(ast.Attribute):
         if node.attr == "is_cuda" and isinstance(node.ctx, ast.Load) and not _guarded(source, node):
             if any(_runs_kernel(source, statement) for statement in _branch(source, node)):
-                yield found(source, node, f"{CODE}.kernel", REWRITE, _edits(source, node))
+                yield found(source, node, "MIG105.kernel", REWRITE, _edits(source, node))
             else:
-                yield found(source, node, f"{CODE}.true", AUTO)
+                yield found(source, node, "MIG105.true", AUTO)
 
 
 def _branch(source: Source, node: ast.AST) -> list[ast.AST]:

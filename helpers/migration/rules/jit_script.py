@@ -22,4 +22,4 @@ NEAR_MISSES = ("import torch\n图 = torch.jit.trace(f, x)\n", "script(f)\n")
 def check(source: Source) -> Iterable[Finding]:
     for node in (*source.nodes(ast.Attribute), *source.nodes(ast.Name)):
         if source.names.resolve(node) in NAMES and load(node):
-            yield found(source, node, f"{CODE}.disabled", ADVICE)
+            yield found(source, node, "MIG118.disabled", ADVICE)

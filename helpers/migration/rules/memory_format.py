@@ -21,4 +21,4 @@ NEAR_MISSES = (
 def check(source: Source) -> Iterable[Finding]:
     for node in source.nodes(ast.Attribute):
         if source.names.resolve(node) in NAMES:
-            yield found(source, node, f"{CODE}.layout", ADVICE)
+            yield found(source, node, "MIG116.layout", ADVICE)

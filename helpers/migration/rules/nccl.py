@@ -51,7 +51,7 @@ def check(source: Source) -> Iterable[Finding]:
             yield from _judge(source, node, text)
     for attribute in source.nodes(ast.Attribute):
         if source.names.resolve(attribute).startswith("torch.distributed.") and "nccl" in attribute.attr.lower():
-            yield found(source, attribute, f"{CODE}.replaced", AUTO)
+            yield found(source, attribute, "MIG106.replaced", AUTO)
 
 
 def _judge(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
@@ -61,7 +61,7 @@ def _judge(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
     elif isinstance(above, (ast.Call, ast.keyword)):
         yield from _argument(source, node, text)
     elif BACKEND.match(text) and not _beside_hccl(above):
-        yield found(source, node, f"{CODE}.replaced", AUTO)
+        yield found(source, node, "MIG106.replaced", AUTO)
 
 
 def _argument(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
@@ -71,14 +71,14 @@ def _argument(source: Source, node: ast.Constant, text: str) -> Iterable[Finding
         wrong = re.search("nccl", text, re.IGNORECASE)
         assert wrong is not None
         edits = within_string(source, node, wrong.group(), "nccl")
-        yield found(source, node, f"{CODE}.upper_case", REWRITE, edits)
+        yield found(source, node, "MIG106.upper_case", REWRITE, edits)
     elif BACKEND.match(text):
-        yield found(source, node, f"{CODE}.replaced", AUTO)
+        yield found(source, node, "MIG106.replaced", AUTO)
 
 
 def _compared(source: Source, compare: ast.Compare, node: ast.Constant) -> Iterable[Finding]:
     if len(compare.ops) != 1:
-        yield found(source, compare, f"{CODE}.compared", REWRITE)
+        yield found(source, compare, "MIG106.compared", REWRITE)
         return
     quoted = source.segment(node)
     asked = compare.comparators[0] if compare.left is node else compare.left
@@ -86,7 +86,7 @@ def _compared(source: Source, compare: ast.Compare, node: ast.Constant) -> Itera
     start, end = source.span(compare)
     text = f"{source.segment(asked)} {word} ({quoted}, {quoted[0]}hccl{quoted[0]})"
     edits = (Edit(start, end, text),) if word and quoted[:1] in ("'", '"') else ()
-    yield found(source, compare, f"{CODE}.compared", REWRITE, edits)
+    yield found(source, compare, "MIG106.compared", REWRITE, edits)
 
 
 def _beside_hccl(above: ast.AST | None) -> bool:

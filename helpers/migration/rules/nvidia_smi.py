@@ -24,7 +24,7 @@ def check(source: Source) -> Iterable[Finding]:
     for node in source.nodes(ast.Constant):
         text = string(node)
         if text and "nvidia-smi" in text and _is_run(source, node):
-            yield found(source, node, f"{CODE}.tool", MANUAL)
+            yield found(source, node, "MIG123.tool", MANUAL)
 
 
 def _is_run(source: Source, node: ast.AST) -> bool:

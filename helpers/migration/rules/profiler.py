@@ -48,11 +48,11 @@ def check(source: Source) -> Iterable[Finding]:
     for node in (*source.nodes(ast.Attribute), *source.nodes(ast.Name)):
         if source.names.resolve(node) in REPLACED and load(node):
             used = True
-            yield found(source, node, f"{CODE}.replaced", AUTO)
+            yield found(source, node, "MIG124.replaced", AUTO)
     for call in source.nodes(ast.Call):
         if used and method(call) == "key_averages":
-            yield found(source, call, f"{CODE}.key_averages", MANUAL)
+            yield found(source, call, "MIG124.key_averages", MANUAL)
         elif source.names.call(call) in AUTOGRAD and (
             argument(call, 1, "use_cuda") or argument(call, 99, "use_device")
         ):
-            yield found(source, call, f"{CODE}.autograd", MANUAL)
+            yield found(source, call, "MIG124.autograd", MANUAL)

@@ -15,4 +15,4 @@ NEAR_MISSES = ("from math import *  # 全部\n", "from torch.cuda import amp\n")
 def check(source: Source) -> Iterable[Finding]:
     for node in source.names.star_imports:
         if (node.module or "").split(".")[0] == "torch":
-            yield Finding(CODE, Status.SKIPPED, f"{CODE}.not_followed", {"module": node.module}, source.place(node))
+            yield Finding(CODE, Status.SKIPPED, "MIG125.not_followed", {"module": node.module}, source.place(node))

@@ -38,9 +38,9 @@ def check(source: Source) -> Iterable[Finding]:
         if name is None or not (text and text.startswith(PREFIX) and text.endswith("Tensor")):
             continue
         if source.names.call(call) == "torch.set_default_tensor_type" or text.endswith("DoubleTensor"):
-            yield found(source, call, f"{CODE}.default", MANUAL)
+            yield found(source, call, "MIG122.default", MANUAL)
         elif method(call) == "type":
-            yield found(source, call, f"{CODE}.by_string", REWRITE, _edits(source, call, name, text))
+            yield found(source, call, "MIG122.by_string", REWRITE, _edits(source, call, name, text))
 
 
 def _edits(source: Source, call: ast.Call, name: ast.expr, text: str) -> tuple[Edit, ...]:

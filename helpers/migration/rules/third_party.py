@@ -34,7 +34,7 @@ def check(source: Source) -> Iterable[Finding]:
             if library not in ELSEWHERE:
                 said = api_map.entry("third_party", library)
                 assert said is not None
-                yield found(source, node, f"{CODE}.library", said["class"], library=library, use=said["use"])
+                yield found(source, node, "MIG113.library", said["class"], library=library, use=said["use"])
 
 
 def _modules(node: ast.stmt) -> Iterator[str]:

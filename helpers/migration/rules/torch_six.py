@@ -20,7 +20,7 @@ NEAR_MISSES = ("from math import inf  # 无穷\n", "import six\n")
 def check(source: Source) -> Iterable[Finding]:
     for node in source.nodes(ast.ImportFrom):
         if node.module == "torch._six" and not node.level:
-            yield found(source, node, f"{CODE}.removed", REWRITE, _edits(source, node))
+            yield found(source, node, "MIG121.removed", REWRITE, _edits(source, node))
 
 
 def _edits(source: Source, node: ast.ImportFrom) -> tuple[Edit, ...]:

@@ -38,7 +38,7 @@ def imports_kernels(node: ast.stmt) -> bool:
 def check(source: Source) -> Iterable[Finding]:
     for node in (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom)):
         if imports_kernels(node):
-            yield found(source, node, f"{CODE}.kernel", UNSUPPORTED)
+            yield found(source, node, "MIG112.kernel", UNSUPPORTED)
             yield from _uses(source, node)
 
 
@@ -54,7 +54,7 @@ def _uses(source: Source, node: ast.stmt) -> Iterator[Finding]:
         if called is None:
             continue
         if (called in given and source.names.function(call) is inside) or _is_wrapper(source, call, called, wrapper):
-            yield found(source, call, f"{CODE}.call", UNSUPPORTED, name=called)
+            yield found(source, call, "MIG112.call", UNSUPPORTED, name=called)
 
 
 def _is_wrapper(source: Source, call: ast.Call, called: str, wrapper: str | None) -> bool:

@@ -43,6 +43,8 @@ def scan(path: str | os.PathLike[str]) -> Report:
         findings += found
         if sha256:
             hashes[where.name(file)] = sha256
+    if not where.python:
+        findings.append(Finding(SUMMARY, Status.SKIPPED, "MIG100.no_file", {"path": os.fspath(path)}))
     findings += _not_python(where)
     return _report(path, where, findings, hashes)
 

@@ -234,6 +234,9 @@ WORDS: dict[str, Words] = {
     **{f"migration.meaning.{name}": Words(en, zh) for name, (en, zh) in _MEANINGS.items()},
     **_RULES,
     "MIG100.nothing": Words("no CUDA use in {files} file(s)", "{files} 个文件中没有 CUDA 用法"),
+    "MIG100.no_file": Words(
+        "{path} holds no Python file: nothing was scanned", "{path} 中没有 Python 文件：未扫描任何内容"
+    ),
     "MIG100.counted": Words(
         "{uses} CUDA use(s) in {files} file(s): {auto} automatic, {rewrite} to rewrite, {manual} by hand, "
         "{unsupported} unsupported, {advice} advice",

@@ -54,6 +54,10 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, text: str) -> N
     assert report.status is Status.SKIPPED, "not looked is not clean"
 
 
+def test_a_folder_without_python_is_not_clean(tmp_path: Path) -> None:
+    assert scan(tmp_path).status is Status.SKIPPED
+
+
 def test_what_is_not_scanned_is_said(tmp_path: Path) -> None:
     report = scan(
         _write(tmp_path, {"a.py": "", "run.sh": "CUDA_VISIBLE_DEVICES=0 python a.py", "k.cu": "", "n.txt": "x"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -29,10 +31,10 @@ def test_help_has_examples(module: ModuleType) -> None:
     assert "Examples:" in (module.__doc__ or "")
     block = (module.__doc__ or "").split("Examples:")[1].strip("\n").split("\n\n")[0]
     examples = [line.strip() for line in block.splitlines()]
-    assert examples and all("ascend-workbook " in example for example in examples)
-    for example in examples:
-        words = example.split(" ascend-workbook ")[-1].removeprefix("ascend-workbook ").split(" | ")[0].split(" # ")[0]
-        build_parser().parse_args([word.strip("\"'") for word in words.split()])
+    lines = [example for example in examples if example.startswith("ascend-workbook ")]
+    assert lines, examples
+    for line in lines:
+        build_parser().parse_args(shlex.split(line.partition(" # ")[0])[1:])
 
 
 def test_the_notebook_verbs_exist() -> None:
@@ -64,8 +66,6 @@ def users_repository(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("pythonpath", ["", "."])
 def test_a_users_helpers_do_not_shadow_ours(users_repository: Path, pythonpath: str) -> None:
-    import os
-
     command = [sys.executable, str(ROOT / "ascend_workbook.py"), "run", "--help"]
     environment = {**os.environ, "PYTHONPATH": pythonpath}
     done = subprocess.run(command, cwd=users_repository, env=environment, capture_output=True, text=True, check=False)

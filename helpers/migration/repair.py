@@ -32,22 +32,23 @@ def found(source: Source, node: ast.AST, key: str, repair: str, edits: tuple[Edi
 
 
 def conditional(source: Source, node: ast.AST) -> bool:
-    """Under an `if`, in a `try`, or in one arm of a conditional expression."""
+    """Under an `if`, in a `try` or its `except`, or in one arm of a conditional expression."""
     child = node
     for around in source.names.above(node):
-        if isinstance(around, ast.If) and child is not around.test:
-            if not _is_main_guard(around):
-                return True
-        elif (
-            isinstance(around, ast.IfExp)
-            and child is not around.test
-            or isinstance(around, ast.Try)
-            and around.handlers
-            and child in around.body
-        ):
+        if _branches(around, child):
             return True
         child = around
     return False
+
+
+def _branches(around: ast.AST, child: ast.AST) -> bool:
+    if isinstance(around, ast.If):
+        return child is not around.test and not _is_main_guard(around)
+    if isinstance(around, ast.IfExp):
+        return child is not around.test
+    if isinstance(around, ast.Try):
+        return bool(around.handlers) and child in around.body
+    return isinstance(around, ast.ExceptHandler)
 
 
 def class_of(finding: Finding) -> str:

@@ -80,6 +80,7 @@ def test_what_is_not_scanned_is_said(tmp_path: Path) -> None:
         ("import torch.nn as nn\nif many:\n    m = nn.DataParallel(m)", Status.WARN),
         ("try:\n    import flash_attn\nexcept ImportError:\n    flash_attn = None", Status.WARN),
         ("import flash_attn", Status.FAIL),
+        ("try:\n    import a\nexcept ImportError:\n    import flash_attn", Status.WARN),
         ("import torch\nif __name__ == '__main__':\n    m = torch.nn.DataParallel(m)", Status.FAIL),
     ],
 )

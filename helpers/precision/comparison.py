@@ -13,6 +13,7 @@ from helpers.precision import divergence, manifest, tolerance
 from helpers.precision.agreement import agreement
 from helpers.precision.divergence import Judgement
 from helpers.precision.dump import read_dump
+from helpers.precision.experiment import differences
 from helpers.precision.pairing import Pairing, pair
 from helpers.precision.record import Run
 from helpers.precision.replay import Replays, replay
@@ -52,10 +53,14 @@ class Comparison:
     target: Side
     steps: tuple[StepComparison, ...]
     numerics: dict[str, str]
+    differences: dict[str, list[str]]
 
     @cached_property
     def first(self) -> tuple[StepComparison, Judgement] | None:
-        """The first parting operator: of the earliest step, and there of the earliest in execution."""
+        """The first parting operator: of the earliest step, and there of the earliest in execution. None where
+        there is none, and where the runs are different experiments: then no operator is to blame."""
+        if self.differences:
+            return None
         found = [(one, divergence.first(one.judged)) for one in self.steps]
         parted = [(one, judged) for one, judged in found if judged is not None]
         return min(parted, key=lambda pair: (pair[0].step, pair[1].agreement.pair.order), default=None)
@@ -83,17 +88,17 @@ def examine(
 ) -> Comparison:
     """Reads both sides, pairs and judges them, step after step."""
     left, right = read_side(baseline), read_side(target)
-    numerics = _numerics(left, right)
+    numerics, different = _numerics(left, right), differences(left.about, right.about)
     steps: list[StepComparison] = []
     for key in sorted(left.runs.keys() & right.runs.keys()):
         if tell:
             tell(f"compare step {key[0]} rank {key[1]}")
         # later steps begin with weights that updates have parted, by how much is not known
         reached = 0.0 if key[0] == 0 else math.inf
-        steps.append(_step(right.runs[key], left.runs[key], numerics, replaying, reached))
+        steps.append(_step(right.runs[key], left.runs[key], numerics, replaying and not different, reached))
     if not steps:
         raise WorkbookError("precision.nothing_common", baseline=str(baseline), target=str(target))
-    return Comparison(left, right, tuple(steps), numerics)
+    return Comparison(left, right, tuple(steps), numerics, different)
 
 
 def _step(target: Run, baseline: Run, numerics: dict[str, str], replaying: bool, reached: float) -> StepComparison:

@@ -195,6 +195,10 @@ WORDS: dict[str, Words] = {
         "They were judged by how much they amplify their input error, which is less sharp.",
         "已改为按输入误差的放大倍数判断，灵敏度较低。",
     ),
+    "ACC230.other_experiment": Words(
+        "operators were not judged: the runs differ in {what} before any operator ran",
+        "未对算子作出判定：两次运行在任何算子执行之前就有不同（{what}）",
+    ),
     "ACC230.replayed": Words(
         "{operator} (step {step}, rank {rank}) is the first to part: in the {side} it adds an error of {own},"
         " allowed {allowed}; it runs {kernels}, called at {place}",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.precision.comparison import Comparison, Side
+from helpers.precision.comparison import Comparison
 from helpers.words import Scalar
 
 CODE = "ACC205"
@@ -14,29 +14,16 @@ SHOWN = 3
 
 
 def check(facts: Comparison) -> Iterator[Finding]:
-    if not (facts.baseline.about and facts.target.about):
+    left, right = facts.baseline.about, facts.target.about
+    if left is None or right is None:
         yield Finding(CODE, Status.NOTE, "ACC205.no_manifest")
         return
-    for key in ("args", "seed", "level", "task"):
-        left, right = (str(side.about.about.get(key)) for side in (facts.baseline, facts.target) if side.about)
-        if left != right:
-            args: dict[str, Scalar] = {"what": key, "baseline": left, "target": right}
-            yield Finding(CODE, Status.FAIL, "ACC205.option", args, weight=500)
-    if facts.baseline.about.about.get("script_sha256") != facts.target.about.about.get("script_sha256"):
+    if left.about.get("script_sha256") != right.about.get("script_sha256"):
         yield Finding(CODE, Status.NOTE, "ACC205.script")
-    for kind in ("weights", "batches"):
-        different = _different(facts.baseline, facts.target, kind)
-        if different:
-            yield Finding(CODE, Status.FAIL, f"ACC205.{kind}", {"count": len(different), "names": different[:SHOWN]},
-                          weight=500)  # fmt: skip
-
-
-def _different(baseline: Side, target: Side, kind: str) -> list[str]:
-    """Names of weights, or numbers of batches, whose fingerprints differ; only what step 0 began with."""
-    assert baseline.about and target.about
-    found = []
-    for rank in sorted(baseline.about.sides.keys() & target.about.sides.keys()):
-        left, right = (about.sides[rank].get(kind, {}) for about in (baseline.about, target.about))
-        found += [str(name) for name in left if name not in right or left[name] != right[name]]
-        found += [str(name) for name in right if name not in left]
-    return found
+    for what, names in facts.differences.items():
+        if what in ("weights", "batches"):
+            args: dict[str, Scalar] = {"count": len(names), "names": names[:SHOWN]}
+            yield Finding(CODE, Status.FAIL, f"ACC205.{what}", args, weight=500)
+        else:
+            args = {"what": what, "baseline": str(left.about.get(what)), "target": str(right.about.get(what))}
+            yield Finding(CODE, Status.FAIL, "ACC205.option", args, weight=600)

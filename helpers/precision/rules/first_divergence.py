@@ -9,6 +9,7 @@ from helpers.precision import divergence
 from helpers.precision.comparison import Comparison, StepComparison
 from helpers.precision.divergence import AGREES, ALLOWED, EXPLAINED, JUMP, STRUCTURE, Judgement
 from helpers.precision.operators import kernels
+from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "ACC230"
@@ -16,6 +17,8 @@ SHOWN = 3
 
 
 def check(facts: Comparison) -> Iterator[Finding]:
+    if facts.differences:
+        raise CannotCheck("ACC230.other_experiment", what=list(facts.differences))
     if facts.first is None:
         yield from _healthy(facts)
         return

@@ -1,0 +1,73 @@
+"""Makes dump folders as msprobe 26.2 writes them, from tensors given by a test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from helpers.precision import manifest
+
+
+class Dump:
+    """One rank's folder of one step, filled entry by entry and then saved."""
+
+    def __init__(self, root: Path, *, step: int = 0, rank: str = "proc7", task: str = "tensor") -> None:
+        self.folder = root / f"step{step}" / rank
+        self.task = task
+        self.data: dict[str, Any] = {}
+        self.stack: dict[str, Any] = {}
+
+    def forward(self, api: str, inputs: list[Any], outputs: list[Any], *, call: int = 0, line: int = 10,
+                requires_grad: tuple[int, ...] = (), **named: Any) -> None:  # fmt: skip
+        name = f"{api}.{call}.forward"
+        given = [self._value(v, f"{name}.input.{i}", i in requires_grad) for i, v in enumerate(inputs)]
+        entry = {"input_args": given,
+                 "input_kwargs": {key: self._value(v, f"{name}.input.{key}") for key, v in named.items()},
+                 "output": [self._value(v, f"{name}.output.{i}") for i, v in enumerate(outputs)]}  # fmt: skip
+        self.data[name] = entry
+        frames = ["File /x/site-packages/torch/nn/functional.py, line 5, in f, \n pass",
+                  f"File /home/user/train.py, line {line}, in forward, \n x = f(x)"]  # fmt: skip
+        self.stack[str(len(self.stack))] = [[name], frames]
+
+    def backward(self, api: str, incoming: list[Any], outgoing: list[Any], *, call: int = 0) -> None:
+        name = f"{api}.{call}.backward"
+        self.data[name] = {"input": [self._value(v, f"{name}.input.{i}") for i, v in enumerate(incoming)],
+                           "output": [self._value(v, f"{name}.output.{i}") for i, v in enumerate(outgoing)]}  # fmt: skip
+
+    def save(self) -> Path:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        content = {"task": self.task, "level": "L1", "framework": "pytorch", "dump_data_dir": None, "data": self.data}
+        (self.folder / "dump.json").write_text(json.dumps(content), encoding="utf-8")
+        (self.folder / "stack.json").write_text(json.dumps(self.stack), encoding="utf-8")
+        (self.folder / "construct.json").write_text("{}", encoding="utf-8")
+        return self.folder
+
+    def _value(self, value: Any, name: str, requires_grad: bool = False) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, (list, tuple)):
+            return [self._value(item, f"{name}.{index}") for index, item in enumerate(value)]
+        if not isinstance(value, torch.Tensor):
+            return {"type": type(value).__name__, "value": value}
+        wide = value.detach().double() if value.numel() else torch.zeros(1).double()
+        entry = {"type": "torch.Tensor", "dtype": str(value.dtype), "shape": list(value.shape),
+                 "Max": wide.max().item(), "Min": wide.min().item(), "Mean": wide.mean().item(), "Norm": wide.norm().item(),
+                 "requires_grad": requires_grad}  # fmt: skip
+        if self.task == "tensor":
+            entry["data_name"] = f"{name}.pt"
+            files = self.folder / "dump_tensor_data"
+            files.mkdir(parents=True, exist_ok=True)
+            torch.save(value.detach().contiguous(), files / entry["data_name"])
+        return entry
+
+
+def as_capture(folder: Path, **about: Any) -> Path:
+    """Turns `folder`/dump into a complete capture with a manifest."""
+    side = {"rank": 0, "weights": {"w": "a"}, "batches": {"0": ["b"]}, "numerics": about.pop("numerics", {}),
+            **about.pop("side", {})}  # fmt: skip
+    facts = {"tier": "cpu", "root": "/home/user", "args": [], "seed": 1, "level": "L1", "task": "tensor", **about}
+    manifest.Manifest(folder, True, facts, manifest.listing(folder), {"rank0": side}).save()
+    return folder

@@ -1,0 +1,125 @@
+"""Capturing through the real msprobe on the CPU: complete, bounded, and seen as broken where it was stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.precision import manifest
+from helpers.precision.capture import capture
+from helpers.precision.compare import compare
+from helpers.precision.dump import read_dump
+from tests.conftest import ROOT
+
+SCRIPT = Path(__file__).parent / "data" / "tiny_net.py"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two dumped steps of three, below a folder whose name msprobe would refuse."""
+    folder = tmp_path_factory.mktemp("采集 a b")
+    report = capture(SCRIPT, out=folder, device="cpu", steps=3, dump_steps=(0, 2))
+    assert report.status is Status.OK and report.tier == "cpu"
+    assert report.facts["standing_in"] == "cpu standing in for cuda" and len(report.facts["losses"]) == 3
+    return folder
+
+
+def test_a_capture_is_complete_and_ordered(made: Path) -> None:
+    about = manifest.load(made)
+    assert about is not None and about.complete and not about.changed()
+    runs = read_dump(made / manifest.DUMP)
+    assert [run.step for run in runs] == [0, 2]
+    names = [operator.name for operator in runs[0].operators]
+    assert names.count("Functional.conv2d.0.forward") == 1 and "Functional.conv2d.3.forward" not in names, "evaluation"
+    assert "Functional.relu.0.forward" in names, "bound by `from ... import` before the capture would be lost"
+    assert names.index("Functional.cross_entropy.0.forward") < names.index("Functional.conv2d.2.backward")
+    assert names.index("Functional.conv2d.2.backward") < names.index("Functional.conv2d.0.backward")
+    assert names[-1] == "Functional.conv2d.0.backward", "the update is left out"
+
+
+def test_the_side_is_fingerprinted(made: Path) -> None:
+    side = json.loads((made / "side.rank0.json").read_text())
+    assert side["iterations"] == [0, 2] and set(side["batches"]) == {"0", "2"}
+    assert side["weights"]["conv1.weight"].startswith("float32[6, 1, 3, 3]:") and side["status"] == "stopped_after"
+    assert side["numerics"] == {"conv": "", "matmul": ""}
+
+
+def test_a_second_capture_of_the_same_is_identical(made: Path, tmp_path: Path) -> None:
+    capture(SCRIPT, out=tmp_path, device="cpu", steps=3, dump_steps=(0, 2))
+    report = compare(made, tmp_path)
+    assert report.headline is not None and report.headline.key == "ACC230.identical" and report.status is Status.OK
+
+
+def test_another_seed_is_another_experiment(made: Path, tmp_path: Path) -> None:
+    """The script's own seed decides, and both weights and data follow it."""
+    capture(SCRIPT, ["--seed", "1"], out=tmp_path, device="cpu", steps=3, dump_steps=(0, 2), level="mix")
+    report = compare(made, tmp_path)
+    assert {"ACC205.option", "ACC205.weights", "ACC205.batches"} <= {finding.key for finding in report.findings}
+    assert report.status is Status.FAIL and report.facts["first_divergence"] is None
+    (first, _) = read_dump(tmp_path / manifest.DUMP)
+    assert "Module.conv1.Conv2d.forward.0" in first.containers
+    assert any(operator.direction == "parameters_grad" for operator in first.operators)
+
+
+def test_it_stops_at_its_limit(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError) as caught:
+        capture(SCRIPT, ["--width", "2000"], out=tmp_path, device="cpu", limit_mib=3)
+    assert caught.value.key == "precision.over_limit" and "may write 3 MiB" in str(caught.value)
+    with pytest.raises(WorkbookError, match="not complete"):
+        compare(tmp_path, tmp_path)
+
+
+def test_a_failing_script_is_told_and_leaves_no_whole_capture(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="the data ended"):
+        capture(SCRIPT, ["--fail"], out=tmp_path, device="cpu", steps=3)
+    about = manifest.load(tmp_path)
+    assert about is not None and not about.complete
+
+
+def test_a_killed_capture_is_seen_as_incomplete(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "helpers", "capture", "--device", "cpu", "--steps", "4", "--dump-steps", "0,1,2,3",
+               "--out", str(tmp_path), str(SCRIPT)]  # fmt: skip
+    running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("dump/step*")) and running.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    child = json.loads((tmp_path / "gpulog.json").read_text())["meta"]["pid"]
+    for pid in (running.pid, child):
+        os.kill(pid, signal.SIGKILL)
+    running.wait(30)
+    with pytest.raises(WorkbookError) as caught:
+        compare(tmp_path, tmp_path)
+    assert caught.value.key == "precision.incomplete"
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({"level": "L7"}, "precision.option"),
+        ({"task": "everything"}, "precision.option"),
+        ({"steps": 2, "dump_steps": (2,)}, "precision.option"),
+        ({"dump_steps": ()}, "precision.option"),
+        ({"settings": {"LD_PRELOAD": "x.so"}}, "precision.option"),
+        ({"settings": {"ASCEND_WORKBOOK_SIM_FAULT": "aten::mm:zero"}}, "precision.fault_needs_simulator"),
+        ({"limit_mib": 10**9}, "precision.no_room"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_starts(tmp_path: Path, options: dict[str, object], key: str) -> None:
+    with pytest.raises(WorkbookError) as caught:
+        capture(SCRIPT, out=tmp_path, device="cpu", **options)  # type: ignore[arg-type]
+    assert caught.value.key == key and str(caught.value)
+    assert not (tmp_path / "gpulog.json").exists()
+
+
+def test_a_missing_script_is_said(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match=r"absent\.py"):
+        capture(tmp_path / "absent.py", out=tmp_path, device="cpu")

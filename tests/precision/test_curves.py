@@ -1,0 +1,98 @@
+"""Loss curves: the first step beyond the tolerance, NaN, other lengths, unfinished runs; and the joint verdict."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.precision.align import align
+from helpers.precision.curves import curves
+from helpers.report import Report
+
+
+def log(path: Path, losses: list[float | None], status: str = "stopped_after", tier: str = "cpu") -> Path:
+    steps = [{"step": number, "loss": str(loss) if isinstance(loss, float) and not math.isfinite(loss) else loss,
+              "lr": 0.1, "grad_norm": 1.0, "time_s": 0.1, "micro_batches": 1}
+             for number, loss in enumerate(losses, 1)]  # fmt: skip
+    content = {"schema": "ascend-workbook/gpulog/1", "status": status, "meta": {"tier": tier}, "steps": steps,
+               "skipped_steps": 0, "notes": [], "error": None}  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def headline(report: Report) -> tuple[str, Status]:
+    assert report.headline is not None
+    return report.headline.key, report.status
+
+
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        ([2.0, 1.5, 1.0], ("ACC250.together", Status.OK)),
+        ([2.0, 1.5 * (1 + 9e-4), 1.0], ("ACC250.together", Status.OK)),
+        ([2.0, 1.5 * (1 + 2e-3), 1.0], ("ACC250.apart", Status.WARN)),
+        ([2.1, 1.5, 1.0], ("ACC250.at_once", Status.FAIL)),
+        ([2.0, math.nan, 1.0], ("ACC251.nan", Status.FAIL)),
+        ([2.0, 1.5, math.inf], ("ACC251.nan", Status.FAIL)),
+    ],
+)
+def test_where_losses_part(tmp_path: Path, losses: list[float], expected: tuple[str, Status]) -> None:
+    report = curves(log(tmp_path / "a.json", [2.0, 1.5, 1.0]), log(tmp_path / "b.json", list(losses)))
+    assert headline(report) == expected
+    assert json.loads(report.to_json()) and report.text("zh")
+
+
+def test_the_step_is_named_and_marked(tmp_path: Path) -> None:
+    report = curves(log(tmp_path / "a.json", [2.0, 1.5, 1.0, 0.9]), log(tmp_path / "b.json", [2.0, 1.5, 1.1, 0.9]))
+    assert report.chart is not None and report.chart.mark == 3
+    assert "part at step 3: 1 and 1.1" in report.verdict("en")
+    assert curves(tmp_path / "a.json", tmp_path / "b.json", tolerance=0.2).status is Status.OK
+
+
+def test_a_folder_stands_for_its_log_and_the_tier_comes_along(tmp_path: Path) -> None:
+    log(tmp_path / "a" / "gpulog.json", [1.0])
+    log(tmp_path / "b" / "gpulog.json", [1.0], tier="npu-simulated")
+    report = curves(tmp_path / "a", tmp_path / "b")
+    assert report.simulated and report.tier == "npu-simulated"
+
+
+def test_what_makes_the_comparison_smaller_is_said(tmp_path: Path) -> None:
+    short = curves(log(tmp_path / "a.json", [1.0, 1.0]), log(tmp_path / "b.json", [1.0]))
+    assert headline(short) == ("ACC251.lengths", Status.WARN)
+    killed = curves(tmp_path / "a.json", log(tmp_path / "c.json", [1.0, 1.0], status="running"))
+    assert headline(killed) == ("ACC251.unfinished", Status.FAIL)
+
+
+def test_logs_that_cannot_be_compared(tmp_path: Path) -> None:
+    log(tmp_path / "a.json", [None, None])
+    with pytest.raises(WorkbookError, match="no step with a loss"):
+        curves(tmp_path / "a.json", tmp_path / "a.json")
+    (tmp_path / "b.json").write_text('{"schema": ')
+    with pytest.raises(WorkbookError, match=r"b\.json"):
+        curves(tmp_path / "a.json", tmp_path / "b.json")
+
+
+def comparison(status: Status, steps: list[int]) -> Report:
+    found = Finding("ACC230", status, "ACC230.identical", {"count": 1}, weight=100)
+    return Report("precision", "compare", (found,), facts={"steps": steps}, tier="cpu")
+
+
+@pytest.mark.parametrize(
+    ("status", "steps", "expected"),
+    [(Status.OK, [0, 2], Status.NOTE), (Status.OK, [0], Status.WARN), (Status.OK, [2], Status.WARN),
+     (Status.WARN, [0, 2], Status.WARN), (Status.FAIL, [0, 2], Status.FAIL)],
+)  # fmt: skip
+def test_drift_is_explained_only_where_both_ends_were_compared(
+    tmp_path: Path, status: Status, steps: list[int], expected: Status
+) -> None:
+    drift = curves(log(tmp_path / "a.json", [2.0, 1.5, 1.0]), log(tmp_path / "b.json", [2.0, 1.6, 1.0]))
+    joined = align(drift, comparison(status, steps))
+    assert joined.status is expected
+    keys = {part_finding.key for part in joined.parts for part_finding in part.findings}
+    assert ("ACC250.amplified" in keys) == (expected is Status.NOTE)

@@ -1,0 +1,120 @@
+"""Dump folders as msprobe writes them, whole and damaged."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from helpers.errors import WorkbookError
+from helpers.finding import Place
+from helpers.precision.dump import read_dump, read_run, split_name
+from tests.precision.dumps import Dump
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    dump = Dump(tmp_path)
+    dump.forward("Functional.relu", [torch.ones(2, 3)], [torch.ones(2, 3)], inplace=True)
+    dump.forward("Tensor.split", [torch.ones(4), 2], [(torch.ones(2), torch.ones(2))])
+    dump.backward("Functional.relu", [torch.ones(2, 3)], [None, torch.zeros(2, 3)])
+    return dump.save()
+
+
+def test_an_entry_is_read_whole(folder: Path, tmp_path: Path) -> None:
+    (run,) = read_dump(tmp_path)
+    assert (run.step, run.rank, run.task, run.level) == (0, 0, "tensor", "L1")
+    relu, split, backward = run.operators
+    assert [t.slot for t in relu.inputs] == ["input.0"] and relu.inputs[0].norm == pytest.approx(math.sqrt(6))
+    assert [t.slot for t in split.outputs] == ["output.0.0", "output.0.1"]
+    assert backward.outputs[0].slot == "output.1", "a None keeps its place"
+    assert (relu.head, relu.api, relu.call, relu.direction) == ("Functional.relu", "relu", 0, "forward")
+    assert relu.place == Place("/home/user/train.py", 10) and backward.place == relu.place
+    assert read_run(folder, Path("/home/user")).operators[0].place == Place("train.py", 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Functional.conv2d.3.forward", ("Functional.conv2d", "forward", 3)),
+        ("Module.layer1.0.conv1.Conv2d.backward.12", ("Module.layer1.0.conv1.Conv2d", "backward", 12)),
+        ("Module.fc.Linear.parameters_grad.0", ("Module.fc.Linear", "parameters_grad", 0)),
+    ],
+)
+def test_names_fall_into_parts(name: str, expected: tuple[str, str, int]) -> None:
+    assert split_name(name) == expected
+
+
+def test_steps_and_ranks_are_sorted_as_numbers(tmp_path: Path) -> None:
+    for step, rank in ((10, "rank0"), (2, "rank11"), (2, "rank2")):
+        dump = Dump(tmp_path, step=step, rank=rank)
+        dump.forward("Functional.relu", [torch.ones(1)], [torch.ones(1)])
+        dump.save()
+    assert [(run.step, run.rank) for run in read_dump(tmp_path)] == [(2, 2), (2, 11), (10, 0)]
+
+
+def test_a_truncated_dump_names_file_and_line(folder: Path, tmp_path: Path) -> None:
+    path = folder / "dump.json"
+    path.write_text(path.read_text()[:-40])
+    with pytest.raises(WorkbookError, match=r"dump\.json: cut short or damaged at line \d") as caught:
+        read_dump(tmp_path)
+    assert caught.value.key == "precision.json_cut" and "capture again" in caught.value.hint("en")
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda path: path.unlink(), "precision.json_unreadable"),
+        (lambda path: path.write_bytes(b"\xff\xfe\x00" * 50), "precision.json_unreadable"),
+        (lambda path: path.write_text("[]"), "precision.dump_malformed"),
+        (lambda path: path.write_text('{"task": "tensor", "level": "L1", "data": []}'), "precision.dump_malformed"),
+        (lambda path: path.write_text("{}"), "precision.dump_malformed"),
+        (lambda path: path.write_text("[" * 100_000), "precision.json_unreadable"),
+        (
+            lambda path: path.write_text('{"task":"t","level":"L1","data":{"nonsense":{}}}'),
+            "precision.dump_malformed",
+        ),
+    ],
+    ids=["missing", "bytes", "list", "data is a list", "empty", "deep", "odd name"],
+)
+def test_other_damage_is_one_clear_error(folder: Path, tmp_path: Path, change: object, key: str) -> None:
+    change(folder / "dump.json")  # type: ignore[operator]
+    with pytest.raises(WorkbookError) as caught:
+        read_dump(tmp_path)
+    assert caught.value.key == key and "dump.json" in str(caught.value)
+
+
+def test_a_file_name_cannot_leave_the_folder(folder: Path, tmp_path: Path) -> None:
+    text = (folder / "dump.json").read_text()
+    (folder / "dump.json").write_text(text.replace('"Functional.relu.0.forward.input.0.pt"', '"../../../secret.pt"'))
+    with pytest.raises(WorkbookError, match="leaves the folder"):
+        read_dump(tmp_path)
+
+
+def test_nan_and_infinity_stand_bare(folder: Path, tmp_path: Path) -> None:
+    path = folder / "dump.json"
+    content = json.loads(path.read_text())
+    content["data"]["Functional.relu.0.forward"]["output"][0].update(Max=math.inf, Norm=math.nan)
+    path.write_text(json.dumps(content))
+    assert "Infinity" in path.read_text()
+    output = read_dump(tmp_path)[0].operators[0].outputs[0]
+    assert output.maximum == math.inf and output.norm is not None and math.isnan(output.norm)
+
+
+def test_no_dump_says_what_was_expected(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError) as caught:
+        read_dump(tmp_path)
+    assert caught.value.key == "precision.no_dump" and "step<N>" in caught.value.hint("en")
+
+
+@pytest.mark.parametrize(("name", "operators"), [("g_gold_statistics_L1", 100), ("g_gold_tensor_mix", 181)])
+def test_msprobes_own_samples(shared: Path, name: str, operators: int) -> None:
+    run = read_run(shared / "data" / "msprobe" / name)
+    assert len(run.operators) >= operators and run.operators[0].name == "Functional.embedding.0.forward"
+    assert all(op.outputs or op.direction == "parameters_grad" for op in run.operators if op.direction == "forward")
+    if run.level == "mix":
+        assert "Module.blocks.0.Block.forward.0" in run.containers
+        assert "Module.blocks.0.qkv.Linear.forward.0" in run.containers

@@ -10,24 +10,25 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from helpers.errors import WorkbookError
-from helpers.simulator import build as _build
+from helpers.simulator.building import build, default_location
+from helpers.simulator.plan import make_plan, read_stamp
 
 __all__ = ["build", "environment", "is_built", "is_current", "location", "stamp"]
 
 
 def location() -> Path:
     """The simulator's folder: `$ASCEND_WORKBOOK_SIMULATOR`, else share/ascend-workbook/simulator of this Python."""
-    return _build.default_location()
+    return default_location()
 
 
 def is_built(where: Path | None = None) -> bool:
     """Whether a whole build is there. Whether it is up to date is the business of `build`."""
-    return bool(_build.read_stamp(where or location()))
+    return bool(read_stamp(where or location()))
 
 
 def stamp(where: Path | None = None) -> dict[str, object]:
     """What the build there was made from: versions, compiler, hashes of the sources. Empty where there is none."""
-    return _build.read_stamp(where or location())
+    return read_stamp(where or location())
 
 
 def is_current(where: Path | None = None) -> bool:
@@ -36,21 +37,7 @@ def is_current(where: Path | None = None) -> bool:
     Raises WorkbookError where that cannot be told: no torch, no torch_npu, no compiler.
     """
     root = where or location()
-    try:
-        return _build.read_stamp(root) == _build.make_plan(root).stamp()
-    except _build.BuildError as error:
-        raise WorkbookError(error.key, **error.arguments) from error
-
-
-def build(where: Path | None = None, *, force: bool = False) -> bool:
-    """Builds what is missing or out of date; True if something was built. At most a minute on two cores.
-
-    Raises WorkbookError: no compiler, no torch, no torch_npu, or the compiler's error.
-    """
-    try:
-        return _build.build(where, force=force)
-    except _build.BuildError as error:
-        raise WorkbookError(error.key, **error.arguments) from error
+    return read_stamp(root) == make_plan(root.resolve()).stamp()
 
 
 def environment(

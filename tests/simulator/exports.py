@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from helpers.simulator import _build as build
+from helpers.simulator import stubs
 
 #: Types that exported functions return.
 _DEFINITION = re.compile(
@@ -26,7 +26,7 @@ def functions(text: str) -> dict[str, str]:
     """Exported functions of a source by name: the comment above and the body, as one text."""
     found = {}
     for match in _DEFINITION.finditer(text):
-        if not build.CANN_FUNCTION.fullmatch(match.group(1)):
+        if not stubs.CANN_FUNCTION.fullmatch(match.group(1)):
             continue
         found[match.group(1)] = _comment_above(text, match.start()) + _body(text, match.end())
     return found

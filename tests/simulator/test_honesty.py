@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from helpers import simulator
-from helpers.simulator import _build as build
+from helpers.simulator import plan, stubs
+from helpers.simulator.installed import find_package
 from tests.simulator import exports
 
 CALL_ALL = Path(__file__).with_name("children") / "call_all.py"
@@ -50,7 +51,7 @@ NO_ERROR_CODE = {
 def sources() -> dict[str, str]:
     found: dict[str, str] = {}
     for part in ("acl", "hccl"):
-        for path in sorted(build.NATIVE.glob(f"{part}/*.cpp")):
+        for path in sorted(plan.NATIVE.glob(f"{part}/*.cpp")):
             found.update(exports.functions(path.read_text(encoding="utf-8")))
     return found
 
@@ -59,17 +60,13 @@ def libraries() -> list[Path]:
     return [simulator.location() / "lib64" / name for name in ("libascendcl.so", "libhccl.so")]
 
 
-def unsupported() -> set[str]:
-    lines = (build.NATIVE / "acl" / "unsupported.in").read_text(encoding="utf-8").splitlines()
-    return {line for line in lines if line and not line.startswith("#")}
-
-
 def test_every_exported_function_has_a_source(simulator_env: dict[str, str]) -> None:
     """Whatever the libraries export is one of the functions read below, or a stub that answers an error."""
-    stubs = unsupported() | build.linked_functions(build.find_package("torch_npu", simulator.location() / "python"))
+    torch_npu = find_package("torch_npu", simulator.location() / "python")
+    lacking = stubs.listed_functions() | stubs.linked_functions(torch_npu)
     exported = set.union(*map(exports.symbols, libraries()))
-    assert exported - set(sources()) - stubs == set()
-    assert not set(sources()) & unsupported(), "both defined and listed as unsupported"
+    assert exported - set(sources()) - lacking == set()
+    assert not set(sources()) & stubs.listed_functions(), "both defined and listed as unsupported"
     assert len(exported) > 150
 
 
@@ -81,7 +78,8 @@ def test_the_reader_sees_a_silent_success() -> None:
     """The check above can fail: three ways to answer success and do nothing."""
     silent = {
         "aclrtFoo": "aclError aclrtFoo(void* a) { return ACL_SUCCESS; }\n",
-        "aclrtBar": "// short\naclError aclrtBar(void* a) {\n  SIM_REQUIRE(a != nullptr, 1, \"a (%p)\", f(a));\n  return ACL_SUCCESS;\n}\n",
+        "aclrtBar": "// short\naclError aclrtBar(void* a) {\n"
+        '  SIM_REQUIRE(a != nullptr, 1, "a (%p)", f(a));\n  return ACL_SUCCESS;\n}\n',
         "aclSetBaz": "void aclSetBaz(int) {}\n",
     }
     for name, text in silent.items():
@@ -102,6 +100,6 @@ def test_zeros_are_an_error_everywhere(simulator_env: dict[str, str]) -> None:
     assert wrong == set()
     nameless = {name for name, (code, message) in answers.items() if code != 0 and f"] {name}:" not in message}
     assert nameless - NO_ERROR_CODE == set()
-    lacking = [message for name, (_, message) in answers.items() if name in unsupported()]
+    lacking = [message for name, (_, message) in answers.items() if name in stubs.listed_functions()]
     assert lacking and all("the simulator lacks this function" in message for message in lacking)
     assert 207000 not in {code for code, _ in answers.values()}, "torch_npu passes over 207000 with a warning"

@@ -1,0 +1,93 @@
+"""Builds the folder that looks like a CANN install: aside, then renamed into place, one build at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from helpers.simulator.compiling import make_libraries
+from helpers.simulator.plan import CANN_VERSION, NATIVE, Plan, make_plan, read_stamp
+
+
+def default_location() -> Path:
+    """`$ASCEND_WORKBOOK_SIMULATOR`, else share/ascend-workbook/simulator of this Python's environment."""
+    told = os.environ.get("ASCEND_WORKBOOK_SIMULATOR")
+    return Path(told).expanduser() if told else Path(sys.prefix) / "share" / "ascend-workbook" / "simulator"
+
+
+def build(location: Path | None = None, *, force: bool = False) -> bool:
+    """Builds the folder if it is not there or out of date; True if it was built now.
+
+    Raises WorkbookError: no compiler, no torch or torch_npu, or the compiler's own first error.
+    """
+    location = (location or default_location()).resolve()
+    plan = make_plan(location)
+    with one_build_at_a_time(location):
+        clear_away(location)
+        if not force and read_stamp(location) == plan.stamp():
+            return False
+        aside = location.with_name(f".{location.name}.new")
+        fill(aside, plan, location)
+        replace(location, aside)
+    return True
+
+
+@contextmanager
+def one_build_at_a_time(location: Path) -> Iterator[None]:
+    location.parent.mkdir(parents=True, exist_ok=True)
+    with (location.parent / f".{location.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def replace(location: Path, aside: Path) -> None:
+    """Puts the new folder in place. What set-up put into python/ moves over."""
+    old = location.with_name(f".{location.name}.old")
+    if location.exists():
+        location.rename(old)
+    aside.rename(location)
+    clear_away(location)
+
+
+def clear_away(location: Path) -> None:
+    """Removes what a build left beside the folder, also one that was stopped; an old folder gives its python/ back."""
+    old = location.with_name(f".{location.name}.old")
+    if old.exists() and not location.exists():
+        old.rename(location)
+    if (old / "python").exists() and not (location / "python").exists():
+        (old / "python").rename(location / "python")
+    for name in ("old", "new"):
+        shutil.rmtree(location.with_name(f".{location.name}.{name}"), ignore_errors=True)
+
+
+def fill(out: Path, plan: Plan, location: Path) -> None:
+    """Everything of the folder: libraries, then the files that make it look like a CANN install, the stamp last."""
+    for name in ("lib64", "opp", "runtime", "compiler"):
+        (out / name).mkdir(parents=True)
+    make_libraries(plan, location.with_name(f".{location.name}.objects"), out / "lib64")
+    write_cann_files(out, plan, location)
+    (out / "stamp.json").write_text(json.dumps(plan.stamp(), indent=1) + "\n", encoding="utf-8")
+
+
+def write_cann_files(out: Path, plan: Plan, location: Path) -> None:
+    """set_env.sh, version.cfg and the install file that torch_npu reads its CANN version from."""
+    script = (NATIVE / "set_env.sh.in").read_text(encoding="utf-8")
+    script = script.replace("@LOCATION@", quoted(location))
+    (out / "set_env.sh").write_text(script, encoding="utf-8")
+    cfg = f"simulated=true\nversion={CANN_VERSION}\ntorch={plan.torch.version}\ntorch_npu={plan.torch_npu.version}\n"
+    (out / "version.cfg").write_text(cfg, encoding="utf-8")
+    info = out / f"{platform.machine()}-linux" / "ascend_toolkit_install.info"
+    info.parent.mkdir()
+    info.write_text(f"package_name=simulated\nversion={CANN_VERSION}\nsimulated=true\n", encoding="utf-8")
+
+
+def quoted(path: Path) -> str:
+    """The path as one word of any shell, inside single quotes."""
+    return str(path).replace("'", "'\\''")

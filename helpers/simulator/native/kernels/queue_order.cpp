@@ -3,6 +3,7 @@
 #include <c10/core/Stream.h>
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
+#include <sys/prctl.h>
 
 namespace npu_sim {
 namespace {
@@ -20,7 +21,17 @@ void* torch_npu_symbol(const char* name) {
   return symbol;
 }
 
+constexpr unsigned long kPollingSlackNs = 2'000'000;
+thread_local long own_slack_ns = 0;
+
 }  // namespace
+
+void let_torch_npu_poll_slowly() {
+  own_slack_ns = prctl(PR_GET_TIMERSLACK);
+  if (own_slack_ns > 0) {
+    prctl(PR_SET_TIMERSLACK, kPollingSlackNs);
+  }
+}
 
 void drain_queue(c10::Device device) {
   // c10_npu::getCurrentNPUStream(DeviceIndex); NPUStream::stream() const, which empties the queue before it
@@ -31,6 +42,10 @@ void drain_queue(c10::Device device) {
       reinterpret_cast<void* (*)(const NpuStream*)>(torch_npu_symbol("_ZNK7c10_npu9NPUStream6streamEv"));
   const NpuStream stream = current_stream(device.index());
   raw_stream(&stream);
+  if (own_slack_ns > 0) {
+    prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(own_slack_ns));
+    own_slack_ns = 0;
+  }
 }
 
 }  // namespace npu_sim

@@ -14,6 +14,7 @@
 #include "device_memory.h"
 #include "faults.h"
 #include "npu_operators.h"
+#include "queue_order.h"
 #include "random.h"
 #include "recurrent.h"
 #include "refusal.h"
@@ -143,6 +144,7 @@ void install() {
   register_recurrent(libraries.aten, libraries.autograd);
   register_npu_operators(libraries.npu);
   announce_faults();
+  let_torch_npu_poll_slowly();
 }
 
 }  // namespace

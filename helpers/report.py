@@ -23,10 +23,14 @@ CHART_KINDS = ("bars", "stack", "lines", "strip")
 
 @dataclass(frozen=True)
 class Column:
-    """A table column: `name` keys its heading in the catalogue, `unit` is shown in each cell."""
+    """A table column: `name` keys its heading in the catalogue, `unit` is shown in each cell.
+
+    `digits` is how many significant digits of a float a reader sees; JSON keeps them all.
+    """
 
     name: str
     unit: str = ""
+    digits: int = 4
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from helpers.device import Device
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
-from helpers.migration.losses import FAR, TOLERANCE, LossPair, drifts, narrowest, pair, shown, worst
+from helpers.migration.losses import FAR, LOSS_DIGITS, TOLERANCE, LossPair, drifts, narrowest, pair, worst
 from helpers.migration.mirror import migrated_texts, mirror
 from helpers.migration.reasons import fallbacks, reason
 from helpers.report import Chart, Column, Report, Table
@@ -24,7 +24,8 @@ from helpers.words import Scalar
 PLUGIN = Path(__file__).with_name("child") / "number_types.py"
 WEIGHT = 1000.0
 SEED = 1234
-COLUMNS = tuple(Column(name) for name in ("step", "baseline_loss", "target_loss", "relative_error"))
+LOSSES = ("baseline_loss", "target_loss")
+COLUMNS = (Column("step"), *(Column(name, digits=LOSS_DIGITS) for name in LOSSES), Column("relative_error"))
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,8 @@ def _report(plan: Plan, base: Device, target: Device, before: LaunchResult, afte
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
         findings += [_judged(pairs, dtype, base), *_step_counts(before, after), *_device_findings(target, after)]
-    rows = tuple((entry.step, shown(entry.baseline), shown(entry.target), entry.error) for entry in pairs)
-    chart = Chart("lines", "step", ("relative_error",)) if after is not None and after.ok else None
+    rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)
+    chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
     facts = _facts(plan, base, target, before, after, dtype)
     tier = target.tier if after is not None else base.tier
     return Report("migration", "dry_run", tuple(findings), Table(COLUMNS, rows), chart, facts=facts, tier=tier)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 #: a few units in the last place (6e-8) and steps compound it. Half types: about four times their epsilon
 #: (float16 9.8e-4, bfloat16 7.8e-3), since every rounding of an activation may fall the other way.
 TOLERANCE = {"float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-2}
+#: Significant digits of a loss in a table.
+LOSS_DIGITS = 6
 #: Beyond this many times the tolerance it is no rounding.
 FAR = 1000.0
 
@@ -58,7 +60,3 @@ def narrowest(dtypes: Iterable[str]) -> str:
     """The type that sets the tolerance."""
     return max(dtypes, key=lambda name: TOLERANCE.get(name, 0.0), default="float32")
 
-
-def shown(loss: float | None) -> str | None:
-    """Six significant digits."""
-    return None if loss is None else f"{loss:.6g}"

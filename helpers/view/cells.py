@@ -8,7 +8,7 @@ from helpers.words import Scalar, show, title
 
 def cell(value: Scalar, column: Column, lang: str) -> str:
     """The value with its unit; None is shown as `-`, never as a zero."""
-    text = show(value, lang)
+    text = f"{value:.{column.digits}g}" if isinstance(value, float) else show(value, lang)
     if column.unit and isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{text} {column.unit}"
     return text

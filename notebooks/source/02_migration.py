@@ -115,11 +115,11 @@ ran = dry_run(
 ran
 
 # %% [markdown] lang="zh"
-# 每一步的相对误差。贴着零的平线表示两次训练走的是同一条路；逐步上升说明从第一步起就有差异，请用 03 精度笔记本定位。
+# 两条损失曲线。重合表示两次训练走的是同一条路；逐步分开说明从某处起就有差异，请用 03 精度笔记本定位。
 
 # %% [markdown] lang="en"
-# The relative error at each step. A flat line at zero means that both trainings go the same way; a line that climbs
-# means a difference from the start: notebook 03 finds where.
+# Both loss curves. One on top of the other means that both trainings go the same way; curves that part mean a
+# difference somewhere: notebook 03 finds where.
 
 # %%
 run.picture(ran)

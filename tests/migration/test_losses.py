@@ -6,8 +6,10 @@ import math
 
 import pytest
 
-from helpers.migration.losses import TOLERANCE, LossPair, drifts, narrowest, pair, shown, worst
+from helpers.migration.losses import LOSS_DIGITS, TOLERANCE, LossPair, drifts, narrowest, pair, worst
 from helpers.migration.reasons import REASONS, fallbacks, reason
+from helpers.report import Column
+from helpers.view.cells import cell
 from helpers.words import show
 
 
@@ -52,12 +54,9 @@ def test_the_narrowest_type_sets_the_tolerance() -> None:
 
 
 def test_losses_are_shown_with_six_digits() -> None:
-    assert [shown(value) for value in (2.4452991, 1234567.8, 1.23456789e-7, None)] == [
-        "2.4453",
-        "1.23457e+06",
-        "1.23457e-07",
-        None,
-    ]
+    column = Column("baseline_loss", digits=LOSS_DIGITS)
+    shown = [cell(value, column, "en") for value in (2.4452991, 1234567.8, 1.23456789e-7, None)]
+    assert shown == ["2.4453", "1.23457e+06", "1.23457e-07", "-"]
 
 
 @pytest.mark.parametrize(("pattern", "key"), REASONS)

@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -31,9 +32,8 @@ def main() -> int:
     if sys.version_info < (3, 9):  # noqa: UP036 - started by whatever Python the user has
         return stop(f"Python {sys.version.split()[0]} is too old.", "Start make with PYTHON=python3.10 or newer.")
     venv = Path(args.venv).resolve()
-    python = make_venv(venv)
     try:
-        set_up(python, venv, dev=args.dev)
+        set_up(make_venv(venv), venv, dev=args.dev)
     except subprocess.CalledProcessError as error:
         return stop(f"failed: {' '.join(map(str, error.cmd))}", "Read the lines above, then start it again.")
     except SetupError as error:
@@ -62,12 +62,20 @@ def set_up(python: Path, venv: Path, *, dev: bool) -> None:
 def make_venv(venv: Path) -> Path:
     """The environment's Python; system packages stay visible only where they hold a torch worth keeping."""
     python = venv / "bin" / "python"
-    if not python.exists():
+    if not (venv / "bin" / "pip").exists():  # pip comes last: without it the environment was not finished
         say(f"making {venv}")
         keep = has_torch(Path(sys.executable))
-        options = ["--system-site-packages"] if keep else []
-        run([sys.executable, "-m", "venv", *options, str(venv)])
+        run([sys.executable, "-m", "venv", *(["--system-site-packages"] if keep else []), str(venv)])
+        if keep and sys.prefix != sys.base_prefix:
+            show_parent(python)
     return python
+
+
+def show_parent(python: Path) -> None:
+    """Makes the packages of the environment this was started in visible: venv itself shows only the base Python's."""
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    folder = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    Path(folder, "parent_environment.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
 
 
 def has_torch(python: Path) -> bool:

@@ -1,0 +1,110 @@
+"""Set-up keeps a torch that is here, never downloads CUDA, and builds no simulator where CANN is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers import bootstrap
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def pip_calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """What pip would have been asked to install."""
+    calls: list[list[str]] = []
+    monkeypatch.setattr(bootstrap, "pip", lambda python, what: calls.append(what))
+    return calls
+
+
+def versions(monkeypatch: pytest.MonkeyPatch, **known: str) -> None:
+    monkeypatch.setattr(bootstrap, "installed_version", lambda python, package: known.get(package))
+
+
+def test_a_torch_that_is_here_is_kept(monkeypatch: pytest.MonkeyPatch, pip_calls: list[list[str]]) -> None:
+    versions(monkeypatch, torch="2.7.1")
+    bootstrap.install_torch(Path("python"))
+    assert pip_calls == []
+
+
+def test_a_cpu_build_is_taken(monkeypatch: pytest.MonkeyPatch, pip_calls: list[list[str]]) -> None:
+    versions(monkeypatch)
+    monkeypatch.setattr(bootstrap, "resolve", lambda python, what: ["torch", "sympy"])
+    bootstrap.install_torch(Path("python"))
+    assert pip_calls == [["torch==2.13.0"]]
+
+
+def test_the_cpu_index_comes_second(monkeypatch: pytest.MonkeyPatch, pip_calls: list[list[str]]) -> None:
+    versions(monkeypatch)
+    answers = {True: ["torch", "sympy"], False: ["torch", "nvidia-cublas"]}
+    monkeypatch.setattr(bootstrap, "resolve", lambda python, what: answers[bootstrap.CPU_INDEX in what])
+    bootstrap.install_torch(Path("python"))
+    assert len(pip_calls) == 1 and bootstrap.CPU_INDEX in pip_calls[0]
+
+
+@pytest.mark.parametrize("brings", [["torch", "nvidia-cublas-cu13"], ["torch", "triton"], []])
+def test_cuda_is_never_downloaded(
+    monkeypatch: pytest.MonkeyPatch, pip_calls: list[list[str]], brings: list[str]
+) -> None:
+    versions(monkeypatch)
+    monkeypatch.setattr(bootstrap, "resolve", lambda python, what: brings)
+    with pytest.raises(bootstrap.SetupError, match="no CPU build"):
+        bootstrap.install_torch(Path("python"))
+    assert pip_calls == []
+
+
+def test_packages_hold_the_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions(monkeypatch, torch="2.7.1", torch_npu="2.7.1")
+    held: list[str] = []
+
+    def pip(python: Path, what: list[str]) -> None:
+        if "-c" in what:
+            held.append(Path(what[what.index("-c") + 1]).read_text())
+
+    monkeypatch.setattr(bootstrap, "pip", pip)
+    bootstrap.install_packages(Path("python"), dev=False)
+    assert held == ["torch==2.7.1\ntorch_npu==2.7.1\n"]
+
+
+@pytest.mark.parametrize("has_cann", [True, False])
+def test_the_simulator_is_built_only_without_cann(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, has_cann: bool
+) -> None:
+    built: list[Path] = []
+    monkeypatch.setattr(bootstrap, "CANN_ROOTS", (str(tmp_path if has_cann else tmp_path / "none"),))
+    monkeypatch.setattr(bootstrap, "install_torch", lambda python: None)
+    monkeypatch.setattr(bootstrap, "install_packages", lambda python, dev: None)
+    monkeypatch.setattr(bootstrap, "build_simulator", lambda python, venv: built.append(venv))
+    bootstrap.set_up(Path("python"), tmp_path, dev=False)
+    assert bool(built) is not has_cann
+
+
+def test_the_requirements_leave_torch_alone() -> None:
+    lines = (ROOT / "requirements.txt").read_text().splitlines() + (
+        ROOT / "requirements-dev.txt"
+    ).read_text().splitlines()
+    assert not [line for line in lines if line.startswith("torch")]
+
+
+def test_a_failing_step_exits_with_2(tmp_path: Path) -> None:
+    """A venv folder that cannot be made: one line of error, no traceback."""
+    (tmp_path / "file").write_text("")
+    command = [sys.executable, str(ROOT / "helpers" / "bootstrap.py"), "--venv", str(tmp_path / "file" / "venv")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "next step" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_environments_own_torch_stays_visible(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Started from a virtual environment with torch: the new one sees that torch."""
+    if sys.prefix == sys.base_prefix:
+        pytest.skip("the tests do not run in a virtual environment")
+    monkeypatch.setattr(bootstrap, "has_torch", lambda python: True)
+    python = bootstrap.make_venv(tmp_path / "venv")
+    done = subprocess.run(
+        [str(python), "-c", "import papermill; print(papermill.__file__)"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

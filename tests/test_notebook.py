@@ -1,0 +1,53 @@
+"""A notebook finds the project, speaks its language, and leaves its results in its stage's folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from helpers.notebook import ROOT, begin
+from helpers.report import Chart, Column, Report, Table, load
+
+
+@pytest.fixture(autouse=True)
+def own_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASCEND_WORKBOOK_LANG", "en")
+
+
+def sample() -> Report:
+    table = Table((Column("operator"), Column("time", "ms")), (("add", 1.5),))
+    return Report("profiling", "run", (), table, Chart("bars", "operator", ("time",), "ms"), tier="cpu")
+
+
+def test_results_go_to_the_stage_folder(tmp_path: Path) -> None:
+    run = begin("profiling", "zh", str(tmp_path), "cpu")
+    assert os.environ["ASCEND_WORKBOOK_LANG"] == "zh"
+    assert run.save(sample(), "x") == load(tmp_path / "profiling" / "x.json")
+    assert sorted(path.name for path in run.folder.iterdir()) == ["x.html", "x.json", "x.png"]
+
+
+def test_relative_folders_start_at_the_project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("helpers.notebook.ROOT", tmp_path / "project")
+    assert begin("migration", run_dir="runs/a").folder == tmp_path / "project" / "runs" / "a" / "migration"
+
+
+def test_paths_are_found_here_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("")
+    run = begin("migration", run_dir=str(tmp_path))
+    assert run.path("train.py") == tmp_path / "train.py"
+    assert run.path("notebooks/scripts/gpt_text.py") == ROOT / "notebooks/scripts/gpt_text.py"
+
+
+def test_a_picture_comes_with_its_facts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = begin("profiling", run_dir=str(tmp_path)).picture(sample())
+    assert picture.data.startswith(b"\x89PNG")
+    assert capsys.readouterr().out == "bars by operator: time (1 points 1.5..1.5)\n"
+
+
+def test_an_unknown_language_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected one of en, zh"):
+        begin("profiling", "fr", str(tmp_path))

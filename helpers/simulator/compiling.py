@@ -94,7 +94,8 @@ def common_flags(plan: Plan) -> list[str]:
 def torch_flags(plan: Plan) -> list[str]:
     """Kernels call PyTorch's own; -O1 costs them nothing that can be measured and saves a quarter of the build."""
     include = plan.torch.root / "include"
-    return ["-O1", "-w", "-isystem", str(include), "-isystem", str(include / "torch" / "csrc" / "api" / "include")]
+    folders = (include, include / "torch" / "csrc" / "api" / "include", plan.torch_npu.root / "include")
+    return ["-O1", "-w", *(part for folder in folders for part in ("-isystem", str(folder)))]
 
 
 def cann_flags(plan: Plan) -> list[str]:

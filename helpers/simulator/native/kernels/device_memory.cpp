@@ -3,6 +3,7 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/StorageImpl.h>
 #include <dlfcn.h>
+#include <torch_npu/csrc/core/NPUStorageImpl.h>
 
 namespace npu_sim {
 namespace {
@@ -77,6 +78,21 @@ c10::Storage npu_storage(c10::DataPtr data, size_t nbytes, c10::Device device) {
   data.unsafe_set_device(device);
   return c10::Storage(create(c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<int64_t>(nbytes)),
                              std::move(data), npu_allocator(), /*resizable=*/true));
+}
+
+void describe_storage(const at::Tensor& tensor) {
+  auto* storage = static_cast<torch_npu::NPUStorageImpl*>(tensor.storage().unsafeGetStorageImpl());
+  torch_npu::NPUStorageDesc& description = storage->npu_desc_;
+  const bool whole = tensor.is_contiguous() && tensor.storage_offset() == 0;
+  const int64_t flat_size = static_cast<int64_t>(storage->nbytes() / tensor.element_size()), flat_stride = 1;
+  const at::IntArrayRef sizes = whole ? tensor.sizes() : at::IntArrayRef(flat_size);
+  // InferFormat::GuessBaseFormat (torch_npu/csrc/framework/InferFormat.cpp)
+  const aclFormat format = sizes.size() == 5 ? ACL_FORMAT_NCDHW : sizes.size() == 4 ? ACL_FORMAT_NCHW : ACL_FORMAT_ND;
+  description.base_sizes_ = sizes;
+  description.base_strides_ = whole ? tensor.strides() : at::IntArrayRef(flat_stride);
+  description.storage_sizes_ = sizes;
+  description.origin_format_ = description.npu_format_ = format;
+  description.data_type_ = tensor.dtype();
 }
 
 bool is_npu_memory(const c10::DataPtr& data) {

@@ -11,6 +11,10 @@ c10::Allocator* npu_allocator();
 // A storage of the kind torch_npu makes (it carries the NPU's storage description).
 c10::Storage npu_storage(c10::DataPtr data, size_t nbytes, c10::Device device);
 
+// Writes the tensor's shape and type into its storage's description, as torch_npu does for a tensor it makes itself:
+// ProcessGroupHCCL and format casts read it, and take a storage without one for an unknown layout.
+void describe_storage(const at::Tensor& tensor);
+
 // Whether this memory came from npu_allocator().
 bool is_npu_memory(const c10::DataPtr& data);
 

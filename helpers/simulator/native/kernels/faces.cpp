@@ -38,6 +38,7 @@ at::Tensor copied(const at::Tensor& result, c10::Device device) {
       npu_storage(std::move(data), nbytes, device),
       c10::DispatchKeySet({c10::DispatchKey::PrivateUse1, c10::DispatchKey::AutogradPrivateUse1}), result.dtype());
   copy_geometry(result, tensor.unsafeGetTensorImpl());
+  describe_storage(tensor);
   return tensor;
 }
 
@@ -56,6 +57,7 @@ at::Tensor adopt(at::Tensor result, c10::Device device) {
   auto data = nbytes == 0 ? npu_allocator()->allocate(0) : cpu_storage->set_data_ptr(c10::DataPtr());
   impl->set_storage_keep_dtype(npu_storage(std::move(data), nbytes, device));
   impl->_change_backend_component_keys(device);
+  describe_storage(result);
   return result;
 }
 

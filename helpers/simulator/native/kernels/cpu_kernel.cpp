@@ -39,13 +39,13 @@ struct CpuKernel::Call {
 
 CpuKernel::CpuKernel(const c10::OperatorHandle& op)
     : name_(c10::toString(op.operator_name())),
-      argument_count_(op.schema().arguments().size()),
       return_count_(op.schema().returns().size()),
       devices_may_differ_(mixed_device_operators().count(op.operator_name().name) > 0),
       cube_(runs_on_cube(op.operator_name())),
       hf32_arguments_(npu_sim::hf32_arguments(op.operator_name())),
       faults_(faults_of(op.operator_name())) {
   for (const auto& argument : op.schema().arguments()) {
+    arguments_.push_back(argument.name());
     const auto* alias = argument.alias_info();
     written_.push_back(alias != nullptr && alias->isWrite());
     if (argument.name() == "generator") {
@@ -54,13 +54,13 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
   }
 }
 
-void CpuKernel::check_device(Call& call, const at::Tensor& tensor, bool written) const {
+void CpuKernel::check_device(Call& call, const at::Tensor& tensor, size_t argument) const {
   const bool on_npu = tensor.device().type() == at::kPrivateUse1;
-  const bool cpu_scalar = tensor.device().is_cpu() && tensor.dim() == 0 && !written;
+  const bool cpu_scalar = tensor.device().is_cpu() && tensor.dim() == 0 && !written_[argument];
   if (devices_may_differ_ || cpu_scalar || (on_npu && tensor.device() == *call.device)) {
     return;
   }
-  c10::impl::common_device_check_failure(*call.device, tensor, name_.c_str(), "other");
+  c10::impl::common_device_check_failure(*call.device, tensor, name_.c_str(), arguments_[argument].c_str());
 }
 
 void CpuKernel::check_plain(const at::Tensor& tensor) const {
@@ -69,31 +69,31 @@ void CpuKernel::check_plain(const at::Tensor& tensor) const {
                               tensor.is_quantized() ? "quantized" : c10::str(tensor.layout()), " tensors");
 }
 
-at::Tensor CpuKernel::take_tensor(Call& call, const at::Tensor& tensor, bool written) const {
+at::Tensor CpuKernel::take_tensor(Call& call, const at::Tensor& tensor, size_t argument) const {
   if (!tensor.defined()) {
     return tensor;
   }
-  check_device(call, tensor, written);
+  check_device(call, tensor, argument);
   check_plain(tensor);
-  return tensor.device().type() == at::kPrivateUse1 ? call.faces.face(tensor, written) : call.faces.host(tensor);
+  return tensor.device().type() == at::kPrivateUse1 ? call.faces.face(tensor, written_[argument])
+                                                       : call.faces.host(tensor);
 }
 
 void CpuKernel::take(Call& call, c10::IValue& value, size_t argument) const {
-  const bool written = written_[argument];
   if (value.isTensor()) {
-    value = take_tensor(call, value.toTensor(), written);
+    value = take_tensor(call, value.toTensor(), argument);
   } else if (value.isTensorList()) {
     c10::List<at::Tensor> faces;
     auto originals = value.toTensorVector();
     faces.reserve(originals.size());
     for (const auto& original : originals) {
-      faces.push_back(take_tensor(call, original, written));
+      faces.push_back(take_tensor(call, original, argument));
     }
     value = std::move(faces);
   } else if (value.isOptionalTensorList()) {
     c10::List<std::optional<at::Tensor>> faces;
     for (const std::optional<at::Tensor> original : value.toOptionalTensorList()) {
-      faces.push_back(original.has_value() ? std::make_optional(take_tensor(call, *original, written)) : original);
+      faces.push_back(original.has_value() ? std::make_optional(take_tensor(call, *original, argument)) : original);
     }
     value = std::move(faces);
   } else if (value.isDevice() && value.toDevice().type() == at::kPrivateUse1) {
@@ -150,7 +150,7 @@ std::optional<c10::Device> npu_device(const c10::IValue& value) {
 }  // namespace
 
 void CpuKernel::find_device(Call& call, const torch::jit::Stack& stack) const {
-  for (size_t i = stack.size() - argument_count_; i < stack.size() && !call.device; ++i) {
+  for (size_t i = stack.size() - arguments_.size(); i < stack.size() && !call.device; ++i) {
     call.device = npu_device(stack[i]);
   }
   if (!call.device || !call.device->has_index()) {
@@ -166,8 +166,8 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
   find_device(call, *stack);
   c10::DeviceGuard device_guard(*call.device);
   drain_queue(*call.device);
-  const size_t first = stack->size() - argument_count_;
-  for (size_t i = 0; i < argument_count_; ++i) {
+  const size_t first = stack->size() - arguments_.size();
+  for (size_t i = 0; i < arguments_.size(); ++i) {
     take(call, (*stack)[first + i], i);
   }
   if (generator_) {

@@ -22,14 +22,14 @@ class CpuKernel final : public c10::OperatorKernel {
   struct Call;
 
   void take(Call& call, c10::IValue& value, size_t argument) const;
-  at::Tensor take_tensor(Call& call, const at::Tensor& tensor, bool written) const;
+  at::Tensor take_tensor(Call& call, const at::Tensor& tensor, size_t argument) const;
   void give(Call& call, c10::IValue& value) const;
   void find_device(Call& call, const torch::jit::Stack& stack) const;
-  void check_device(Call& call, const at::Tensor& tensor, bool written) const;
+  void check_device(Call& call, const at::Tensor& tensor, size_t argument) const;
   void check_plain(const at::Tensor& tensor) const;  // dense and not quantized
 
   std::string name_;
-  size_t argument_count_;
+  std::vector<std::string> arguments_;  // their names
   size_t return_count_;
   std::vector<bool> written_;
   std::optional<size_t> generator_;

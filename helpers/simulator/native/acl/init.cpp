@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -84,9 +85,13 @@ aclError load_operators(const char* function) {
 
 aclError aclInit(const char*) {
   SIM_REQUIRE(!initialised.exchange(true), ACL_ERROR_REPEAT_INITIALIZE, "called twice");
+  const double started_ms = sim::now_ms();
   aclError code = check_build(__func__);
   if (code == ACL_SUCCESS) code = load_operators(__func__);
   if (code != ACL_SUCCESS) initialised = false;
+  if (std::getenv("ASCEND_WORKBOOK_SIM_TIMES") != nullptr) {
+    std::fprintf(stderr, "[simulated NPU] aclInit took %.1f ms\n", sim::now_ms() - started_ms);
+  }
   return code;
 }
 

@@ -1,0 +1,124 @@
+"""What ordinary training scripts use beyond operators works on the simulated NPU, or says that it does not. 40 s."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SAVE_AND_LOAD = """
+import copy, io, torch, torch.nn as nn
+net = nn.Linear(4, 4).npu()
+optimizer = torch.optim.AdamW(net.parameters())
+net(torch.ones(2, 4).npu()).sum().backward(); optimizer.step()
+file = io.BytesIO()
+torch.save({"net": net.state_dict(), "optimizer": optimizer.state_dict()}, file)
+for where in (None, "cpu", "npu:1"):
+    file.seek(0)
+    state = torch.load(file, map_location=where, weights_only=True)
+    weight = state["net"]["weight"]
+    assert str(weight.device) == (where or "npu:0"), weight.device
+    assert torch.equal(weight.cpu(), net.weight.detach().cpu())
+other = copy.deepcopy(net)
+other.weight.data.zero_()
+assert bool(net.weight.abs().sum() > 0) and other.weight.device == net.weight.device
+assert torch.ones(2).npu().share_memory_().device.type == "npu"
+"""
+
+LOADER = """
+import torch
+data = torch.utils.data.TensorDataset(torch.arange(40.))
+total = 0.0
+for (part,) in torch.utils.data.DataLoader(data, batch_size=8, num_workers=2, pin_memory=True):
+    assert part.is_pinned()
+    total += part.npu(non_blocking=True).sum().item()
+assert total == 780.0
+"""
+
+AMP = """
+import torch, torch.nn as nn
+torch.manual_seed(0)
+net = nn.Linear(8, 8).npu()
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+scaler = torch.npu.amp.GradScaler(init_scale=256.0)
+x = torch.randn(4, 8).npu()
+losses = []
+for _ in range(4):
+    with torch.npu.amp.autocast():
+        out = net(x)
+        assert out.dtype is torch.float16, out.dtype
+        loss = out.float().pow(2).mean()
+    optimizer.zero_grad(); scaler.scale(loss).backward(); scaler.step(optimizer); scaler.update()
+    losses.append(loss.item())
+assert losses == sorted(losses, reverse=True) and scaler.get_scale() == 256.0, losses
+with torch.autocast("npu", dtype=torch.bfloat16):
+    assert net(x).dtype is torch.bfloat16
+"""
+
+DEVICES = """
+import torch
+before = torch.npu.memory_allocated()
+x = torch.empty(1 << 20, dtype=torch.uint8, device="npu")
+assert torch.npu.memory_allocated() - before >= 1 << 20
+free, total = torch.npu.mem_get_info()
+assert free < total == torch.npu.get_device_properties(0).total_memory
+assert torch.npu.get_device_name(0) == "Ascend910B2"
+with torch.npu.device(1):
+    assert torch.npu.current_device() == 1 and torch.ones(2, device="npu").device.index == 1
+with torch.npu.stream(torch.npu.Stream()):
+    y = torch.ones(3, device="npu") * 2
+torch.npu.synchronize()
+assert y.sum().item() == 6
+first, last = (torch.npu.Event(enable_timing=True) for _ in range(2))
+first.record(); y @ y; last.record(); last.synchronize()
+assert first.elapsed_time(last) >= 0
+"""
+
+
+def run(code: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=200, check=False)
+
+
+@pytest.mark.parametrize("code", [SAVE_AND_LOAD, LOADER, AMP, DEVICES], ids=["save", "loader", "amp", "devices"])
+def test_a_script_runs_and_ends_well(simulator_env: dict[str, str], code: str) -> None:
+    """The exit code counts: a crash after the last line is a failure too."""
+    done = run(code, simulator_env)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "Traceback" not in done.stderr
+    assert "lacks" not in done.stderr
+
+
+LACKS = {
+    "torch.multiprocessing.reductions.reduce_tensor(x)": "aclrtIpcMemGetExportKey",
+    "torch.npu.utilization(0)": "aclrtGetDeviceUtilizationRate",
+    "torch.nn.DataParallel(torch.nn.Linear(3, 3).npu(), [0, 1])(x)": "HcclCommInitAll",
+    "torch.npu.set_device(7)": "expected 0 to 1",
+}
+
+
+def test_what_is_not_simulated_says_so(simulator_env: dict[str, str]) -> None:
+    """Each of these raises an error that names the function and the simulator."""
+    lines = [f"    lambda: {code}," for code in LACKS]
+    script = "import torch\nx = torch.ones(3, 3).npu()\nfor call in (\n" + "\n".join(lines) + """
+):
+    try:
+        call()
+        print("no error")
+    except RuntimeError as error:
+        print(str(error).replace("\\n", " "))
+"""
+    said = run(script, simulator_env).stdout.splitlines()
+    said = [line for line in said if line.strip()]
+    assert len(said) == len(LACKS), said
+    for line, (code, name) in zip(said, LACKS.items()):
+        assert "[simulated NPU]" in line and name in line, f"{code}: {line}"
+
+
+def test_a_script_that_raises_keeps_its_own_error(simulator_env: dict[str, str]) -> None:
+    done = run("import torch\nx = torch.ones(3).npu()\nraise SystemExit(5)", simulator_env)
+    assert done.returncode == 5
+    done = run("import torch\ntorch.ones(3).npu() + torch.ones(4).npu()", simulator_env)
+    assert done.returncode == 1
+    assert "The size of tensor a (3) must match the size of tensor b (4)" in done.stderr

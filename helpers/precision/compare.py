@@ -94,7 +94,7 @@ def _row(step: StepComparison, judged: Judgement, tensor: TensorAgreement) -> tu
         outcome = {"say": f"precision.problem_{tensor.problem}"}
     place = str(operator.place) if operator.place else None
     who = (step.step, step.rank, operator.name, operator.direction, tensor.slot, tensor.dtype, list(tensor.shape))
-    own = judged.own_error if judged.replay else None
+    own = judged.own_error if judged.own else None
     return (*who, *map(_finite, (judged.agreement.error_in, tensor.error, own, judged.allowed)), outcome, place)
 
 

@@ -79,7 +79,7 @@ def read_side(folder: Path) -> Side:
     about = manifest.load(folder)
     if about is not None and not about.complete:
         raise WorkbookError("precision.incomplete", path=str(folder))
-    runs = read_dump(folder / manifest.DUMP, Path(about.about["root"])) if about else read_dump(folder)
+    runs = read_dump(folder / manifest.DUMP, about.root) if about else read_dump(folder)
     return Side(folder, {(run.step, run.rank): run for run in runs}, about)
 
 

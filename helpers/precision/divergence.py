@@ -14,12 +14,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from helpers.precision import tolerance
-from helpers.precision.agreement import NONFINITE, ONLY_BASELINE, ONLY_TARGET, SHAPE, UNREADABLE, Agreement
+from helpers.precision.agreement import (
+    NONFINITE,
+    ONLY_BASELINE,
+    ONLY_TARGET,
+    SHAPE,
+    UNREADABLE,
+    Agreement,
+    TensorAgreement,
+)
 from helpers.precision.record import BACKWARD, FORWARD
-from helpers.precision.replay import Replay
+from helpers.precision.replay import Own, Replay
 
 AGREES, EXPLAINED, ALLOWED, DIVERGES, STRUCTURE, JUMP, NOT_COMPARED, CONTAINER = (
     "agrees", "explained", "allowed", "diverges", "structure", "jump", "not_compared", "container")  # fmt: skip
+#: From good to bad.
+SEVERITY = (AGREES, EXPLAINED, ALLOWED, DIVERGES)
 #: Outcomes that part the runs.
 PARTING = (DIVERGES, STRUCTURE, JUMP)
 #: An input error this many times above everything seen before was made by something that was not recorded.
@@ -29,13 +39,13 @@ UNSEEN = 30.0
 @dataclass(frozen=True)
 class Judgement:
     """One operator judged. `allowed` is the error that rounding and inputs explain; `form` a reduced format
-    that explains it; `side` the side whose own arithmetic is off, where a replay could tell."""
+    that explains it; `own` the replayed output that is furthest off, `side` whose arithmetic made it so."""
 
     agreement: Agreement
     outcome: str
     allowed: float
     form: str = ""
-    replay: Replay | None = None
+    own: Own | None = None
     side: str = ""
 
     @property
@@ -45,9 +55,7 @@ class Judgement:
     @property
     def own_error(self) -> float:
         """What the operator itself adds: by replay the worse side's error, else its output error."""
-        if self.replay is not None:
-            return max(self.replay.target, self.replay.baseline)
-        return self.agreement.error_out or 0.0
+        return self.own.worst if self.own is not None else self.agreement.error_out or 0.0
 
 
 def judge(
@@ -60,16 +68,27 @@ def judge(
     """Judges operators in the order of execution. `reached` is the largest error that this step may begin with:
     0 in the first step, infinite where earlier updates have parted the weights."""
     judged = []
+    forward: dict[tuple[str, int], float] = {}
     for found in agreements:
-        name = found.pair.target.name
-        one = _one(found, replays.get(name), dict(numerics))
-        if name in containers and one.outcome in (DIVERGES, EXPLAINED, ALLOWED):
+        operator = found.pair.target
+        call = (operator.head, operator.call)
+        saved = 0.0 if operator.direction == FORWARD else forward.get(call, 0.0)
+        one = _one(found, replays.get(operator.name), dict(numerics), _inherited(found, saved))
+        if operator.name in containers and one.outcome in (DIVERGES, EXPLAINED, ALLOWED):
             one = replace(one, outcome=CONTAINER)
         elif one.outcome != STRUCTURE and _unseen(found, reached):
             one = replace(one, outcome=JUMP, allowed=reached)
         reached = max(reached, found.error_in, found.error_out or 0.0)
+        if operator.direction == FORWARD:
+            forward[call] = max(found.error_in, found.error_out or 0.0)
         judged.append(one)
     return judged
+
+
+def _inherited(found: Agreement, saved: float) -> float:
+    """The error an operator begins with: of its inputs and, in backward, of what its forward saved."""
+    kinked = found.pair.target.api in tolerance.KINKED and math.isfinite(saved)
+    return max(found.error_in, math.sqrt(saved) if kinked else saved)
 
 
 def first(judged: Iterable[Judgement]) -> Judgement | None:
@@ -77,7 +96,7 @@ def first(judged: Iterable[Judgement]) -> Judgement | None:
     return next((one for one in judged if one.outcome in PARTING), None)
 
 
-def _one(found: Agreement, replay: Replay | None, numerics: dict[str, str]) -> Judgement:
+def _one(found: Agreement, replay: Replay | None, numerics: dict[str, str], inherited: float) -> Judgement:
     structural = _structure(found)
     if structural:
         return Judgement(found, structural, 0.0)
@@ -86,11 +105,12 @@ def _one(found: Agreement, replay: Replay | None, numerics: dict[str, str]) -> J
         return Judgement(found, NOT_COMPARED, 0.0)
     rounding = tolerance.floor(found.dtypes)
     form = tolerance.reduced(found.pair.target.api, numerics)
+    own = replay.worst(rounding) if replay is not None and replay.tells(rounding) else None
     if error <= rounding:
-        return Judgement(found, AGREES, rounding, replay=replay)
-    if replay is not None and replay.tells(rounding):
-        return _by_replay(found, replay, rounding, form)
-    return _by_amplification(found, error, rounding, form)
+        return Judgement(found, AGREES, rounding, own=own)
+    if own is not None:
+        return _by_replay(found, own, rounding, form)
+    return _by_amplification(found, max(inherited, rounding), rounding, form)
 
 
 def _structure(found: Agreement) -> str:
@@ -102,23 +122,42 @@ def _structure(found: Agreement) -> str:
     return NOT_COMPARED if any(slot.problem == UNREADABLE for slot in found.outputs) else ""
 
 
-def _by_replay(found: Agreement, replay: Replay, rounding: float, form: str) -> Judgement:
-    limit = replay.limit(rounding)
-    guilty = [side for side, own in (("target", replay.target), ("baseline", replay.baseline)) if own > limit]
-    if not guilty:
-        return Judgement(found, EXPLAINED, limit, replay=replay)
-    wide = max(limit, replay.reduced) if form else limit
-    if max(replay.target, replay.baseline) <= wide:
-        return Judgement(found, ALLOWED, wide, form, replay)
-    return Judgement(found, DIVERGES, wide, form, replay, guilty[0])
+def _by_replay(found: Agreement, own: Own, rounding: float, form: str) -> Judgement:
+    limit, wide = own.limit(rounding), own.wide(rounding)
+    if own.worst <= limit:
+        return Judgement(found, EXPLAINED, limit, own=own)
+    if own.worst <= wide:
+        return Judgement(found, ALLOWED, wide, form, own)
+    return Judgement(found, DIVERGES, wide, form, own, "target" if own.target >= own.baseline else "baseline")
 
 
-def _by_amplification(found: Agreement, error: float, rounding: float, form: str) -> Judgement:
-    limit = tolerance.AMPLIFICATION * max(found.error_in, rounding)
-    if error <= limit:
-        return Judgement(found, EXPLAINED if found.error_in > rounding else AGREES, limit)
-    wide = max(limit, tolerance.reduced_floor(form))
-    return Judgement(found, ALLOWED if error <= wide else DIVERGES, wide, form)
+def _by_amplification(found: Agreement, inherited: float, rounding: float, form: str) -> Judgement:
+    """Every output may have ten times the inherited error, more where it is a sum that nearly cancels."""
+    outcome, allowed = AGREES, rounding
+    for slot in found.outputs:
+        if slot.error is None or slot.error <= rounding:
+            continue
+        relief = cancellation(found, slot)
+        limit = tolerance.AMPLIFICATION * inherited * relief
+        wide = max(limit, tolerance.reduced_floor(form) * relief)
+        kind = EXPLAINED if slot.error <= limit else ALLOWED if slot.error <= wide else DIVERGES
+        if SEVERITY.index(kind) > SEVERITY.index(outcome):
+            outcome, allowed = kind, limit if kind == EXPLAINED else wide
+    return Judgement(found, outcome, allowed, form)
+
+
+def cancellation(found: Agreement, slot: TensorAgreement) -> float:
+    """How much a reduction in backward may lose: its inputs' size over its result's. The gradient of a bias that a
+    normalisation follows is zero but for rounding: any relative error of it is honest. At least 1."""
+    operator = found.pair.baseline
+    result = next((t for t in operator.outputs if t.slot == slot.slot), None)
+    if operator.direction != BACKWARD or result is None or not result.norm:
+        return 1.0
+    terms, size = math.prod(result.shape), max((t.norm or 0.0 for t in operator.inputs), default=0.0)
+    incoming = max((math.prod(t.shape) for t in operator.inputs), default=0)
+    if terms == 0 or incoming <= terms or not math.isfinite(size / result.norm):
+        return 1.0
+    return max(1.0, math.sqrt(incoming / terms) * size / result.norm)
 
 
 def _unseen(found: Agreement, reached: float) -> bool:

@@ -34,6 +34,11 @@ class Manifest:
         return str(self.about.get("tier", ""))
 
     @property
+    def root(self) -> Path | None:
+        """The script's folder on the machine that captured."""
+        return Path(str(self.about["root"])) if "root" in self.about else None
+
+    @property
     def numerics(self) -> dict[str, str]:
         """Reduced formats of the first rank: {"conv": "hf32", "matmul": ""}."""
         first: dict[str, Any] = next(iter(self.sides.values()), {})

@@ -8,11 +8,11 @@ operator with this data. The work is done in a child process (child/replay_child
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,26 +32,46 @@ REDUCED_ROUNDINGS = 4.0
 
 
 @dataclass(frozen=True)
-class Replay:
-    """Relative L2 errors of one operator, the largest of its outputs: each side against float64 from its own
-    inputs, and the effect of one rounding of the inputs (`rounding`, and `reduced` for HF32 or TF32)."""
+class Own:
+    """One output: each side's relative L2 error against float64 from that side's own inputs, and the effect of one
+    rounding of the inputs, to the dtype (`rounding`) and to a reduced format in force (`reduced`, else 0)."""
 
     target: float
     baseline: float
-    rounding: float
-    reduced_rounding: float = 0.0
-
-    def limit(self, floor: float) -> float:
-        return max(floor, ROUNDINGS * self.rounding)
+    rounding: float = 0.0
+    reduced: float = 0.0
 
     @property
-    def reduced(self) -> float:
-        return REDUCED_ROUNDINGS * self.reduced_rounding
+    def worst(self) -> float:
+        return max(self.target, self.baseline)
+
+    def limit(self, floor: float) -> float:
+        """What rounding explains."""
+        return max(floor, ROUNDINGS * self.rounding)
+
+    def wide(self, floor: float) -> float:
+        """What rounding and the reduced format explain."""
+        return max(self.limit(floor), REDUCED_ROUNDINGS * self.reduced)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One operator run again: an Own for each of its floating outputs."""
+
+    outputs: tuple[Own, ...]
 
     def tells(self, floor: float) -> bool:
         """Whether the replay computes what the operator did: at least one side agrees with it. Where neither
         does, an argument was not recorded, and nothing follows from the replay."""
-        return min(self.target, self.baseline) <= max(self.limit(floor), self.reduced)
+        return bool(self.outputs) and all(min(own.target, own.baseline) <= own.wide(floor) for own in self.outputs)
+
+    def worst(self, floor: float) -> Own:
+        """The output that exceeds what is explained by most."""
+        return max(self.outputs, key=lambda own: _times(own.worst, own.wide(floor)))
+
+
+def _times(error: float, limit: float) -> float:
+    return error / limit if limit else (0.0 if error == 0 else math.inf)
 
 
 @dataclass(frozen=True)
@@ -74,7 +94,7 @@ def replay(pairing: Pairing, numerics: dict[str, str], *, python: str = sys.exec
         "operators": [_order(found, numerics) for found in wanted],
     }
     answer, error = _ask(job, python)
-    return Replays({name: Replay(*numbers) for name, numbers in answer.items()}, error)
+    return Replays({name: Replay(tuple(Own(*row) for row in rows)) for name, rows in answer.items()}, error)
 
 
 def _replayable(found: Pair) -> bool:
@@ -96,7 +116,7 @@ def _order(found: Pair, numerics: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _ask(job: dict[str, Any], python: str) -> tuple[dict[str, Sequence[float]], str]:
+def _ask(job: dict[str, Any], python: str) -> tuple[dict[str, list[list[float]]], str]:
     with tempfile.TemporaryDirectory(prefix="replay-") as folder:
         question, answer = Path(folder, "job.json"), Path(folder, "answer.json")
         question.write_text(json.dumps(job), encoding="utf-8")
@@ -108,5 +128,5 @@ def _ask(job: dict[str, Any], python: str) -> tuple[dict[str, Sequence[float]], 
             return {}, f"no answer within {TIMEOUT_S:.0f} s"
         if done.returncode or not answer.is_file():
             return {}, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        content: dict[str, Sequence[float]] = json.loads(answer.read_text(encoding="utf-8"))
+        content: dict[str, list[list[float]]] = json.loads(answer.read_text(encoding="utf-8"))
         return content, ""

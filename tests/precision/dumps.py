@@ -24,8 +24,8 @@ class Dump:
                 requires_grad: tuple[int, ...] = (), **named: Any) -> None:  # fmt: skip
         name = f"{api}.{call}.forward"
         given = [self._value(v, f"{name}.input.{i}", i in requires_grad) for i, v in enumerate(inputs)]
-        entry = {"input_args": given,
-                 "input_kwargs": {key: self._value(v, f"{name}.input.{key}") for key, v in named.items()},
+        keywords = {key: self._value(v, f"{name}.input.{key}") for key, v in named.items()}
+        entry = {"input_args": given, "input_kwargs": keywords,
                  "output": [self._value(v, f"{name}.output.{i}") for i, v in enumerate(outputs)]}  # fmt: skip
         self.data[name] = entry
         frames = ["File /x/site-packages/torch/nn/functional.py, line 5, in f, \n pass",
@@ -34,8 +34,11 @@ class Dump:
 
     def backward(self, api: str, incoming: list[Any], outgoing: list[Any], *, call: int = 0) -> None:
         name = f"{api}.{call}.backward"
-        self.data[name] = {"input": [self._value(v, f"{name}.input.{i}") for i, v in enumerate(incoming)],
-                           "output": [self._value(v, f"{name}.output.{i}") for i, v in enumerate(outgoing)]}  # fmt: skip
+        sides = {"input": incoming, "output": outgoing}
+        self.data[name] = {
+            side: [self._value(value, f"{name}.{side}.{index}") for index, value in enumerate(values)]
+            for side, values in sides.items()
+        }
 
     def save(self) -> Path:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -54,8 +57,9 @@ class Dump:
             return {"type": type(value).__name__, "value": value}
         wide = value.detach().double() if value.numel() else torch.zeros(1).double()
         entry = {"type": "torch.Tensor", "dtype": str(value.dtype), "shape": list(value.shape),
-                 "Max": wide.max().item(), "Min": wide.min().item(), "Mean": wide.mean().item(), "Norm": wide.norm().item(),
                  "requires_grad": requires_grad}  # fmt: skip
+        numbers = {"Max": wide.max(), "Min": wide.min(), "Mean": wide.mean(), "Norm": wide.norm()}
+        entry.update({name: number.item() for name, number in numbers.items()})
         if self.task == "tensor":
             entry["data_name"] = f"{name}.pt"
             files = self.folder / "dump_tensor_data"

@@ -132,7 +132,8 @@ def test_other_weights_batches_and_options_are_the_verdict(tmp_path: Path) -> No
     convolutions(tmp_path / "b" / "dump", seed=1)
     left = as_capture(tmp_path / "a")
     cases = [({"side": {"weights": {"w": "z"}}}, "ACC205.weights"),
-             ({"side": {"batches": {"0": ["z"]}}}, "ACC205.batches"), ({"seed": 2}, "ACC205.option"), ({"args": ["--lr", "1"]}, "ACC205.option")]  # fmt: skip
+             ({"side": {"batches": {"0": ["z"]}}}, "ACC205.batches"), ({"seed": 2}, "ACC205.option"),
+             ({"args": ["--lr", "1"]}, "ACC205.option")]  # fmt: skip
     for about, key in cases:
         report = compare(left, as_capture(tmp_path / "b", **about))
         assert verdict(report) == (key, None), "no operator is to blame"

@@ -1,7 +1,7 @@
 """Child process: `replay_child.py JOB ANSWER`. Runs recorded operators again in float64 on the CPU.
 
 Started by path; imports torch and nothing of ours. Only API names on the job's list are ever looked up, so a
-dump from elsewhere cannot call anything else. Answers {name: [target, baseline, rounding, reduced]}.
+dump from elsewhere cannot call anything else. Answers {name: [per output [target, baseline, rounding, reduced]]}.
 """
 
 from __future__ import annotations
@@ -63,8 +63,12 @@ class Side:
         if first is None or first.grad_fn is None:
             raise CannotReplay("no gradient")
         incoming = [self._value(item, unit, shaking, False) for item in entry["input"]]
-        outgoing = first.grad_fn(*incoming)
-        return list(outgoing) if isinstance(outgoing, tuple) else [outgoing]
+        seen: list[Any] = []
+        # through the engine, not by calling the node: it sums gradients of broadcast inputs before hooks see them
+        first.grad_fn.register_hook(lambda outgoing, _: seen.append(outgoing))
+        roots = [item for item in _flat(result) if isinstance(item, torch.Tensor) and item.grad_fn is first.grad_fn]
+        torch.autograd.backward(roots, [incoming[item.output_nr] for item in roots])
+        return list(seen[0])
 
     def _value(self, item: Any, unit: float, shaking: torch.Generator, track: bool) -> Any:
         if item is None:
@@ -108,29 +112,35 @@ class Side:
 def main(question: str, answer: str) -> None:
     job = json.loads(Path(question).read_text(encoding="utf-8"))
     sides = {name: Side(job[name], job["allowed"]) for name in ("target", "baseline")}
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[list[float]]] = {}
     for order in job["operators"]:
         try:
             found[order["target"]] = _one(sides, order)
-        except (CannotReplay, RuntimeError, TypeError, ValueError, KeyError, NotImplementedError, OSError) as why:
+        except (CannotReplay, RuntimeError, TypeError, ValueError, LookupError, NotImplementedError, OSError) as why:
             print(f"not replayed: {order['target']}: {type(why).__name__}: {why}", file=sys.stderr)
     Path(answer).write_text(json.dumps(found), encoding="utf-8")
 
 
-def _one(sides: dict[str, Side], order: dict[str, Any]) -> list[float]:
-    names = ("target", "baseline")
-    own = [_apart(sides[side].outputs(order[side]), sides[side].run(order[side], 0.0)) for side in names]
+def _one(sides: dict[str, Side], order: dict[str, Any]) -> list[list[float]]:
+    """Per output: the target's and the baseline's own error, the effect of one rounding and of a reduced one."""
     truth = sides["baseline"].run(order["baseline"], 0.0)
-    units = (order["unit"], order["reduced_unit"])
-    return own + [_apart(sides["baseline"].run(order["baseline"], unit), truth) if unit else 0.0 for unit in units]
+    columns = [
+        _apart(sides["target"].outputs(order["target"]), sides["target"].run(order["target"], 0.0)),
+        _apart(sides["baseline"].outputs(order["baseline"]), truth),
+    ]
+    recorded = [item is not None for item in sides["baseline"].outputs(order["baseline"])]
+    for unit in (order["unit"], order["reduced_unit"]):
+        shaken = sides["baseline"].run(order["baseline"], unit) if unit else truth
+        columns.append(_apart([item if keep else None for item, keep in zip(shaken, recorded)], truth))
+    return [list(row) for row in zip(*columns)]
 
 
-def _apart(found: list[Any], truth: list[Any]) -> float:
-    """The largest relative L2 error over the outputs. Outputs that do not correspond cannot be replayed."""
+def _apart(found: list[Any], truth: list[Any]) -> list[float]:
+    """The relative L2 error of each recorded floating output. Outputs that do not correspond cannot be replayed."""
     pairs = list(zip(found, truth))
     if len(found) != len(truth) or any(a is not None and (b is None or a.shape != b.shape) for a, b in pairs):
         raise CannotReplay("the outputs do not correspond")
-    return max((_relative(a, b) for a, b in pairs if a is not None and a.is_floating_point()), default=0.0)
+    return [_relative(a, b) for a, b in pairs if a is not None and a.is_floating_point()]
 
 
 def _relative(a: torch.Tensor, b: torch.Tensor) -> float:

@@ -9,6 +9,7 @@ from helpers.precision import divergence
 from helpers.precision.comparison import Comparison, StepComparison
 from helpers.precision.divergence import AGREES, ALLOWED, EXPLAINED, JUMP, STRUCTURE, Judgement
 from helpers.precision.operators import kernels
+from helpers.precision.record import FORWARD
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
@@ -32,7 +33,7 @@ def _key(judged: Judgement) -> str:
         return "structure"
     if judged.outcome == JUMP:
         return "unseen"
-    return "replayed" if judged.replay and judged.side else "amplified"
+    return "replayed" if judged.own else "amplified"
 
 
 def _arguments(step: StepComparison, judged: Judgement) -> dict[str, Scalar]:
@@ -52,9 +53,8 @@ def _arguments(step: StepComparison, judged: Judgement) -> dict[str, Scalar]:
         args["detail"] = [f"{slot.slot} {slot.detail or slot.problem}" for slot in found.outputs if slot.problem]
     if judged.outcome == JUMP:
         args["before"] = _before(step, judged)
-    if judged.replay and judged.side:
-        own = judged.replay.target if judged.side == "target" else judged.replay.baseline
-        args.update(side={"say": f"precision.side_{judged.side}"}, own=own)
+    if judged.own and judged.side:
+        args.update(side={"say": f"precision.side_{judged.side}"}, own=judged.own.worst)
     return args
 
 
@@ -78,13 +78,19 @@ def _healthy(facts: Comparison) -> Iterator[Finding]:
     args: dict[str, Scalar] = {kind: sum(one.outcome == kind for one in compared) for kind in (AGREES, EXPLAINED)}
     reduced = [one for one in compared if one.outcome == ALLOWED]
     if reduced:
-        worst = max(reduced, key=lambda one: one.own_error)
+        worst = _most(reduced)
         args.update(count=len(reduced), form=worst.form.upper(), operator=worst.name, own=worst.own_error,
                     allowed=worst.allowed)  # fmt: skip
         yield Finding(CODE, Status.OK, "ACC230.reduced", args, weight=100)
     elif not any(one.agreement.error_out for one in compared):
         yield Finding(CODE, Status.OK, "ACC230.identical", {"count": len(compared)}, weight=100)
     else:
-        worst = max(compared, key=lambda one: one.own_error)
+        worst = _most(compared)
         args.update(count=len(compared), operator=worst.name, own=worst.own_error)
         yield Finding(CODE, Status.OK, "ACC230.none", args, weight=100)
+
+
+def _most(judged: list[Judgement]) -> Judgement:
+    """The one that adds the most. Forward first: a gradient that cancels to nothing has any relative error."""
+    forward = [one for one in judged if one.agreement.pair.target.direction == FORWARD]
+    return max(forward or judged, key=lambda one: one.own_error)

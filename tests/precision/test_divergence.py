@@ -1,0 +1,149 @@
+"""Judging operators: the cases that tempt a comparison to blame the wrong one, or none."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.precision import tolerance
+from helpers.precision.agreement import Agreement, TensorAgreement
+from helpers.precision.divergence import (
+    AGREES,
+    ALLOWED,
+    DIVERGES,
+    EXPLAINED,
+    JUMP,
+    NOT_COMPARED,
+    STRUCTURE,
+    Judgement,
+    first,
+    judge,
+)
+from helpers.precision.pairing import Pair
+from helpers.precision.record import Operator, TensorRecord
+from helpers.precision.replay import Own, Replay
+
+SHAPE = (4, 4)
+
+
+def agreement(name: str, error_in: float, *errors: float | None, order: int = 0, dtype: str = "float32",
+              problem: str = "", shape: tuple[int, ...] = SHAPE, size_in: float = 4.0, size_out: float = 4.0,
+              incoming: tuple[int, ...] = SHAPE) -> Agreement:  # fmt: skip
+    head, call, direction = name.rsplit(".", 2)
+    inputs = (TensorRecord("input.0", dtype, incoming, norm=size_in),)
+    outputs = tuple(TensorRecord(f"output.{i}", dtype, shape, norm=size_out) for i, _ in enumerate(errors))
+    operator = Operator(name, head, int(call), direction, order, inputs, outputs)
+    found = tuple(TensorAgreement(t.slot, dtype, shape, e, problem=problem) for t, e in zip(outputs, errors))
+    return Agreement(Pair(operator, operator), (TensorAgreement("input.0", dtype, SHAPE, error_in),), found)
+
+
+def one(found: Agreement, replay: Replay | None = None, numerics: dict[str, str] | None = None,
+        reached: float = math.inf) -> Judgement:  # fmt: skip
+    replays = {found.pair.target.name: replay} if replay else {}
+    (judged,) = judge([found], replays, numerics or {}, reached=reached)
+    return judged
+
+
+def replayed(*rows: tuple[float, ...]) -> Replay:
+    return Replay(tuple(Own(*row) for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("error_in", "error_out", "outcome"),
+    [(0.0, 0.0, AGREES), (0.0, 1.8e-6, AGREES), (0.0, 1e-4, DIVERGES), (1e-3, 9e-3, EXPLAINED), (1e-3, 2e-2, DIVERGES),
+     (1e-3, 1e-6, AGREES), (math.inf, math.inf, EXPLAINED), (1e-3, math.inf, DIVERGES)],
+)  # fmt: skip
+def test_amplification(error_in: float, error_out: float, outcome: str) -> None:
+    assert one(agreement("Functional.gelu.0.forward", error_in, error_out)).outcome == outcome
+
+
+@pytest.mark.parametrize(("dtype", "outcome"), [("float32", DIVERGES), ("bfloat16", AGREES), ("float16", AGREES)])
+def test_the_floor_follows_the_dtype(dtype: str, outcome: str) -> None:
+    assert one(agreement("Functional.gelu.0.forward", 0.0, 3e-3, dtype=dtype)).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("rows", "outcome", "side"),
+    [
+        ([(1e-7, 1e-7, 1e-7)], EXPLAINED, ""),
+        ([(1e-2, 1e-7, 1e-7)], DIVERGES, "target"),
+        ([(1e-7, 1e-2, 1e-7)], DIVERGES, "baseline"),
+        ([(800.0, 700.0, 100.0)], EXPLAINED, ""),  # a gradient that cancels to nothing
+        ([(1e-2, 1e-7, 1e-7), (800.0, 700.0, 100.0)], DIVERGES, "target"),  # and does not hide its neighbour
+        ([(0.9, 0.9, 1e-7)], DIVERGES, ""),  # neither side agrees: the replay tells nothing, amplification does
+    ],
+)
+def test_replay_decides(rows: list[tuple[float, ...]], outcome: str, side: str) -> None:
+    judged = one(agreement("Functional.conv2d.0.forward", 1e-4, 1e-2, 1e-2), replayed(*rows))
+    assert (judged.outcome, judged.side) == (outcome, side)
+
+
+@pytest.mark.parametrize(
+    ("api", "numerics", "outcome"),
+    [("conv2d", {"conv": "hf32"}, ALLOWED), ("conv2d", {}, DIVERGES), ("gelu", {"conv": "hf32"}, DIVERGES),
+     ("linear", {"matmul": "tf32"}, ALLOWED), ("linear", {"conv": "hf32"}, DIVERGES)],
+)  # fmt: skip
+def test_reduced_formats_explain_what_they_round_and_nothing_else(
+    api: str, numerics: dict[str, str], outcome: str
+) -> None:
+    found = agreement(f"Functional.{api}.0.forward", 0.0, 3e-4)
+    assert one(found, None, numerics).outcome == outcome
+    reduced = 2e-4 if outcome == ALLOWED else 0.0
+    assert one(found, replayed((3e-4, 1e-7, 1e-7, reduced)), numerics).outcome == outcome
+
+
+def test_a_backward_inherits_what_its_forward_saved() -> None:
+    forward = agreement("Functional.linear.0.forward", 1e-3, 1e-3)
+    backward = agreement("Functional.linear.0.backward", 1e-8, 5e-3)
+    assert [found.outcome for found in judge([forward, backward], {}, {}, reached=math.inf)] == [EXPLAINED, EXPLAINED]
+    assert one(backward).outcome == DIVERGES
+
+
+def test_a_kink_turns_an_error_into_its_square_root() -> None:
+    for api, outcome in (("relu", EXPLAINED), ("gelu", DIVERGES)):
+        errors = {"forward": 1e-4, "backward": 0.02}
+        both = [agreement(f"Functional.{api}.0.{way}", 1e-4, error) for way, error in errors.items()]
+        assert judge(both, {}, {}, reached=math.inf)[1].outcome == outcome
+
+
+def test_a_sum_that_cancels_may_have_any_relative_error() -> None:
+    """The gradient of a bias before a normalisation: zero but for rounding."""
+    name = "Functional.conv2d.0.backward"
+    cancelled = agreement(name, 1e-5, 50.0, shape=(6,), size_out=1e-8, size_in=4.0, incoming=(4, 6, 8, 8))
+    assert one(cancelled).outcome == EXPLAINED
+    solid = agreement(name, 1e-5, 50.0, shape=(6,), size_out=4.0, size_in=4.0, incoming=(4, 6, 8, 8))
+    assert one(solid).outcome == DIVERGES
+
+
+def test_other_shapes_part_forward_but_not_backward() -> None:
+    for name, outcome in (("Functional.relu.0.forward", STRUCTURE), ("Functional.relu.0.backward", NOT_COMPARED)):
+        assert one(agreement(name, 0.0, None, problem="shape")).outcome == outcome
+
+
+def test_an_error_from_nowhere_is_not_the_operators() -> None:
+    chain = [agreement("Functional.gelu.0.forward", 0.0, 0.0), agreement("Functional.gelu.1.forward", 1e-2, 1e-2),
+             agreement("Functional.gelu.2.forward", 1e-2, 1e-2)]  # fmt: skip
+    judged = judge(chain, {}, {}, reached=0.0)
+    assert [found.outcome for found in judged] == [AGREES, JUMP, EXPLAINED]
+    found = first(judged)
+    assert found is not None and found.name == "Functional.gelu.1.forward"
+    assert first(judge(chain, {}, {}, reached=math.inf)) is None, "after updates weights differ by an unknown amount"
+
+
+def test_containers_are_never_to_blame() -> None:
+    chain = [agreement("Functional.gelu.0.forward", 0.0, 0.0), agreement("Module.block.Block.0.forward", 0.0, 0.5)]
+    named = frozenset({"Module.block.Block.0.forward"})
+    assert first(judge(chain, {}, {}, named)) is None and first(judge(chain, {}, {})) is not None
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8))
+def test_the_first_is_the_earliest_that_parts(errors: list[tuple[float, float]]) -> None:
+    chain = [agreement(f"Functional.gelu.{i}.forward", *pair, order=i) for i, pair in enumerate(errors)]
+    judged = judge(chain, {}, {}, reached=math.inf)
+    found = first(judged)
+    floor = tolerance.floor(["float32"])
+    alone = [i for i, (error_in, error_out) in enumerate(errors) if error_out > 10 * max(error_in, floor)]
+    assert (found.agreement.pair.order if found else None) == (alone[0] if alone else None)

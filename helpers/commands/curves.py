@@ -1,7 +1,8 @@
 """Compare the losses of two runs step by step.
 
 Takes gpulog.json files, or folders that hold one: every command that runs a script writes it.
-Exits 1 where a loss differs by more than the tolerance.
+Exits 1 where the first loss differs by more than the tolerance, or a loss is not a number. Losses that part only
+later are a warning: training amplifies honest rounding, and only the tensors tell (ascend-workbook compare).
 
 Examples:
   ascend-workbook curves runs/demo/baseline runs/demo/npu

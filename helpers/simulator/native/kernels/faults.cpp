@@ -84,6 +84,14 @@ const std::map<std::string, std::vector<std::string>>& made_of() {
       {"conv1d", {"convolution"}},
       {"conv2d", {"convolution"}},
       {"conv3d", {"convolution"}},
+      {"max_pool2d", {"max_pool2d_with_indices"}},
+      {"softmax_backward", {"_softmax_backward_data"}},
+      {"log_softmax_backward", {"_log_softmax_backward_data"}},
+      {"layer_norm_backward", {"native_layer_norm_backward"}},
+      {"batch_norm_backward", {"native_batch_norm_backward"}},
+      {"group_norm_backward", {"native_group_norm_backward"}},
+      {"embedding_backward", {"embedding_dense_backward"}},
+      {"conv2d_backward", {"convolution_backward"}},
       {"cross_entropy", {"nll_loss_forward", "nll_loss2d_forward"}},
       {"scaled_dot_product_attention", {"_safe_softmax", "_softmax"}}};
   return names;

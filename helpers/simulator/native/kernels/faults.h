@@ -6,7 +6,8 @@
 //   OPERATOR   a name of PyTorch, with or without "aten::", with or without an overload: aten::convolution,
 //              _softmax, native_layer_norm_backward, add.Tensor. Names of the API stand for what they are made of:
 //              softmax, log_softmax, layer_norm, batch_norm, group_norm, linear, matmul, conv1d, conv2d, conv3d,
-//              cross_entropy, scaled_dot_product_attention.
+//              cross_entropy, max_pool2d, scaled_dot_product_attention, and with _backward the gradients of softmax,
+//              log_softmax, layer_norm, batch_norm, group_norm, embedding and conv2d.
 //   CALLS      which calls of it in this process, counted from 1: 3, 3-5 or * (the default: every call)
 //   KIND       scale=X (times X), add=X (plus X), noise=X (each element times 1 + X * N(0, 1)), zero,
 //              nan (the first element becomes NaN)

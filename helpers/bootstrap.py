@@ -19,7 +19,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-CANN_ROOTS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest", "/usr/local/Ascend/nnae/latest")
+#: As helpers/cann.py looks for it; a test holds the two together.
+CANN_ROOTS = (
+    "/usr/local/Ascend/cann",
+    "/usr/local/Ascend/ascend-toolkit/latest",
+    "/usr/local/Ascend/nnae/latest",
+    "~/Ascend/cann",
+    "~/Ascend/ascend-toolkit/latest",
+)
 #: pip would bring these with a CUDA build of torch
 CUDA_PREFIXES = ("nvidia-", "cuda-", "triton")
 
@@ -55,8 +62,17 @@ def set_up(python: Path, venv: Path, *, dev: bool) -> None:
         install_torch(python)
         install_packages(python, dev=dev)
         stamp.write_text(json.dumps({**done, **wanted}))
-    if not any(Path(root).is_dir() for root in CANN_ROOTS):
+    if not has_cann():
         build_simulator(python, venv)
+
+
+def has_cann() -> bool:
+    """A CANN in a usual place, or where the environment points to, that is not the simulator."""
+    told = os.environ.get("ASCEND_HOME_PATH", "")
+    if told and Path(told).is_absolute() and Path(told).is_dir():
+        version = Path(told, "version.cfg")
+        return not version.is_file() or "simulated=true" not in version.read_text(errors="replace")
+    return any(Path(root).expanduser().is_dir() for root in CANN_ROOTS)
 
 
 def make_venv(venv: Path) -> Path:
@@ -101,27 +117,30 @@ def install_torch(python: Path) -> None:
         say(f"keeping torch {installed_version(python, 'torch')}")
         return
     wanted = pinned("torch")
+    answers = []
     for source in ([], ["--index-url", CPU_INDEX, "--extra-index-url", "https://pypi.org/simple"]):
-        brings = resolve(python, [wanted, *source])
+        brings, answer = resolve(python, [wanted, *source])
+        answers.append(answer)
         if brings and not any(name.lower().startswith(CUDA_PREFIXES) for name in brings):
             say(f"installing {wanted} (CPU build)")
             pip(python, [wanted, *source])
             return
     raise SetupError(
-        f"no CPU build of {wanted} can be had from pip's configured links or {CPU_INDEX}.",
+        f"no CPU build of {wanted} is in pip's configured links ({answers[0]}) or {CPU_INDEX} ({answers[1]}).",
         "Install one yourself (pip install a CPU wheel of torch) and run make setup again; a CUDA build was not taken.",
     )
 
 
-def resolve(python: Path, what: list[str]) -> list[str]:
-    """Names of what pip would install, or nothing where it cannot."""
+def resolve(python: Path, what: list[str]) -> tuple[list[str], str]:
+    """Names of what pip would install (none where it cannot), and its last line of error or what it brings."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
         command = [str(python), "-m", "pip", "install", "--quiet", "--dry-run", "--report", str(report), *what]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            return []
-        return [item["metadata"]["name"] for item in json.loads(report.read_text(encoding="utf-8"))["install"]]
+            return [], (done.stderr.strip().splitlines() or [f"pip exit code {done.returncode}"])[-1]
+        brings = [item["metadata"]["name"] for item in json.loads(report.read_text(encoding="utf-8"))["install"]]
+        return brings, f"brings {', '.join(sorted(brings)[:8])}"
 
 
 def install_packages(python: Path, *, dev: bool) -> None:

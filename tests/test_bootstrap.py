@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import bootstrap
+from helpers import bootstrap, cann
 from tests.conftest import ROOT
 
 
@@ -32,7 +32,7 @@ def test_a_torch_that_is_here_is_kept(monkeypatch: pytest.MonkeyPatch, pip_calls
 
 def test_a_cpu_build_is_taken(monkeypatch: pytest.MonkeyPatch, pip_calls: list[list[str]]) -> None:
     versions(monkeypatch)
-    monkeypatch.setattr(bootstrap, "resolve", lambda python, what: ["torch", "sympy"])
+    monkeypatch.setattr(bootstrap, "resolve", lambda python, what: (["torch", "sympy"], ""))
     bootstrap.install_torch(Path("python"))
     assert pip_calls == [["torch==2.13.0"]]
 
@@ -40,7 +40,7 @@ def test_a_cpu_build_is_taken(monkeypatch: pytest.MonkeyPatch, pip_calls: list[l
 def test_the_cpu_index_comes_second(monkeypatch: pytest.MonkeyPatch, pip_calls: list[list[str]]) -> None:
     versions(monkeypatch)
     answers = {True: ["torch", "sympy"], False: ["torch", "nvidia-cublas"]}
-    monkeypatch.setattr(bootstrap, "resolve", lambda python, what: answers[bootstrap.CPU_INDEX in what])
+    monkeypatch.setattr(bootstrap, "resolve", lambda python, what: (answers[bootstrap.CPU_INDEX in what], ""))
     bootstrap.install_torch(Path("python"))
     assert len(pip_calls) == 1 and bootstrap.CPU_INDEX in pip_calls[0]
 
@@ -50,8 +50,8 @@ def test_cuda_is_never_downloaded(
     monkeypatch: pytest.MonkeyPatch, pip_calls: list[list[str]], brings: list[str]
 ) -> None:
     versions(monkeypatch)
-    monkeypatch.setattr(bootstrap, "resolve", lambda python, what: brings)
-    with pytest.raises(bootstrap.SetupError, match="no CPU build"):
+    monkeypatch.setattr(bootstrap, "resolve", lambda python, what: (brings, "Connection refused"))
+    with pytest.raises(bootstrap.SetupError, match="no CPU build of .*Connection refused"):
         bootstrap.install_torch(Path("python"))
     assert pip_calls == []
 
@@ -74,12 +74,22 @@ def test_the_simulator_is_built_only_without_cann(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, has_cann: bool
 ) -> None:
     built: list[Path] = []
+    monkeypatch.delenv("ASCEND_HOME_PATH", raising=False)
     monkeypatch.setattr(bootstrap, "CANN_ROOTS", (str(tmp_path if has_cann else tmp_path / "none"),))
     monkeypatch.setattr(bootstrap, "install_torch", lambda python: None)
     monkeypatch.setattr(bootstrap, "install_packages", lambda python, dev: None)
     monkeypatch.setattr(bootstrap, "build_simulator", lambda python, venv: built.append(venv))
     bootstrap.set_up(Path("python"), tmp_path, dev=False)
     assert bool(built) is not has_cann
+
+
+def test_cann_is_looked_for_in_one_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert bootstrap.CANN_ROOTS == cann.ROOTS
+    monkeypatch.setattr(bootstrap, "CANN_ROOTS", ())
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(tmp_path))
+    assert bootstrap.has_cann()
+    (tmp_path / "version.cfg").write_text("simulated=true\n")
+    assert not bootstrap.has_cann()
 
 
 def test_the_requirements_leave_torch_alone() -> None:

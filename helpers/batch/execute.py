@@ -83,6 +83,9 @@ def _papermill(
     unfinished = _unfinished(target)
     if unfinished is not None:
         return Outcome(stage, FAILED, key, cell=unfinished, error="the cell did not complete")
+    report = saved_report(folder)
+    if report is not None and report.status is Status.FAIL:  # a notebook that does not raise for its own verdict
+        return Outcome(stage, RED, key, error=report.verdict("en"))
     return Outcome(stage, GOOD, key)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 from helpers import cann, device, simulator
 
 PACKAGE = Path(__file__).resolve().parents[1]
+#: Variables that a stage's children inherit and that change what they compute.
+SETTINGS = ("ASCEND_WORKBOOK_SIM_", "TASK_QUEUE_ENABLE", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 DRIVER_INFO = Path("/usr/local/Ascend/driver/version.info")
 
 
@@ -19,9 +22,13 @@ def fingerprint(notebook: Path, parameters: dict[str, Any], versions: dict[str, 
     """Hash of the notebook's code, parameters, the script with its local imports, our own code and versions."""
     digest = hashlib.sha256()
     digest.update(_code(notebook).encode())
-    digest.update(json.dumps([parameters, versions], sort_keys=True).encode())
+    settings = {name: value for name, value in os.environ.items() if name.startswith(SETTINGS)}
+    digest.update(json.dumps([parameters, versions, settings], sort_keys=True).encode())
     script = parameters.get("script")
     for path in local_sources(Path(script)) if script else ():
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    existing = parameters.get("existing")  # a profile already taken, read instead of recording one
+    for path in _files(Path(existing)) if existing else ():
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     digest.update(own_code().encode())
     return digest.hexdigest()[:16]
@@ -65,6 +72,10 @@ def own_code() -> str:
     return digest.hexdigest()
 
 
+def _files(place: Path) -> list[Path]:
+    return sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
+
+
 def _code(notebook: Path) -> str:
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return json.dumps([cell["source"] for cell in cells if cell["cell_type"] == "code"])
@@ -81,7 +92,9 @@ def _imports(path: Path, folder: Path) -> Iterator[Path]:
         if isinstance(node, ast.ImportFrom):
             base = node.module or ""
             names = [base, *(f"{base}.{alias.name}".lstrip(".") for alias in node.names)]
-        start = path.parent if isinstance(node, ast.ImportFrom) and node.level else folder
+        start = path.parents[node.level - 1] if isinstance(node, ast.ImportFrom) and node.level else folder
         for name in filter(None, names):
-            stem = start.joinpath(*name.split("."))
-            yield from (stem.with_suffix(".py"), stem / "__init__.py")
+            pieces = name.split(".")
+            for depth in range(1, len(pieces) + 1):  # importing a.b.c runs a/__init__.py and a/b/__init__.py too
+                stem = start.joinpath(*pieces[:depth])
+                yield from (stem.with_suffix(".py"), stem / "__init__.py")

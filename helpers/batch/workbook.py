@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
@@ -41,24 +42,50 @@ def run(
     """
     lang = language(lang)
     folder = _folder(name, root)
-    found = notebooks_of(stages, notebooks / lang)
-    given = assign(parameters, found)
-    wanted = parameters.get("device", "auto")
-    here = versions(wanted)
     outcomes: list[Outcome] = []
+    publish = partial(_publish, name, folder, stages, lang)
+    publish(outcomes)  # from here on an earlier run's green page is gone
+    try:
+        found = notebooks_of(stages, notebooks / lang)
+        given = assign(parameters, found)
+        for values in given.values():
+            _check_script(values)
+        here = versions(parameters.get("device", "auto"))
+    except WorkbookError as error:
+        publish(outcomes, trouble=error)
+        raise
     for number, (stage, notebook) in enumerate(found.items(), 1):
         say_progress(say("run.stage", lang, number=number, of=len(found), stage={"say": f"name.{stage}"}))
         values = {**given[stage], "lang": lang, "run_dir": str(folder)}
-        _check_script(values)
         key = fingerprint(notebook, {**values, "run_dir": ""}, here)
         outcome = _reusable(folder / stage, key, force) or execute(stage, notebook, values, key, timeout_s)
         outcomes.append(outcome)
-        result = summary(name, folder, outcomes, stages, here["tier"])
-        open_storage(str(folder)).write_text("index.html", index.render(result, folder, outcomes, lang))
-        open_storage(str(folder)).write_text("report.json", result.to_json())
+        result = publish(outcomes, tier=here["tier"])
         say_progress(
             say("run.stage_ended", lang, stage={"say": f"name.{stage}"}, state=_state(outcome), seconds=outcome.seconds)
         )
+    return result
+
+
+def _publish(
+    name: str,
+    folder: Path,
+    stages: tuple[str, ...],
+    lang: str,
+    outcomes: list[Outcome],
+    *,
+    tier: str = "",
+    trouble: WorkbookError | None = None,
+) -> Report:
+    """Writes the page and the report as things stand; `trouble` is what kept the run from starting."""
+    result = summary(name, folder, outcomes, stages, tier)
+    if trouble is not None:
+        said: Scalar = {"say": trouble.key, "args": trouble.arguments}
+        failed = Finding("RUN400", Status.FAIL, "RUN400.could_not_start", {"error": said}, weight=300)
+        result = replace(result, findings=(*result.findings, failed))
+    storage = open_storage(str(folder))
+    storage.write_text("index.html", index.render(result, folder, outcomes, lang))
+    storage.write_text("report.json", result.to_json())
     return result
 
 
@@ -122,7 +149,7 @@ def _judge(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Finding, 
     if outcome.state in (GOOD, RED) and report is not None:
         key = "RUN400.red" if outcome.state == RED else "RUN400.reused" if outcome.reused else "RUN400.good"
         headline: Scalar = {"say": report.headline.key, "args": report.headline.args} if report.headline else None
-        status = Status.FAIL if outcome.state == RED else min(report.status, Status.WARN)
+        status = Status.FAIL if outcome.state == RED else report.status
         return Finding("RUN400", status, key, {"verdict": headline}, place, weight=10), tier, outcome.seconds
     if outcome.state == GOOD:  # every cell ran, but no report was saved: nothing vouches for the stage
         outcome = replace(outcome, state="no_report")

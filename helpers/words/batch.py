@@ -82,6 +82,7 @@ WORDS: dict[str, Words] = {
         "Give more with --timeout, or fewer steps.",
         "请用 --timeout 增加时限，或减少步数。",
     ),
+    "RUN400.could_not_start": Words("the run could not start: {error}", "运行无法开始：{error}"),
     "RUN400.stopped": Words("stopped before it ended", "在结束之前被中止", "Run it again.", "请重新运行。"),
     "RUN400.no_report": Words(
         "the notebook ended without saving a report",

@@ -31,6 +31,7 @@ Path(run_dir, "count-{stage}").open("a").write("x")
 BODIES = {
     "good": SAVE.format(stage="{stage}", status="OK"),
     "red": SAVE.format(stage="{stage}", status="FAIL"),
+    "red_but_quiet": SAVE.format(stage="{stage}", status="FAIL").replace(".or_raise()", ""),
     "raises": "raise ValueError('boom')",
     "dies": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "exits": "import sys; sys.exit(0)",

@@ -10,6 +10,7 @@ import pytest
 
 from helpers import batch
 from helpers.__main__ import main
+from helpers.batch.fingerprint import local_sources
 from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.report import Report, load
@@ -92,6 +93,42 @@ def test_a_changed_script_or_import_runs_again(notebooks: Make, tmp_path: Path) 
     assert go(notebooks, tmp_path, parameters, environment="good").facts["outcomes"][0]["reused"]
     module.write_text("a = 2")
     assert not go(notebooks, tmp_path, parameters, environment="good").facts["outcomes"][0]["reused"]
+
+
+def test_packages_and_parents_count_as_imports(tmp_path: Path) -> None:
+    for name, text in {
+        "train.py": "import pkg.sub.m",
+        "pkg/__init__.py": "",
+        "pkg/sub/__init__.py": "",
+        "pkg/sub/m.py": "from ..a import x",
+        "pkg/a.py": "x = 1",
+        "other.py": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = {path.relative_to(tmp_path).as_posix() for path in local_sources(tmp_path / "train.py")}
+    assert found == {"train.py", "pkg/__init__.py", "pkg/sub/__init__.py", "pkg/sub/m.py", "pkg/a.py"}
+
+
+def test_a_run_that_cannot_start_leaves_no_green_page(
+    notebooks: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go(notebooks, tmp_path, environment="good")
+
+    def absent(wanted: str) -> None:
+        raise WorkbookError("device.absent", wanted="npu", why={"say": "device.why.no_cann"})
+
+    monkeypatch.setattr("helpers.batch.workbook.versions", absent)
+    with pytest.raises(WorkbookError):
+        go(notebooks, tmp_path, environment="good")
+    page = (tmp_path / "t" / "index.html").read_text()
+    assert "device npu is not here" in page and "badge OK" not in page.split("<table>")[0]
+    assert load(tmp_path / "t" / "report.json").status is Status.FAIL
+
+
+def test_a_red_report_is_red_though_nothing_raised(notebooks: Make, tmp_path: Path) -> None:
+    assert go(notebooks, tmp_path, environment="red_but_quiet").status is Status.FAIL
+    assert state(tmp_path, "environment") == "red"
 
 
 @pytest.mark.parametrize(

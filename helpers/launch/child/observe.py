@@ -9,8 +9,10 @@ import sys
 if __name__ == "__main__" and sys.path and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
+import ctypes
 import importlib.util
 import os
+import signal
 from typing import Any
 
 NAME = "_workbook_child"
@@ -29,7 +31,18 @@ def _package() -> Any:
     return importlib.import_module(NAME + ".session")
 
 
+def end_with_parent() -> None:
+    """A training whose kernel or command was killed ends too: it would go on holding the device.
+
+    PR_SET_PDEATHSIG of prctl(2), Linux only; it is not inherited by the script's own children.
+    """
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
 if __name__ == "__main__":
+    end_with_parent()
     _package().main(sys.argv[1])
 elif "SPAWNED" in globals():  # a process that the script's multiprocessing started: see isolation.py
     _package().spawned(globals()["SPAWNED"])

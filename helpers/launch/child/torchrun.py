@@ -4,6 +4,12 @@ import sys
 
 if __name__ == "__main__":
     del sys.path[0]
+    import ctypes
+    import signal
+
+    if sys.platform == "linux":
+        # PR_SET_PDEATHSIG of prctl(2): torchrun ends, and its workers with it, when what launched it was killed
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
     from torch.distributed.run import main
 
     main()

@@ -31,12 +31,19 @@ def build(location: Path | None = None, *, force: bool = False) -> bool:
     plan = make_plan(location)
     with one_build_at_a_time(location):
         clear_away(location)
-        if not force and read_stamp(location) == plan.stamp():
+        if force:
+            shutil.rmtree(objects_of(location), ignore_errors=True)
+        elif read_stamp(location) == plan.stamp():
             return False
         aside = location.with_name(f".{location.name}.new")
         fill(aside, plan, location)
         replace(location, aside)
     return True
+
+
+def objects_of(location: Path) -> Path:
+    """Where compiled sources are kept for the next build."""
+    return location.with_name(f".{location.name}.objects")
 
 
 @contextmanager
@@ -71,7 +78,7 @@ def fill(out: Path, plan: Plan, location: Path) -> None:
     """Everything of the folder: libraries, then the files that make it look like a CANN install, the stamp last."""
     for name in ("lib64", "opp", "runtime", "compiler"):
         (out / name).mkdir(parents=True)
-    make_libraries(plan, location.with_name(f".{location.name}.objects"), out / "lib64")
+    make_libraries(plan, objects_of(location), out / "lib64")
     write_cann_files(out, plan, location)
     (out / "stamp.json").write_text(json.dumps(plan.stamp(), indent=1) + "\n", encoding="utf-8")
 

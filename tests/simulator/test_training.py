@@ -75,6 +75,19 @@ first.record(); y @ y; last.record(); last.synchronize()
 assert first.elapsed_time(last) >= 0
 """
 
+EXPANDABLE = """
+import torch
+parts = [torch.full((1 << 20,), float(i), device="npu") for i in range(8)]
+assert [part.mean().item() for part in parts] == [float(i) for i in range(8)]
+assert torch.npu.memory_snapshot()[0]["is_expandable"]
+whole = torch.cat(parts)
+assert torch.equal(whole.cpu(), torch.cat([part.cpu() for part in parts]))
+del parts, whole
+torch.npu.empty_cache()
+free, total = torch.npu.mem_get_info()
+assert torch.npu.memory_reserved() == 0 and free == total, (free, total)
+"""
+
 
 def run(code: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code]
@@ -96,6 +109,11 @@ LACKS = {
     "torch.nn.DataParallel(torch.nn.Linear(3, 3).npu(), [0, 1])(x)": "HcclCommInitAll",
     "torch.npu.set_device(7)": "expected 0 to 1",
 }
+
+
+def test_expandable_segments(simulator_env: dict[str, str]) -> None:
+    done = run(EXPANDABLE, {**simulator_env, "PYTORCH_NPU_ALLOC_CONF": "expandable_segments:True"})
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def test_what_is_not_simulated_says_so(simulator_env: dict[str, str]) -> None:

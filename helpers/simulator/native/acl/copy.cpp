@@ -33,7 +33,7 @@ aclError check_end(const char* function, const char* name, const void* pointer, 
     return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "%s %p is %s memory, the kind of copy says %s memory", name,
                      pointer, is_device ? "device" : "host", on_device ? "device" : "host");
   }
-  const size_t left = found ? static_cast<size_t>(block.begin + block.size - static_cast<const char*>(pointer)) : size;
+  const size_t left = found ? sim::room_from(pointer) : size;
   if (size > left) {
     return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "%s: %zu bytes reach past its block, %zu are left", name, size, left);
   }

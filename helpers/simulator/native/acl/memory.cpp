@@ -1,8 +1,6 @@
 // Device and pinned memory: both are host memory, each block registered with its owner, the device's total enforced.
 #include "runtime.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -28,11 +26,6 @@ std::vector<size_t>& used() {
   return *bytes;
 }
 
-std::vector<size_t>& peak() {
-  static auto* bytes = new std::vector<size_t>(std::max(sim::device_count(), 1), 0);
-  return *bytes;
-}
-
 char* reserve(size_t size) {
   const size_t rounded = (size + kPadding + kAlignment - 1) / kAlignment * kAlignment;
   return static_cast<char*>(std::aligned_alloc(kAlignment, rounded));
@@ -43,31 +36,28 @@ aclError allocate(const char* function, void** pointer, size_t size, sim::Where 
   if (size == 0) return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "size is 0");
   const int device = sim::current_device();
   if (device < 0) return sim::fail(ACL_ERROR_RT_CONTEXT_NULL, function, "this thread has set no device");
-  std::lock_guard<std::mutex> lock(mutex);
   const bool counted = where == sim::Where::device;
-  if (counted && size > sim::device_memory() - used()[device]) {
-    return sim::fail(ACL_ERROR_RT_MEMORY_ALLOCATION, function,
-                     "%zu bytes do not fit: device %d has %zu of %zu free (set by ASCEND_WORKBOOK_SIM_MEMORY_MIB)", size,
-                     device, sim::device_memory() - used()[device], sim::device_memory());
+  if (counted) {
+    if (aclError code = sim::charge(function, device, size)) return code;
   }
   char* begin = reserve(size);
-  if (begin == nullptr) return sim::fail(ACL_ERROR_RT_MEMORY_ALLOCATION, function, "the host has no %zu bytes", size);
-  blocks()[begin] = {begin, size, where, device};
-  if (counted) peak()[device] = std::max(peak()[device], used()[device] += size);
+  if (begin == nullptr) {
+    if (counted) sim::discharge(device, size);
+    return sim::fail(ACL_ERROR_RT_MEMORY_ALLOCATION, function, "the host has no %zu bytes", size);
+  }
+  sim::add_block({begin, size, where, device});
   *pointer = begin;
   return ACL_SUCCESS;
 }
 
 aclError release(const char* function, void* pointer, sim::Where where) {
   if (pointer == nullptr) return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "the pointer is null");
-  std::lock_guard<std::mutex> lock(mutex);
-  const auto found = blocks().find(static_cast<char*>(pointer));
-  if (found == blocks().end() || found->second.where != where) {
+  sim::Block block{};
+  if (!sim::remove_block(pointer, where, false, &block)) {
     return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "%p is not the start of a block of this kind", pointer);
   }
-  if (where == sim::Where::device) used()[found->second.device] -= found->second.size;
-  std::free(found->second.begin);
-  blocks().erase(found);
+  if (where == sim::Where::device) sim::discharge(block.device, block.size);
+  std::free(block.begin);
   return ACL_SUCCESS;
 }
 
@@ -84,6 +74,47 @@ bool find_block(const void* pointer, Block* result) {
   if (at >= block.begin + block.size) return false;
   *result = block;
   return true;
+}
+
+size_t room_from(const void* pointer) {
+  std::lock_guard<std::mutex> lock(mutex);
+  char* at = const_cast<char*>(static_cast<const char*>(pointer));
+  auto block = blocks().upper_bound(at);
+  if (block == blocks().begin()) return 0;
+  char* end = at;
+  for (--block; block != blocks().end() && block->first <= end; ++block) end = block->second.begin + block->second.size;
+  return end > at ? static_cast<size_t>(end - at) : 0;
+}
+
+void add_block(const Block& block) {
+  std::lock_guard<std::mutex> lock(mutex);
+  blocks()[block.begin] = block;
+}
+
+bool remove_block(const void* begin, Where where, bool mapped, Block* removed) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const auto found = blocks().find(const_cast<char*>(static_cast<const char*>(begin)));
+  if (found == blocks().end() || found->second.where != where || found->second.mapped != mapped) return false;
+  *removed = found->second;
+  blocks().erase(found);
+  return true;
+}
+
+aclError charge(const char* function, int device, size_t size) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const size_t left = device_memory() - used()[device];
+  if (size > left) {
+    return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, function,
+                "%zu bytes do not fit: device %d has %zu of %zu free (set by ASCEND_WORKBOOK_SIM_MEMORY_MIB)", size, device,
+                left, device_memory());
+  }
+  used()[device] += size;
+  return ACL_SUCCESS;
+}
+
+void discharge(int device, size_t size) {
+  std::lock_guard<std::mutex> lock(mutex);
+  used()[device] -= size;
 }
 
 }  // namespace sim

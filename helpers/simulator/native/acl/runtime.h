@@ -39,9 +39,17 @@ struct Block {
   size_t size;
   Where where;
   int device;
+  bool mapped = false;  // into a reserved range, to be unmapped and not freed
 };
 // The allocation that holds `pointer`; false for memory that this runtime did not give (pageable host memory).
 bool find_block(const void* pointer, Block* found);
+// Bytes from `pointer` to the end of its block and of the blocks that follow without a gap (mapped segments do).
+size_t room_from(const void* pointer);
+void add_block(const Block& block);
+bool remove_block(const void* begin, Where where, bool mapped, Block* removed);
+// Counts `size` bytes of the device's memory as taken, or fails with 207001 where they do not fit.
+aclError charge(const char* function, int device, size_t size);
+void discharge(int device, size_t size);
 
 SIM_SHARED aclError check_stream(const char* function, aclrtStream stream);
 

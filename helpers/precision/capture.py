@@ -143,6 +143,9 @@ def _report(folder: Path, about: dict[str, Any], result: LaunchResult) -> Report
     missing = [rank for rank in range(about["nproc"]) if f"rank{rank}" not in sides]
     if missing:
         raise WorkbookError("precision.rank_missing", ranks=missing, path=str(folder))
+    wanted, recorded = set(about["dump_steps"]), {run.step for run in runs}
+    if wanted - recorded:
+        raise WorkbookError("precision.steps_missing", missing=sorted(wanted - recorded), recorded=sorted(recorded))
     written = manifest.Manifest(folder, True, about, manifest.listing(folder), sides)
     written.save()
     return _success(written, runs, result)

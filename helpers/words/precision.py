@@ -84,6 +84,12 @@ WORDS: dict[str, Words] = {
         "Capture the same steps with the same number of processes on both sides.",
         "请在两侧以相同的进程数采集相同的步。",
     ),
+    "precision.steps_missing": Words(
+        "steps {missing} were to be captured (counted from 0), but only steps {recorded} came",
+        "应采集第 {missing} 步（从 0 计），但只有第 {recorded} 步",
+        "The script ended before: ask for earlier steps, or let it train longer.",
+        "脚本提前结束：请采集更早的步，或让脚本训练更久。",
+    ),
     "precision.rank_missing": Words(
         "{path}: ranks {ranks} wrote nothing", "{path}：rank {ranks} 没有写入任何数据"
     ),
@@ -153,6 +159,12 @@ WORDS: dict[str, Words] = {
     "ACC205.script": Words(
         "the two sides ran scripts of different content (a migrated one, perhaps)",
         "两侧运行的脚本内容不同（例如其中一个已迁移）",
+    ),
+    "ACC206.no_npu": Words(
+        "no NPU took part: {target} was compared with {baseline}, which says nothing about an NPU",
+        "没有 NPU 参与：{target} 与 {baseline} 相比，对 NPU 不说明任何问题",
+        "Capture the target with --device npu, or npu-simulated where there is none.",
+        "请用 --device npu 采集目标侧；没有 NPU 时用 npu-simulated。",
     ),
     "ACC205.weights": Words(
         "not the same experiment: {count} initial weights differ, first {names}",

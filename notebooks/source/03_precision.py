@@ -38,12 +38,12 @@ from helpers.precision.align import align
 from helpers.precision.compare import around
 
 run = begin("precision", lang, run_dir, device)
-options = {"steps": steps, "dump_steps": sorted({0, steps - 1}), "progress": run.progress}
+options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1}), "progress": run.progress}
 
 # %% [markdown] lang="zh"
 # ## 采集
 #
-# msprobe 在子进程中运行，从第一步和最后一步的前向开始，到参数更新之前为止。开始之前会说明最多写入多少数据，超过即停止。
+# msprobe 在子进程中运行，采集前两步和最后一步，从前向到参数更新之前；第二步的权重说明更新本身是否正确。开始之前会说明最多写入多少数据，超过即停止。
 # 每次采集以清单结束，其中有每个文件的校验和，因此中途被终止的采集不会被当作完整数据。
 #
 # 先采集基线。
@@ -51,7 +51,8 @@ options = {"steps": steps, "dump_steps": sorted({0, steps - 1}), "progress": run
 # %% [markdown] lang="en"
 # ## Capture
 #
-# msprobe runs in a child process, from the forward of the first and of the last step to the update. What may be
+# msprobe runs in a child process, for the first two steps and the last, from the forward to the update; the
+# weights of the second step tell whether the update itself was right. What may be
 # written at most is said before it starts; beyond that it stops. Each capture ends with a manifest of checksums, so
 # that one which was killed is never taken for a whole one.
 #

@@ -12,7 +12,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.precision.align import align
 from helpers.precision.curves import curves
-from helpers.report import Report
+from helpers.report import Column, Report, Table
 
 
 def log(path: Path, losses: list[float | None], status: str = "stopped_after", tier: str = "cpu") -> Path:
@@ -78,21 +78,26 @@ def test_logs_that_cannot_be_compared(tmp_path: Path) -> None:
         curves(tmp_path / "a.json", tmp_path / "b.json")
 
 
-def comparison(status: Status, steps: list[int]) -> Report:
+def comparison(status: Status, steps: list[int], weights: float) -> Report:
     found = Finding("ACC230", status, "ACC230.identical", {"count": 1}, weight=100)
-    return Report("precision", "compare", (found,), facts={"steps": steps}, tier="cpu")
+    table = Table((Column("step"), Column("error_in")), tuple((step, weights if step else 0.0) for step in steps))
+    return Report("precision", "compare", (found,), table, facts={"steps": steps}, tier="cpu")
 
 
 @pytest.mark.parametrize(
-    ("status", "steps", "expected"),
-    [(Status.OK, [0, 2], Status.NOTE), (Status.OK, [0], Status.WARN), (Status.OK, [2], Status.WARN),
-     (Status.WARN, [0, 2], Status.WARN), (Status.FAIL, [0, 2], Status.FAIL)],
+    ("status", "steps", "weights", "expected"),
+    [(Status.OK, [0, 1, 2], 1e-6, Status.NOTE), (Status.OK, [0], 0.0, Status.WARN), (Status.OK, [2], 0.0, Status.WARN),
+     (Status.OK, [0, 2], 1e-6, Status.WARN), (Status.OK, [0, 1, 2], 3e-3, Status.WARN),
+     (Status.WARN, [0, 1, 2], 1e-6, Status.WARN), (Status.FAIL, [0, 1, 2], 1e-6, Status.FAIL)],
 )  # fmt: skip
 def test_drift_is_explained_only_where_both_ends_were_compared(
-    tmp_path: Path, status: Status, steps: list[int], expected: Status
+    tmp_path: Path, status: Status, steps: list[int], weights: float, expected: Status
 ) -> None:
     drift = curves(log(tmp_path / "a.json", [2.0, 1.5, 1.0]), log(tmp_path / "b.json", [2.0, 1.6, 1.0]))
-    joined = align(drift, comparison(status, steps))
+    joined = align(drift, comparison(status, steps, weights))
     assert joined.status is expected
+    assert joined.headline is not None
+    if expected is not Status.WARN:
+        assert joined.headline.rule == "ACC230", "the tensors have the last word"
     keys = {part_finding.key for part in joined.parts for part_finding in part.findings}
     assert ("ACC250.amplified" in keys) == (expected is Status.NOTE)

@@ -4,6 +4,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <unordered_map>
 #include <unordered_set>
 
 #include "device_memory.h"
@@ -14,15 +15,28 @@
 namespace npu_sim {
 namespace {
 
-// Operators that take CPU tensors beside NPU ones by contract: indices, lengths, scalars as a tensor.
-const std::unordered_set<std::string>& mixed_device_operators() {
-  static const std::unordered_set<std::string> names = {
-      "aten::copy_", "aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_",
-      "aten::_unsafe_index", "aten::_unsafe_index_put", "aten::_pack_padded_sequence",
-      "aten::_pad_packed_sequence", "aten::_foreach_addcdiv", "aten::_foreach_addcdiv_",
-      "aten::_foreach_addcmul", "aten::_foreach_addcmul_", "aten::_ctc_loss", "aten::_ctc_loss_backward",
-      "aten::_thnn_fused_lstm_cell", "aten::is_set_to"};
-  return names;
+// Arguments that may be CPU tensors beside NPU ones by contract: indices, lengths, scalars as a tensor. An empty set
+// stands for every argument. Everything else must lie on the call's device.
+const std::unordered_map<std::string, std::unordered_set<std::string>>& mixed_device_arguments() {
+  static const std::unordered_map<std::string, std::unordered_set<std::string>> arguments = {
+      {"aten::copy_", {}},
+      {"aten::is_set_to", {}},
+      {"aten::index", {"indices"}},
+      {"aten::index_put", {"indices"}},
+      {"aten::index_put_", {"indices"}},
+      {"aten::_index_put_impl_", {"indices"}},
+      {"aten::_unsafe_index", {"indices"}},
+      {"aten::_unsafe_index_put", {"indices"}},
+      {"aten::_pack_padded_sequence", {"lengths"}},
+      {"aten::_pad_packed_sequence", {"batch_sizes"}},
+      {"aten::_foreach_addcdiv", {"scalars"}},
+      {"aten::_foreach_addcdiv_", {"scalars"}},
+      {"aten::_foreach_addcmul", {"scalars"}},
+      {"aten::_foreach_addcmul_", {"scalars"}},
+      {"aten::_ctc_loss", {"input_lengths", "target_lengths"}},
+      {"aten::_ctc_loss_backward", {"input_lengths", "target_lengths"}},
+      {"aten::_thnn_fused_lstm_cell", {}}};
+  return arguments;
 }
 
 // Below autograd and autocast: a kernel's own calls are neither recorded nor cast again.
@@ -40,14 +54,17 @@ struct CpuKernel::Call {
 CpuKernel::CpuKernel(const c10::OperatorHandle& op)
     : name_(c10::toString(op.operator_name())),
       return_count_(op.schema().returns().size()),
-      devices_may_differ_(mixed_device_operators().count(op.operator_name().name) > 0),
       cube_(runs_on_cube(op.operator_name())),
       hf32_arguments_(npu_sim::hf32_arguments(op.operator_name())),
-      faults_(faults_of(op.operator_name())) {
+      // an operator that returns nothing has no result to change: a fault in it is refused, not passed over
+      faults_(op.schema().returns().empty() ? std::vector<std::shared_ptr<Fault>>{} : faults_of(op.operator_name())) {
+  const auto mixed = mixed_device_arguments().find(op.operator_name().name);
   for (const auto& argument : op.schema().arguments()) {
     arguments_.push_back(argument.name());
     const auto* alias = argument.alias_info();
     written_.push_back(alias != nullptr && alias->isWrite());
+    may_differ_.push_back(mixed != mixed_device_arguments().end() &&
+                          (mixed->second.empty() || mixed->second.count(argument.name()) > 0));
     if (argument.name() == "generator") {
       generator_ = written_.size() - 1;
     }
@@ -57,7 +74,7 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
 void CpuKernel::check_device(Call& call, const at::Tensor& tensor, size_t argument) const {
   const bool on_npu = tensor.device().type() == at::kPrivateUse1;
   const bool cpu_scalar = tensor.device().is_cpu() && tensor.dim() == 0 && !written_[argument];
-  if (devices_may_differ_ || cpu_scalar || (on_npu && tensor.device() == *call.device)) {
+  if (may_differ_[argument] || cpu_scalar || (on_npu && tensor.device() == *call.device)) {
     return;
   }
   c10::impl::common_device_check_failure(*call.device, tensor, name_.c_str(), arguments_[argument].c_str());

@@ -33,10 +33,10 @@ class CpuKernel final : public c10::OperatorKernel {
   size_t return_count_;
   std::vector<bool> written_;
   std::optional<size_t> generator_;
-  bool devices_may_differ_;
   bool cube_;
   size_t hf32_arguments_;
   std::vector<std::shared_ptr<Fault>> faults_;
+  std::vector<bool> may_differ_;
 };
 
 }  // namespace npu_sim

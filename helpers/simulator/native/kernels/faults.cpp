@@ -26,12 +26,12 @@ class Fault {
   // Counts a call; whether the fault strikes at it.
   bool due() {
     const int64_t call = ++calls_;
-    const bool strikes = call >= first && call <= last;
-    struck_ += strikes;
-    return strikes;
+    return call >= first && call <= last;
   }
 
-  void change(at::Tensor tensor) const {
+  // Only what changed a tensor counts as struck.
+  void change(at::Tensor tensor) {
+    struck_ += 1;
     if (kind == "scale") {
       tensor.mul_(value);
     } else if (kind == "add") {
@@ -217,7 +217,7 @@ std::vector<std::shared_ptr<Fault>> faults_of(const c10::OperatorName& op) {
 void announce_faults() {
   for (const auto& fault : all_faults()) {
     TORCH_CHECK_VALUE(fault->placed, kFaultVariable, ": \"", fault->text,
-                      "\" names no operator that runs on the simulated NPU");
+                      "\" names no operator that runs on the simulated NPU and returns tensors");
     std::fprintf(stderr, "NPU simulator: fault on purpose: %s\n", fault->text.c_str());
   }
   if (hf32) {
@@ -228,19 +228,31 @@ void announce_faults() {
   }
 }
 
+static std::vector<at::Tensor> results_of(const torch::jit::Stack& stack, size_t count) {
+  std::vector<at::Tensor> results;
+  for (size_t i = stack.size() - count; i < stack.size(); ++i) {
+    if (stack[i].isTensor()) {
+      results.push_back(stack[i].toTensor());
+    } else if (stack[i].isTensorList()) {
+      for (auto& tensor : stack[i].toTensorVector()) {
+        results.push_back(tensor);
+      }
+    }
+  }
+  return results;
+}
+
 void apply_faults(const std::vector<std::shared_ptr<Fault>>& faults, torch::jit::Stack* stack, size_t count) {
   for (const auto& fault : faults) {
     if (!fault->due()) {
       continue;
     }
     const bool every_result = is_backward(fault->operators.front());
-    for (size_t i = stack->size() - count; i < stack->size(); ++i) {
-      const auto& value = (*stack)[i];
-      if (value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point()) {
-        fault->change(value.toTensor());
-        if (!every_result) {
-          break;
-        }
+    bool changed = false;
+    for (const auto& tensor : results_of(*stack, count)) {
+      if (tensor.defined() && tensor.is_floating_point() && (every_result || !changed)) {
+        fault->change(tensor);
+        changed = true;
       }
     }
   }

@@ -8,7 +8,13 @@ Examples:
   eval "$(ascend-workbook simulator env)"
   ascend-workbook simulator kernel
 
-A shell needs no more than `source FOLDER/set_env.sh`, with the folder that `status` names.
+A shell needs no more than `source FOLDER/set_env.sh`, with the folder that `status` names. What it reads then:
+  ASCEND_WORKBOOK_SIM_DEVICES      how many NPUs (default 2)
+  ASCEND_WORKBOOK_SIM_MEMORY_MIB   memory of each (default: half of the host's, shared by all)
+  ASCEND_WORKBOOK_SIM_SOC          chip name that torch_npu is told (default Ascend910B2, whose core counts stay)
+  ASCEND_WORKBOOK_SIM_TIMES        print how long the start took
+  ASCEND_RT_VISIBLE_DEVICES        which of them this process sees, as with CANN
+  HCCL_CONNECT_TIMEOUT, HCCL_EXEC_TIMEOUT   seconds to wait for other ranks, as with CANN (120, 1836)
 """
 
 from __future__ import annotations

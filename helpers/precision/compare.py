@@ -132,7 +132,7 @@ def _facts(facts: Comparison, mark: Scalar) -> dict[str, Scalar]:
         "steps": sorted({step.step for step in facts.steps}),
         "numerics": dict(facts.numerics),
         "outcomes": outcomes,
-        "first_divergence": first[1].name if first else None,
+        "first_divergence": ", ".join(facts.named) or None,
         "first_divergence_outcome": first[1].outcome if first else None,
         "parting": [one.name for step in facts.steps for one in step.judged if one.outcome in PARTING],
         "status": Status.FAIL.name if first else Status.OK.name,

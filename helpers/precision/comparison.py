@@ -65,6 +65,15 @@ class Comparison:
         parted = [(one, judged) for one, judged in found if judged is not None]
         return min(parted, key=lambda pair: (pair[0].step, pair[1].agreement.pair.order), default=None)
 
+    @cached_property
+    def named(self) -> list[str]:
+        """Who is to blame: the first parting operator, or those that made the wrong gradient it was handed."""
+        if self.first is None:
+            return []
+        step, judged = self.first
+        handed = divergence.makers(step.judged, judged) if judged.outcome == divergence.JUMP else []
+        return handed or [judged.name]
+
     @property
     def only(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """(step, rank) that only the baseline has, and only the target."""

@@ -10,7 +10,7 @@ Where an input error appears that no recorded operator made, what lies between i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from helpers.precision import tolerance
@@ -23,7 +23,7 @@ from helpers.precision.agreement import (
     Agreement,
     TensorAgreement,
 )
-from helpers.precision.record import BACKWARD, FORWARD
+from helpers.precision.record import BACKWARD, FORWARD, TensorRecord
 from helpers.precision.replay import Own, Replay
 
 AGREES, EXPLAINED, ALLOWED, DIVERGES, STRUCTURE, JUMP, NOT_COMPARED, CONTAINER = (
@@ -167,22 +167,39 @@ def _unseen(found: Agreement, reached: float) -> bool:
     return found.error_in > UNSEEN * max(reached, tolerance.floor(found.dtypes))
 
 
-def consumers(judged: list[Judgement], at: Judgement) -> list[str]:
-    """For a backward operator: the operators whose backward computes its incoming gradient, that is those which
-    took its forward output as input. Found by equal statistics in the baseline, so only as sure as those."""
+def makers(judged: Sequence[Judgement], at: Judgement) -> list[str]:
+    """For a backward operator whose incoming gradient is off: the operators whose backward made it, that is those
+    which took its forward output as input (found by equal statistics in the baseline). One whose own entry shows
+    a gradient of that shape in good order is left out; msprobe records an API's last autograd node only."""
     operator = at.agreement.pair.baseline
-    if operator.direction != BACKWARD:
+    by_name = {one.agreement.pair.baseline.name: one for one in judged}
+    forward = by_name.get(_turned(operator.name, FORWARD))
+    if operator.direction != BACKWARD or forward is None or judged[0] is at:
         return []
-    forward = next((one.agreement.pair for one in judged if one.agreement.pair.baseline.head == operator.head
-                    and one.agreement.pair.baseline.call == operator.call
-                    and one.agreement.pair.baseline.direction == FORWARD), None)  # fmt: skip
-    if forward is None:
-        return []
-    made = {_print(record) for record in forward.baseline.outputs if record.norm}
-    later = (one.agreement.pair for one in judged if one.agreement.pair.baseline.order > forward.baseline.order)
-    return [pair.target.name for pair in later if pair.baseline.direction == FORWARD
+    made = {_print(record) for record in forward.agreement.pair.baseline.outputs if record.norm}
+    later = [one.agreement.pair for one in judged if one.agreement.pair.baseline.order > forward.agreement.pair.order]
+    took = [pair for pair in later if pair.baseline.direction == FORWARD
             and any(_print(record) in made for record in pair.baseline.inputs)]  # fmt: skip
+    shapes = {record.shape for record in operator.inputs}
+    doubtful = [pair for pair in took if not _clears(by_name.get(_turned(pair.baseline.name, BACKWARD)), shapes)]
+    if took:
+        return [_turned(pair.target.name, BACKWARD) for pair in doubtful or took]
+    # views between the two hide who took it: the entry just before, if it could not be compared
+    before = judged[judged.index(at) - 1]
+    return [before.name] if before.outcome == NOT_COMPARED else []
 
 
-def _print(record: object) -> tuple[object, ...]:
-    return tuple(getattr(record, name) for name in ("norm", "maximum", "minimum", "mean"))
+def _turned(name: str, direction: str) -> str:
+    """The same call's entry of the other direction."""
+    return f"{name.rpartition('.')[0]}.{direction}"
+
+
+def _clears(backward: Judgement | None, shapes: set[tuple[int, ...]]) -> bool:
+    """Whether this backward entry was compared and shows a gradient of one of the shapes."""
+    if backward is None or backward.outcome in (NOT_COMPARED, *PARTING):
+        return False
+    return any(slot.shape in shapes for slot in backward.agreement.outputs)
+
+
+def _print(record: TensorRecord) -> tuple[object, ...]:
+    return record.shape, record.norm, record.maximum, record.minimum, record.mean

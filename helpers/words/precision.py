@@ -235,6 +235,14 @@ WORDS: dict[str, Words] = {
         "Look for a branch in the script that depends on the device.",
         "请检查脚本中是否有依赖设备的分支。",
     ),
+    "ACC230.handed": Words(
+        "{operator} (step {step}, rank {rank}) is the first to part: the gradient it hands to {receiver} differs by"
+        " {error_in}, and everything recorded before agrees; it runs {kernels}; the receiver is called at {place}",
+        "{operator}（第 {step} 步，rank {rank}）最先出现差异：它传给 {receiver} 的梯度误差为 {error_in}，"
+        "而此前的记录均一致；对应算子 {kernels}；接收者的调用位置 {place}",
+        "msprobe records only the last autograd node of an API; capture at level mix to see its whole backward.",
+        "msprobe 只记录一个 API 的最后一个自动求导节点；以 mix 级别采集可看到完整的反向。",
+    ),
     "ACC230.unseen": Words(
         "the inputs of {operator} (step {step}, rank {rank}) differ by {error_in} although no recorded operator"
         " before it does; made by: {before}; called at {place}",

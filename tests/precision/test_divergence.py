@@ -21,6 +21,7 @@ from helpers.precision.divergence import (
     Judgement,
     first,
     judge,
+    makers,
 )
 from helpers.precision.pairing import Pair
 from helpers.precision.record import Operator, TensorRecord
@@ -131,6 +132,33 @@ def test_an_error_from_nowhere_is_not_the_operators() -> None:
     found = first(judged)
     assert found is not None and found.name == "Functional.gelu.1.forward"
     assert first(judge(chain, {}, {}, reached=math.inf)) is None, "after updates weights differ by an unknown amount"
+
+
+def linked(name: str, error_in: float, error_out: float | None, order: int, took: float, gave: float,
+           shape: tuple[int, ...] = SHAPE) -> Agreement:  # fmt: skip
+    """An agreement whose tensors carry the given norms: equal norms say that a tensor is handed on."""
+    return agreement(name, error_in, error_out, order=order, size_in=took, size_out=gave, shape=shape,
+                     problem="shape" if error_out is None else "")  # fmt: skip
+
+
+@pytest.mark.parametrize("partial", [True, False], ids=["partly recorded", "whole"])
+def test_a_wrong_gradient_is_traced_to_who_made_it(partial: bool) -> None:
+    """norm -> linear and add; the gradient handed back to norm is wrong. linear's entry shows another shape (its last
+    node), add's the right one and in order: linear made it. Where both show it in order, both are named."""
+    shape = (2, 8) if partial else SHAPE
+    chain = [
+        linked("F.norm.0.forward", 0.0, 0.0, 0, 1.0, 2.0),
+        linked("F.linear.0.forward", 0.0, 0.0, 1, 2.0, 3.0),
+        linked("F.add.0.forward", 0.0, 0.0, 2, 2.0, 4.0),
+        linked("F.add.0.backward", 0.0, 0.0, 3, 1.0, 1.0),
+        linked("F.linear.0.backward", 0.0, 0.0, 4, 1.0, 1.0, shape),
+        linked("F.norm.0.backward", 1e-2, 1e-2, 5, 1.0, 1.0),
+    ]
+    judged = judge(chain, {}, {})
+    found = first(judged)
+    assert found is not None and found.name == "F.norm.0.backward" and found.outcome == JUMP
+    expected = ["F.linear.0.backward"] if partial else ["F.linear.0.backward", "F.add.0.backward"]
+    assert makers(judged, found) == expected
 
 
 def test_containers_are_never_to_blame() -> None:

@@ -24,8 +24,18 @@ def check(facts: Comparison) -> Iterator[Finding]:
         yield from _healthy(facts)
         return
     step, judged = facts.first
-    yield Finding(CODE, Status.FAIL, f"ACC230.{_key(judged)}", _arguments(step, judged),
-                  judged.agreement.pair.target.place, weight=300)  # fmt: skip
+    args = _arguments(step, judged)
+    key = _key(judged)
+    if key == "unseen" and facts.named != [judged.name]:
+        key = "handed"
+        args.update(operator=list(facts.named), receiver=judged.name, kernels=_kernels(step, facts.named))
+    place = judged.agreement.pair.target.place
+    yield Finding(CODE, Status.FAIL, f"ACC230.{key}", args, place, weight=300)
+
+
+def _kernels(step: StepComparison, names: list[str]) -> Scalar:
+    found = [kernel for name in names if (op := step.pairing.target.by_name.get(name)) for kernel in kernels(op)]
+    return list(dict.fromkeys(found)) or None
 
 
 def _key(judged: Judgement) -> str:
@@ -41,7 +51,7 @@ def _arguments(step: StepComparison, judged: Judgement) -> dict[str, Scalar]:
     operator = found.pair.target
     args: dict[str, Scalar] = {
         "operator": operator.name,
-        "kernels": kernels(operator),
+        "kernels": list(kernels(operator)) or None,
         "place": str(operator.place) if operator.place else None,
         "step": step.step,
         "rank": step.rank,
@@ -59,10 +69,7 @@ def _arguments(step: StepComparison, judged: Judgement) -> dict[str, Scalar]:
 
 
 def _before(step: StepComparison, judged: Judgement) -> Scalar:
-    """Who may have made the wrong input: the backward of its consumers, or what was not compared just before."""
-    consumers = [f"{name.rpartition('.')[0]}.backward" for name in divergence.consumers(list(step.judged), judged)]
-    if consumers:
-        return list(consumers[:SHOWN])
+    """What was not compared just before, and so may have made the wrong input."""
     at = step.judged.index(judged)
     skipped = [one.name for one in step.judged[:at] if one.outcome == divergence.NOT_COMPARED]
     left = [op.name for op in step.pairing.only_target if op.order < judged.agreement.pair.order]

@@ -9,6 +9,7 @@
 
 #include "device_memory.h"
 #include "hardware_limits.h"
+#include "hf32.h"
 #include "queue_order.h"
 #include "random.h"
 

@@ -1,5 +1,6 @@
 #include "faults.h"
 
+#include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
@@ -62,14 +63,11 @@ class Fault {
 namespace {
 
 constexpr const char* kFaultVariable = "ASCEND_WORKBOOK_SIM_FAULT";
-constexpr const char* kHf32Variable = "ASCEND_WORKBOOK_SIM_HF32";
 
 std::vector<std::shared_ptr<Fault>>& all_faults() {
   static auto* faults = new std::vector<std::shared_ptr<Fault>>;  // leaked: read at exit
   return *faults;
 }
-
-bool hf32 = false;
 
 // Names of the API, and the operators that reach the device for them.
 const std::map<std::string, std::vector<std::string>>& made_of() {
@@ -194,10 +192,6 @@ void read_faults() {
   if (faults != nullptr && !trimmed(faults).empty()) {
     read_fault_variable(faults);
   }
-  const std::string asked = std::getenv(kHf32Variable) == nullptr ? "" : std::getenv(kHf32Variable);
-  TORCH_CHECK_VALUE(asked.empty() || asked == "0" || asked == "1", kHf32Variable, ": expected 0 or 1, got \"", asked,
-                    "\"");
-  hf32 = asked == "1";
 }
 
 std::vector<std::shared_ptr<Fault>> faults_of(const c10::OperatorName& op) {
@@ -219,9 +213,6 @@ void announce_faults() {
     TORCH_CHECK_VALUE(fault->placed, kFaultVariable, ": \"", fault->text,
                       "\" names no operator that runs on the simulated NPU and returns tensors");
     std::fprintf(stderr, "NPU simulator: fault on purpose: %s\n", fault->text.c_str());
-  }
-  if (hf32) {
-    std::fprintf(stderr, "NPU simulator: inputs of convolutions are rounded to HF32\n");
   }
   if (!all_faults().empty()) {
     std::atexit(report_at_exit);
@@ -256,30 +247,6 @@ void apply_faults(const std::vector<std::shared_ptr<Fault>>& faults, torch::jit:
       }
     }
   }
-}
-
-size_t hf32_arguments(const c10::OperatorName& op) {
-  if (!hf32) {
-    return 0;
-  }
-  if (op.name == "aten::convolution") {
-    return 2;  // input, weight; the bias is added in float32
-  }
-  return op.name == "aten::convolution_backward" ? 3 : 0;  // grad_output, input, weight
-}
-
-at::Tensor rounded_to_hf32(const at::Tensor& tensor) {
-  auto result = tensor.clone();
-  auto flat = result.as_strided({static_cast<int64_t>(result.storage().nbytes() / sizeof(float))}, {1}, 0);
-  auto* bits = reinterpret_cast<uint32_t*>(flat.mutable_data_ptr<float>());
-  constexpr uint32_t dropped = 12, exponent = 0x7f800000u;  // 23 - 11 bits of mantissa
-  for (int64_t i = 0; i < flat.numel(); ++i) {
-    if ((bits[i] & exponent) != exponent) {
-      const uint32_t odd = (bits[i] >> dropped) & 1u;
-      bits[i] = (bits[i] + ((1u << (dropped - 1)) - 1) + odd) & ~((1u << dropped) - 1);
-    }
-  }
-  return result;
 }
 
 }  // namespace npu_sim

@@ -1,4 +1,4 @@
-// Faults on purpose, and honest noise: for learning how precision alignment finds the operator that is wrong.
+// Faults on purpose: for learning how precision alignment finds the operator that is wrong.
 //
 // ASCEND_WORKBOOK_SIM_FAULT, read once when the simulator starts:
 //
@@ -15,13 +15,8 @@
 // The first result of a forward operator is changed, every gradient of a backward one. An active fault says so on
 // stderr; one whose calls never came says that when the process ends; a value that does not follow this grammar, or
 // names no simulated operator, stops the start.
-//
-// ASCEND_WORKBOOK_SIM_HF32=1: the float32 inputs of convolutions, forward and backward, are rounded to HF32, which an
-// Ascend A2 does by default (torch_npu.npu.conv.allow_hf32): the range of float32 with 11 bits of mantissa
-// (https://www.hiascend.com/document, ATC parameter --allow_hf32).
 #pragma once
 
-#include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <memory>
@@ -32,7 +27,7 @@ namespace npu_sim {
 
 class Fault;
 
-// Reads both variables; throws c10::Error on a malformed value.
+// Reads the variable; throws c10::Error on a malformed value.
 void read_faults();
 
 // The faults of one operator; counts as placed.
@@ -43,11 +38,5 @@ void announce_faults();
 
 // Counts this call for each fault and changes the results (the last `count` of the stack) where one is due.
 void apply_faults(const std::vector<std::shared_ptr<Fault>>& faults, torch::jit::Stack* stack, size_t count);
-
-// How many leading arguments of the operator are rounded to HF32: 0 unless it is a convolution and asked for.
-size_t hf32_arguments(const c10::OperatorName& op);
-
-// A copy of a float32 tensor, each element rounded to HF32, ties to even.
-at::Tensor rounded_to_hf32(const at::Tensor& tensor);
 
 }  // namespace npu_sim

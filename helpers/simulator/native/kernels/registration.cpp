@@ -13,6 +13,7 @@
 #include "cpu_kernel.h"
 #include "device_memory.h"
 #include "faults.h"
+#include "hf32.h"
 #include "npu_operators.h"
 #include "queue_order.h"
 #include "random.h"
@@ -125,6 +126,7 @@ void register_npu(Libraries& libraries, const c10::OperatorHandle& op) {
 
 void install() {
   read_faults();
+  read_hf32();
   install_cpu_allocator();
   Libraries libraries;
   auto& dispatcher = c10::Dispatcher::singleton();

@@ -60,7 +60,8 @@ def start_up() -> dict[str, float]:
         said = run([sys.executable, "-c", "import torch; torch.ones(1).npu()"], env).stderr
         inits.append(float(re.findall(r"aclInit took ([\d.]+) ms", said)[0]) / 1000)
     load_s, init_s = min(loads), min(inits)
-    print(f"start-up: libraries {load_s:.3f} s + operators {init_s:.3f} s = {load_s + init_s:.3f} s (bar {START_BAR_S})")
+    total_s = load_s + init_s
+    print(f"start-up: libraries {load_s:.3f} s + operators {init_s:.3f} s = {total_s:.3f} s (bar {START_BAR_S})")
     return {"load_s": load_s, "init_s": init_s, "start_s": load_s + init_s}
 
 

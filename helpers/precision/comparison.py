@@ -15,7 +15,7 @@ from helpers.precision.divergence import Judgement
 from helpers.precision.dump import read_dump
 from helpers.precision.experiment import differences
 from helpers.precision.pairing import Pairing, pair
-from helpers.precision.record import Run
+from helpers.precision.record import BACKWARD, Run
 from helpers.precision.replay import Replays, replay
 
 
@@ -116,8 +116,16 @@ def _step(target: Run, baseline: Run, numerics: dict[str, str], replaying: bool,
     # where everything agrees to rounding there is nothing to look at again
     doubtful = any((found.error_out or 0.0) > tolerance.floor(found.dtypes) for found in agreements)
     replays = replay(pairing, numerics) if replaying and doubtful else Replays({})
-    judged = divergence.judge(agreements, replays.found, numerics, target.containers, reached)
+    containers = frozenset(name for name in target.containers if not _shows_more(name, target))
+    judged = divergence.judge(agreements, replays.found, numerics, containers, reached)
     return StepComparison(pairing, tuple(judged), replays)
+
+
+def _shows_more(name: str, run: Run) -> bool:
+    """Whether a module entry tells what the APIs inside do not: in backward, where an API's entry is its last
+    autograd node only, a module around nothing but APIs shows the whole gradient."""
+    operator = run.by_name.get(name)
+    return name in run.leaves and operator is not None and operator.direction == BACKWARD
 
 
 def _numerics(*sides: Side) -> dict[str, str]:

@@ -23,7 +23,7 @@ from helpers.precision.agreement import (
     Agreement,
     TensorAgreement,
 )
-from helpers.precision.record import BACKWARD, FORWARD, TensorRecord
+from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, TensorRecord
 from helpers.precision.replay import Own, Replay
 
 AGREES, EXPLAINED, ALLOWED, DIVERGES, STRUCTURE, JUMP, NOT_COMPARED, CONTAINER = (
@@ -54,8 +54,11 @@ class Judgement:
 
     @property
     def own_error(self) -> float:
-        """What the operator itself adds: by replay the worse side's error, else its output error."""
-        return self.own.worst if self.own is not None else self.agreement.error_out or 0.0
+        """What the operator itself adds: by replay the worse side's error, else its output error beyond its input's."""
+        if self.own is not None:
+            return self.own.worst
+        error_in, error_out = self.agreement.error_in, self.agreement.error_out or 0.0
+        return max(0.0, error_out - error_in) if math.isfinite(error_in) else 0.0
 
 
 def judge(
@@ -73,12 +76,15 @@ def judge(
         operator = found.pair.target
         call = (operator.head, operator.call)
         saved = 0.0 if operator.direction == FORWARD else forward.get(call, 0.0)
+        if operator.direction == PARAMETERS:  # recorded without inputs: whatever came before may stand behind it
+            saved = reached
         one = _one(found, replays.get(operator.name), dict(numerics), _inherited(found, saved))
         if operator.name in containers and one.outcome in (DIVERGES, EXPLAINED, ALLOWED):
             one = replace(one, outcome=CONTAINER)
         elif one.outcome != STRUCTURE and _unseen(found, reached):
             one = replace(one, outcome=JUMP, allowed=reached)
-        reached = max(reached, found.error_in, found.error_out or 0.0)
+        if operator.direction != PARAMETERS:  # nothing is computed from them within the step
+            reached = max(reached, found.error_in, found.error_out or 0.0)
         if operator.direction == FORWARD:
             forward[call] = max(found.error_in, found.error_out or 0.0)
         judged.append(one)
@@ -138,12 +144,18 @@ def _by_amplification(found: Agreement, inherited: float, rounding: float, form:
         if slot.error is None or slot.error <= rounding:
             continue
         relief = cancellation(found, slot)
-        limit = tolerance.AMPLIFICATION * inherited * relief
+        limit = _amplification(found) * inherited * relief
         wide = max(limit, tolerance.reduced_floor(form) * relief)
         kind = EXPLAINED if slot.error <= limit else ALLOWED if slot.error <= wide else DIVERGES
         if SEVERITY.index(kind) > SEVERITY.index(outcome):
             outcome, allowed = kind, limit if kind == EXPLAINED else wide
     return Judgement(found, outcome, allowed, form)
+
+
+def _amplification(found: Agreement) -> float:
+    """Statistics compare extremes, which move more than a norm does."""
+    whole = all(t.file for t in found.pair.target.outputs)
+    return tolerance.AMPLIFICATION if whole else tolerance.AMPLIFICATION_OF_STATISTICS
 
 
 def cancellation(found: Agreement, slot: TensorAgreement) -> float:

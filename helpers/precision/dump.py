@@ -40,13 +40,13 @@ def read_run(folder: Path, root: Path | None = None) -> Run:
     """One rank's folder of one step."""
     content = read_json(folder / "dump.json")
     places = _places(folder / "stack.json", root)
-    parents = _parents(folder / "construct.json")
+    containers, leaves = _containers(folder / "construct.json")
     files = folder / "dump_tensor_data"
     try:
         data = content["data"].items()
         operators = tuple(_operator(name, entry, order, files, places) for order, (name, entry) in enumerate(data))
         run = Run(folder, _number(folder.parent, "step"), _rank(folder), str(content["task"]),
-                  str(content["level"]), operators, parents)  # fmt: skip
+                  str(content["level"]), operators, containers, leaves)  # fmt: skip
         run.check()
     except (KeyError, TypeError, ValueError, AttributeError) as cause:
         raise WorkbookError("precision.dump_malformed", path=str(folder / "dump.json"), error=repr(cause)) from cause
@@ -145,11 +145,17 @@ def _frame(text: str, root: Path | None) -> Place | None:
     return Place(str(path.relative_to(root) if near and root else path), int(found["line"]))
 
 
-def _parents(path: Path) -> frozenset[str]:
-    """Modules that another entry names as its parent; empty at level L1, where construct.json is `{}`."""
+def _containers(path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """Entries that another entry names as its parent, and those of them whose children are APIs only.
+
+    Empty at level L1, where construct.json is `{}`.
+    """
     if not path.is_file():
-        return frozenset()
-    return frozenset(parent for parent in map(_parent, read_json(path).values()) if parent)
+        return frozenset(), frozenset()
+    parents = {child: _parent(value) for child, value in read_json(path).items()}
+    holders = frozenset(parent for parent in parents.values() if parent)
+    branches = {parent for child, parent in parents.items() if child.startswith(("Module.", "Cell."))}
+    return holders, holders - branches
 
 
 def _parent(value: Any) -> str | None:

@@ -62,7 +62,8 @@ class Operator:
 
 @dataclass(frozen=True)
 class Run:
-    """One step on one rank. `containers` are modules inside which recorded operators ran."""
+    """One step on one rank. `containers` are module entries inside which recorded entries ran; `leaves` those of
+    them that hold API calls only."""
 
     folder: Path
     step: int
@@ -71,6 +72,7 @@ class Run:
     level: str
     operators: tuple[Operator, ...]
     containers: frozenset[str] = field(default_factory=frozenset)
+    leaves: frozenset[str] = field(default_factory=frozenset)
 
     @cached_property
     def by_name(self) -> dict[str, Operator]:

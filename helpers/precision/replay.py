@@ -25,16 +25,12 @@ from helpers.precision.record import PARAMETERS
 CHILD = Path(__file__).parent / "child" / "replay_child.py"
 DATA = Path(__file__).parent / "data" / "replayable.json"
 TIMEOUT_S = 600.0
-#: One rounding of every input stands for the roundings inside: this many times its effect is still honest.
-ROUNDINGS = 16.0
-#: The same for a reduced format, which rounds inputs and nothing else.
-REDUCED_ROUNDINGS = 4.0
 
 
 @dataclass(frozen=True)
 class Own:
-    """One output: each side's relative L2 error against float64 from that side's own inputs, and the effect of one
-    rounding of the inputs, to the dtype (`rounding`) and to a reduced format in force (`reduced`, else 0)."""
+    """One output: each side's relative L2 error against float64 from that side's own inputs, and the error that
+    rounding explains on this data, to the dtype (`rounding`) and to a reduced format in force (`reduced`, else 0)."""
 
     target: float
     baseline: float
@@ -47,11 +43,11 @@ class Own:
 
     def limit(self, floor: float) -> float:
         """What rounding explains."""
-        return max(floor, ROUNDINGS * self.rounding)
+        return max(floor, self.rounding)
 
     def wide(self, floor: float) -> float:
         """What rounding and the reduced format explain."""
-        return max(self.limit(floor), REDUCED_ROUNDINGS * self.reduced)
+        return max(self.limit(floor), self.reduced)
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,15 @@ def replay(pairing: Pairing, numerics: dict[str, str], *, python: str = sys.exec
         "operators": [_order(found, numerics) for found in wanted],
     }
     answer, error = _ask(job, python)
-    return Replays({name: Replay(tuple(Own(*row) for row in rows)) for name, rows in answer.items()}, error)
+    dtypes = {found.target.name: _dtypes(found) for found in wanted}
+    return Replays({name: _read(rows, dtypes[name]) for name, rows in answer.items()}, error)
+
+
+def _read(rows: list[list[float]], dtypes: list[str]) -> Replay:
+    """The child tells what one rounding does; how many of them are honest depends on the dtypes."""
+    times = tolerance.roundings(dtypes)
+    owns = (Own(mine, theirs, times * one, tolerance.REDUCED_ROUNDINGS * coarse) for mine, theirs, one, coarse in rows)
+    return Replay(tuple(owns))
 
 
 def _replayable(found: Pair) -> bool:
@@ -104,15 +108,18 @@ def _replayable(found: Pair) -> bool:
     return all(t.file for side in (found.target, found.baseline) for t in (*side.inputs, *side.outputs))
 
 
-def _order(found: Pair, numerics: dict[str, str]) -> dict[str, Any]:
+def _dtypes(found: Pair) -> list[str]:
     sides = (found.target, found.baseline)
-    dtypes = [t.dtype for side in sides for t in (*side.inputs, *side.outputs) if t.floating]
+    return [t.dtype for side in sides for t in (*side.inputs, *side.outputs) if t.floating]
+
+
+def _order(found: Pair, numerics: dict[str, str]) -> dict[str, Any]:
     form = tolerance.reduced(found.target.api, numerics)
     return {
         "target": found.target.name,
         "baseline": found.baseline.name,
-        "unit": max(map(tolerance.unit, dtypes), default=0.0),
-        "reduced_unit": 2.0 ** -tolerance.REDUCED_BITS[form] if form else 0.0,
+        "unit": max(map(tolerance.unit, _dtypes(found)), default=0.0),
+        "reduced_unit": tolerance.reduced_unit(form),
     }
 
 

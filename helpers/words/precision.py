@@ -201,6 +201,15 @@ WORDS: dict[str, Words] = {
         "Compare the mixed precision settings of both runs.",
         "请核对两次运行的混合精度设置。",
     ),
+    "ACC215.double": Words(
+        "{count} tensors are float64 on one side and float32 on the other, as torch_npu computes them: {names}",
+        "有 {count} 个张量一侧为 float64、另一侧为 float32（torch_npu 以 float32 计算）：{names}",
+    ),
+    "ACC215.statistics": Words(
+        "only statistics were compared: an error that leaves norm and extremes alone is not seen, and a small one"
+        " under noise is not told from it",
+        "只比对了统计量：不改变范数和极值的误差无法发现，噪声之下的小误差也无法区分",
+    ),
     "ACC215.replay": Words(
         "operators were not run again in float64: {error}",
         "未能用 float64 重算算子：{error}",
@@ -261,20 +270,21 @@ WORDS: dict[str, Words] = {
         "请在两侧采集张量或统计量。",
     ),
     "ACC230.identical": Words(
-        "no divergence: all {count} operators give the same numbers to the last bit",
-        "未发现差异：{count} 个算子的结果逐位相同",
+        "no divergence: {count} operators give the same numbers to the last bit, {left} were not compared",
+        "未发现差异：{count} 个算子的结果逐位相同，{left} 个未比对",
     ),
     "ACC230.none": Words(
         "no divergence: of {count} operators {agrees} agree within rounding and {explained} differ by what their"
-        " inputs explain; the largest error an operator adds is {own} ({operator})",
-        "未发现差异：{count} 个算子中，{agrees} 个在舍入误差内一致，{explained} 个的误差由输入引起；"
-        "单个算子引入的最大误差为 {own}（{operator}）",
+        " inputs explain, {left} were not compared; the largest error an operator adds is {own} ({operator})",
+        "未发现差异：{count} 个算子中，{agrees} 个在舍入误差内一致，{explained} 个的误差由输入引起，"
+        "另有 {left} 个未比对；单个算子引入的最大误差为 {own}（{operator}）",
     ),
     "ACC230.reduced": Words(
-        "no divergence: {count} operators differ within what {form} allows, {agrees} agree within rounding and"
-        " {explained} differ by what their inputs explain; the most is added by {operator}: {own}, allowed {allowed}",
+        "no divergence: {count} operators differ within what {form} allows, {agrees} agree within rounding,"
+        " {explained} differ by what their inputs explain, {left} were not compared; the most is added by {operator}:"
+        " {own}, allowed {allowed}",
         "未发现差异：{count} 个算子的误差在 {form} 允许范围内，{agrees} 个在舍入误差内一致，"
-        "{explained} 个的误差由输入引起；引入误差最大的是 {operator}：{own}，允许 {allowed}",
+        "{explained} 个的误差由输入引起，{left} 个未比对；引入误差最大的是 {operator}：{own}，允许 {allowed}",
     ),
     "ACC250.together": Words(
         "the losses stay together over {steps} steps: at most {worst} apart, allowed {tolerance}",

@@ -50,8 +50,7 @@ NAMES = [f"Functional.{name}.{call}.{way}" for way, name, call in (
     ("backward", "batch_norm", 1), ("backward", "relu", 0))]  # fmt: skip
 
 
-@pytest.mark.parametrize("noise", [0.0, 1e-7], ids=["exact", "noisy"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "noise"), [*((name, 1e-7) for name in NAMES), (NAMES[0], 0.0), (NAMES[3], 0.0)])
 def test_a_wrong_operator_is_named(baseline: Path, tmp_path: Path, name: str, noise: float) -> None:
     target = convolutions(tmp_path, faults={name: scaled(1.001)}, noise=jitter(noise))
     report = compare(baseline, target)
@@ -63,8 +62,7 @@ def test_a_wrong_operator_is_named(baseline: Path, tmp_path: Path, name: str, no
     assert name in str(around(report, rows=1).text("zh")) and len(around(report, rows=1).table.rows) <= 3  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("noise", [1e-7, 4e-7])
+@pytest.mark.parametrize(("noise", "seed"), [(1e-7, 0), (1e-7, 1), (4e-7, 2)])
 def test_noise_alone_parts_nothing(baseline: Path, tmp_path: Path, noise: float, seed: int) -> None:
     torch.manual_seed(seed)
     report = compare(baseline, convolutions(tmp_path, noise=jitter(noise)))

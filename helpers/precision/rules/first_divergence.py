@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from helpers.finding import Finding, Status
 from helpers.precision import divergence
 from helpers.precision.comparison import Comparison, StepComparison
-from helpers.precision.divergence import AGREES, ALLOWED, EXPLAINED, JUMP, STRUCTURE, Judgement
+from helpers.precision.divergence import AGREES, ALLOWED, EXPLAINED, JUMP, NOT_COMPARED, STRUCTURE, Judgement
 from helpers.precision.operators import kernels
 from helpers.precision.record import FORWARD
 from helpers.rules import CannotCheck
@@ -83,6 +83,9 @@ def _healthy(facts: Comparison) -> Iterator[Finding]:
         yield Finding(CODE, Status.FAIL, "ACC230.nothing", {"count": len(judged)}, weight=100)
         return
     args: dict[str, Scalar] = {kind: sum(one.outcome == kind for one in compared) for kind in (AGREES, EXPLAINED)}
+    args["left"] = sum(one.outcome == NOT_COMPARED for one in judged) + sum(
+        len(step.pairing.only_target) + len(step.pairing.only_baseline) for step in facts.steps
+    )
     reduced = [one for one in compared if one.outcome == ALLOWED]
     if reduced:
         worst = _most(reduced)
@@ -90,7 +93,8 @@ def _healthy(facts: Comparison) -> Iterator[Finding]:
                     allowed=worst.allowed)  # fmt: skip
         yield Finding(CODE, Status.OK, "ACC230.reduced", args, weight=100)
     elif not any(one.agreement.error_out for one in compared):
-        yield Finding(CODE, Status.OK, "ACC230.identical", {"count": len(compared)}, weight=100)
+        args["count"] = len(compared)
+        yield Finding(CODE, Status.OK, "ACC230.identical", args, weight=100)
     else:
         worst = _most(compared)
         args.update(count=len(compared), operator=worst.name, own=worst.own_error)

@@ -11,6 +11,8 @@ from helpers.words import Scalar
 
 CODE = "ACC210"
 SHOWN = 4
+#: Up to this share of all operators it is a remark: a single helper call that one device needs and the other does not.
+REMARK = 0.01
 
 
 def check(facts: Comparison) -> Iterator[Finding]:
@@ -20,4 +22,5 @@ def check(facts: Comparison) -> Iterator[Finding]:
             heads = Counter(operator.head for operator in left)
             shown = [f"{head} ({count})" for head, count in heads.most_common(SHOWN)]
             args: dict[str, Scalar] = {"count": len(left), "names": shown, "side": {"say": f"precision.side_{name}"}}
-            yield Finding(CODE, Status.WARN, "ACC210.only", args, weight=len(left))
+            few = len(left) <= REMARK * sum(len(one.pairing.target.operators) for one in facts.steps)
+            yield Finding(CODE, Status.NOTE if few else Status.WARN, "ACC210.only", args, weight=len(left))

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from helpers.finding import Finding, Status
 from helpers.precision.agreement import DTYPE, NO_VALUES, UNREADABLE
 from helpers.precision.comparison import Comparison
-from helpers.precision.divergence import NOT_COMPARED
+from helpers.precision.divergence import NOT_COMPARED, Judgement
+from helpers.precision.record import BACKWARD, FORWARD
 from helpers.words import Scalar
 
 CODE = "ACC215"
 SHOWN = 4
+DOUBLE = {"float32", "float64"}
 
 
 def check(facts: Comparison) -> Iterator[Finding]:
@@ -20,12 +22,31 @@ def check(facts: Comparison) -> Iterator[Finding]:
     if broken:
         args: dict[str, Scalar] = {"count": len(broken), "first": broken[0].detail}
         yield Finding(CODE, Status.FAIL, "ACC215.unreadable", args, weight=350)
-    nodes = [one.name for one in judged if one.outcome == NOT_COMPARED and not one.agreement.problems(UNREADABLE)
-             and not one.agreement.problems(NO_VALUES) and one.agreement.outputs]  # fmt: skip
+    nodes = [one.name for one in judged if _other_node(one)]
     if nodes:
         yield Finding(CODE, Status.NOTE, "ACC215.autograd", {"count": len(nodes), "names": nodes[:SHOWN]})
-    dtypes = [f"{one.name} {slot.detail}" for one in judged for slot in one.agreement.problems(DTYPE)]
-    if dtypes:
-        yield Finding(CODE, Status.WARN, "ACC215.dtype", {"count": len(dtypes), "names": dtypes[:SHOWN]}, weight=50)
+    yield from _dtypes(judged)
+    if any(step.pairing.target.task == "statistics" for step in facts.steps):
+        yield Finding(CODE, Status.NOTE, "ACC215.statistics")
     for error in {step.replays.error for step in facts.steps if step.replays.error}:
         yield Finding(CODE, Status.SKIPPED, "ACC215.replay", {"error": error})
+
+
+def _other_node(one: Judgement) -> bool:
+    """A backward entry of another autograd node: other shapes or dtypes, and nothing that could not be read."""
+    if one.agreement.problems(UNREADABLE, NO_VALUES):
+        return False
+    dtypes = one.agreement.pair.target.direction == BACKWARD and one.agreement.problems(DTYPE)
+    return bool(dtypes) or one.outcome == NOT_COMPARED and bool(one.agreement.outputs)
+
+
+def _dtypes(judged: list[Judgement]) -> Iterator[Finding]:
+    """Other dtypes in forward. float64 on one side and float32 on the other is what torch_npu documents: an NPU
+    computes float64 in float32."""
+    slots = [(one.name, slot) for one in judged if one.agreement.pair.target.direction == FORWARD
+             for slot in one.agreement.problems(DTYPE)]  # fmt: skip
+    for key, status, wanted in (("double", Status.NOTE, True), ("dtype", Status.WARN, False)):
+        names = [f"{name} {slot.detail}" for name, slot in slots if (set(slot.detail.split(" / ")) == DOUBLE) == wanted]
+        if names:
+            args: dict[str, Scalar] = {"count": len(names), "names": names[:SHOWN]}
+            yield Finding(CODE, status, f"ACC215.{key}", args, weight=50)

@@ -1,0 +1,18 @@
+"""Captures look for their device in a child of its own; within one test session the answer does not change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from helpers import device
+
+
+@pytest.fixture(autouse=True, scope="session")
+def devices_are_looked_for_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(device, "find", cache(device.find))
+        patch.setattr(device, "baseline", cache(device.baseline))
+        yield

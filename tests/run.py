@@ -16,13 +16,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=8"]
+#: A file's tests stay together: its fixtures build simulators and run trainings.
+SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses=8", "--dist", "loadfile"]
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/sanitize.cfg", "-p", "no:cacheprovider"]
+APART = ("notebooks", "simulator", "reference")
 #: name -> command; pytest layers are counted from their JUnit file
 LAYERS = {
     "lint": [sys.executable, "-m", "ruff", "check", "."],
     "types": [sys.executable, "-m", "mypy"],
-    "unit": [*PYTEST, "tests", "--ignore=tests/notebooks", "--ignore=tests/simulator", "--ignore=tests/reference"],
-    "simulator": [*PYTEST, "tests/simulator"],
+    "unit": [*PYTEST, *SIDE_BY_SIDE, "tests", *(f"--ignore=tests/{name}" for name in APART)],
+    "simulator": [*PYTEST, *SIDE_BY_SIDE, "tests/simulator"],
     "notebooks": [*PYTEST, "tests/notebooks"],
     "nbval": [*PYTEST, *NBVAL, "tests/reference"],
 }

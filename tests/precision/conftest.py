@@ -1,4 +1,4 @@
-"""Captures look for their device in a child of its own; within one test session the answer does not change."""
+"""Captures look for their device in a child of its own; within one module of tests the answer does not change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from helpers import device
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def devices_are_looked_for_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(device, "find", cache(device.find))

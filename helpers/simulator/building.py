@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from helpers.simulator.compiling import make_libraries
-from helpers.simulator.plan import CANN_VERSION, NATIVE, Plan, make_plan, read_stamp
+from helpers.simulator.plan import CANN_VERSION, NATIVE, REFERENCES, Plan, make_plan, read_stamp
+from helpers.simulator.reference_names import names
 
 
 def default_location() -> Path:
@@ -79,8 +80,15 @@ def fill(out: Path, plan: Plan, location: Path) -> None:
     for name in ("lib64", "opp", "runtime", "compiler"):
         (out / name).mkdir(parents=True)
     make_libraries(plan, objects_of(location), out / "lib64")
+    copy_references(out / "references")
     write_cann_files(out, plan, location)
     (out / "stamp.json").write_text(json.dumps(plan.stamp(), indent=1) + "\n", encoding="utf-8")
+
+
+def copy_references(target: Path) -> None:
+    """The references of torch_npu's own operators, and operators.txt, which the native kernels read at start-up."""
+    shutil.copytree(REFERENCES, target, ignore=shutil.ignore_patterns("__pycache__"))
+    (target / "operators.txt").write_text("".join(f"{name}\n" for name in names(target)), encoding="utf-8")
 
 
 def write_cann_files(out: Path, plan: Plan, location: Path) -> None:

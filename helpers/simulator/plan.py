@@ -10,6 +10,7 @@ from pathlib import Path
 from helpers.simulator.installed import Package, cxx_standard, find_compiler, find_package, uses_cxx11_abi
 
 NATIVE = Path(__file__).with_name("native")
+REFERENCES = Path(__file__).with_name("references")
 #: The CANN release whose interface the runtime follows: the newest that torch_npu's compatibility table names
 #: (https://gitcode.com/Ascend/pytorch, COMPATIBILITY.md).
 CANN_VERSION = "9.1.0"
@@ -48,7 +49,8 @@ def make_plan(location: Path) -> Plan:
 def source_hashes() -> dict[str, str]:
     """By path below this package: the native sources, and the modules that compile them."""
     here = Path(__file__).parent
-    files = sorted(path for path in (*NATIVE.rglob("*"), *here.glob("*.py")) if path.is_file())
+    found = (*NATIVE.rglob("*"), *REFERENCES.glob("*.py"), *here.glob("*.py"))
+    files = sorted(path for path in found if path.is_file())
     return {str(path.relative_to(here)): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in files}
 
 

@@ -36,6 +36,8 @@ const std::unordered_map<std::string, std::unordered_set<std::string>>& mixed_de
       {"aten::_foreach_addcmul_", {"scalars"}},
       {"aten::_ctc_loss", {"input_lengths", "target_lengths"}},
       {"aten::_ctc_loss_backward", {"input_lengths", "target_lengths"}},
+      {"npu::npu_fusion_attention_v3", {"actual_seq_qlen", "actual_seq_kvlen"}},
+      {"npu::npu_fusion_attention_grad_v3", {"actual_seq_qlen", "actual_seq_kvlen", "seed", "offset"}},
       {"aten::_thnn_fused_lstm_cell", {}}};
   return arguments;
 }
@@ -176,6 +178,10 @@ void CpuKernel::find_device(Call& call, const torch::jit::Stack& stack) const {
   }
 }
 
+void CpuKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device) const {
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+}
+
 void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   if (cube_) {
     check_cube_dtypes(op, *stack);
@@ -201,7 +207,7 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
         value = rounded_to_hf32(value.toTensor());
       }
     }
-    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    compute(op, stack, *call.device);
     if (!faults_.empty()) {
       apply_faults(faults_, stack, return_count_);
     }

@@ -13,10 +13,14 @@
 
 namespace npu_sim {
 
-class CpuKernel final : public c10::OperatorKernel {
+class CpuKernel : public c10::OperatorKernel {
  public:
   explicit CpuKernel(const c10::OperatorHandle& op);
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+
+ protected:
+  // Takes faces off the stack and puts results on it.
+  virtual void compute(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device device) const;
 
  private:
   struct Call;

@@ -106,9 +106,9 @@ void install_cpu_allocator() {
   c10::SetCPUAllocator(new CpuAllocator, /*priority=*/0);
 }
 
-AllocateOnNpu::AllocateOnNpu() : before_(allocate_on_npu) {
+AllocateOnNpu::AllocateOnNpu(bool on) : before_(allocate_on_npu) {
   npu_allocator();  // found before the flag is set: finding it allocates
-  allocate_on_npu = true;
+  allocate_on_npu = on;
 }
 
 AllocateOnNpu::~AllocateOnNpu() { allocate_on_npu = before_; }

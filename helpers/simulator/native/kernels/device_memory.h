@@ -22,10 +22,10 @@ bool is_npu_memory(const c10::DataPtr& data);
 void install_cpu_allocator();
 
 // While one lives, this thread's CPU allocations are NPU memory: results need no copy, and what a kernel
-// uses as scratch counts as the NPU's, as a workspace does on hardware.
+// uses as scratch counts as the NPU's, as a workspace does on hardware. With `false`, the host's again.
 class AllocateOnNpu {
  public:
-  AllocateOnNpu();
+  explicit AllocateOnNpu(bool on = true);
   ~AllocateOnNpu();
   AllocateOnNpu(const AllocateOnNpu&) = delete;
   AllocateOnNpu& operator=(const AllocateOnNpu&) = delete;

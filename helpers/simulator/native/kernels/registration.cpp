@@ -18,6 +18,7 @@
 #include "queue_order.h"
 #include "random.h"
 #include "recurrent.h"
+#include "reference_kernel.h"
 #include "refusal.h"
 
 namespace npu_sim {
@@ -118,8 +119,11 @@ void register_npu(Libraries& libraries, const c10::OperatorHandle& op) {
     return;
   }
   const auto full = c10::toString(op.operator_name());
-  note(full, has_npu_operator(full) ? "simulated" : "refused");
-  if (!has_npu_operator(full)) {
+  const bool by_reference = has_reference(full);
+  note(full, by_reference || has_npu_operator(full) ? "simulated" : "refused");
+  if (by_reference) {
+    libraries.npu.impl(local_name(op).c_str(), boxed<ReferenceKernel>(op));
+  } else if (!has_npu_operator(full)) {
     libraries.npu.impl(local_name(op).c_str(), torch::CppFunction::makeFromBoxedFunction<&refuse>());
   }
 }

@@ -76,8 +76,8 @@ def check_the_matrix_unit_has_no_float64_and_no_int64() -> None:
 
 def check_what_is_not_simulated_names_itself() -> None:
     x = torch.ones(2, 4, device="npu")
-    raises(lambda: torch.ops.npu.npu_rms_norm(x, x[0]), "NPU simulator lacks the operator npu::npu_rms_norm")
-    raises(lambda: torch.ops.npu.npu_swiglu(x), "NPU simulator lacks the operator npu::npu_swiglu")
+    raises(lambda: torch.ops.npu.npu_sign_bits_pack(x, 1), "NPU simulator lacks the operator npu::npu_sign_bits_pack")
+    raises(lambda: torch.ops.npu.npu_dynamic_quant(x), "NPU simulator lacks the operator npu::npu_dynamic_quant")
     raises(lambda: torch.ops.aten._masked_scale(x, x, 2.0), "NPU simulator lacks the operator aten::_masked_scale")
     raises(lambda: x.to_sparse(), "NPU simulator lacks aten::_to_sparse")
 

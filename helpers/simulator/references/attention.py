@@ -1,0 +1,139 @@
+"""torch_npu.npu_fusion_attention, _v2 and _v3 and their gradients: the operators of training.
+
+attention_call has the formula's source and what is not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .attention_call import backward, call_of, forward
+from .bitmask import signed
+from .registry import FLOATS, reference
+
+QKV = {"query": FLOATS, "key": FLOATS, "value": FLOATS, "atten_mask": (torch.bool, torch.uint8)}
+FAR = 2147483647
+
+Forward = tuple[Tensor, Tensor, Tensor, Tensor, int, int, int]
+Backward = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
+
+
+def _forward(given: dict[str, Any]) -> Forward:
+    """(out, softmax_max, softmax_sum, an empty tensor, seed, offset, the number of scores)."""
+    seed, generator = given["seed"], given["generator"]
+    if not seed and given["keep_prob"] != 1:
+        seed = signed(generator.initial_seed() if generator is not None else torch.initial_seed())
+    return forward(call_of(given), given["dropout_mask"], seed, given["offset"])
+
+
+def _backward(given: dict[str, Any]) -> Backward:
+    """(dq, dk, dv, dpse, dsink), from the statistics that the caller passes: those of a ring's whole sequence serve."""
+    call = call_of(given)
+    for name in ("softmax_max", "softmax_sum", "attention_in"):
+        if given[name] is None:
+            raise RuntimeError(f"npu_fusion_attention_grad needs {name}")
+    statistics = given["softmax_max"], given["softmax_sum"], given["attention_in"]
+    return backward(call, given["dy"], *statistics, int(given["seed"] or 0), int(given["offset"] or 0))
+
+
+@reference("npu::npu_fusion_attention", dtypes=QKV, random=True)
+def npu_fusion_attention(
+    query: Tensor, key: Tensor, value: Tensor, head_num: int, input_layout: str,
+    pse: Tensor | None = None, padding_mask: Tensor | None = None, atten_mask: Tensor | None = None,
+    scale: float = 1.0, keep_prob: float = 1.0, pre_tockens: int = FAR, next_tockens: int = FAR,
+    inner_precise: int = 0, prefix: Sequence[int] | None = None,
+    actual_seq_qlen: Sequence[int] | None = None, actual_seq_kvlen: Sequence[int] | None = None,
+    sparse_mode: int = 0, gen_mask_parallel: bool = True, sync: bool = False, softmax_layout: str = "",
+    sink: Tensor | None = None, dropout_mask: Tensor | None = None, seed: int = 0, offset: int = 0,
+    *, generator: torch.Generator | None = None,
+) -> Forward:  # fmt: skip
+    return _forward(locals())
+
+
+@reference("npu::npu_fusion_attention_grad", dtypes={**QKV, "dy": FLOATS})
+def npu_fusion_attention_grad(
+    query: Tensor, key: Tensor, value: Tensor, dy: Tensor, head_num: int, input_layout: str,
+    *, pse: Tensor | None = None, padding_mask: Tensor | None = None, atten_mask: Tensor | None = None,
+    softmax_max: Tensor | None = None, softmax_sum: Tensor | None = None, softmax_in: Tensor | None = None,
+    attention_in: Tensor | None = None, scale_value: float = 1.0, keep_prob: float = 1.0,
+    pre_tockens: int = FAR, next_tockens: int = FAR, inner_precise: int = 0,
+    seed: int = 0, offset: int = 0, numels: int = 0, prefix: Sequence[int] | None = None,
+    actual_seq_qlen: Sequence[int] | None = None, actual_seq_kvlen: Sequence[int] | None = None,
+    sparse_mode: int = 0, gen_mask_parallel: bool = True, sync: bool = False, softmax_layout: str = "",
+    sink: Tensor | None = None,
+) -> Backward:  # fmt: skip
+    return _backward(locals())
+
+
+@reference("npu::npu_fusion_attention_v2", dtypes=QKV, random=True)
+def npu_fusion_attention_v2(
+    query: Tensor, key: Tensor, value: Tensor, head_num: int, input_layout: str,
+    *, pse: Tensor | None = None, padding_mask: Tensor | None = None, atten_mask: Tensor | None = None,
+    query_rope: Tensor | None = None, key_rope: Tensor | None = None, scale: float = 1.0, keep_prob: float = 1.0,
+    pre_tokens: int = FAR, next_tokens: int = FAR, inner_precise: int = 0, prefix: Sequence[int] | None = None,
+    actual_seq_qlen: Sequence[int] | None = None, actual_seq_kvlen: Sequence[int] | None = None,
+    sparse_mode: int = 0, gen_mask_parallel: bool = True, sync: bool = False, pse_type: int = 1,
+    q_start_idx: Sequence[int] | None = None, kv_start_idx: Sequence[int] | None = None, softmax_layout: str = "",
+    sink: Tensor | None = None, dropout_mask: Tensor | None = None, seed: int = 0, offset: int = 0,
+    generator: torch.Generator | None = None,
+) -> Forward:  # fmt: skip
+    return _forward(locals())
+
+
+@reference("npu::npu_fusion_attention_grad_v2", dtypes={**QKV, "dy": FLOATS})
+def npu_fusion_attention_grad_v2(
+    query: Tensor, key: Tensor, value: Tensor, dy: Tensor, head_num: int, input_layout: str,
+    *, pse: Tensor | None = None, padding_mask: Tensor | None = None, atten_mask: Tensor | None = None,
+    softmax_max: Tensor | None = None, softmax_sum: Tensor | None = None, softmax_in: Tensor | None = None,
+    attention_in: Tensor | None = None, query_rope: Tensor | None = None, key_rope: Tensor | None = None,
+    scale_value: float = 1.0, keep_prob: float = 1.0, pre_tokens: int = FAR, next_tokens: int = FAR,
+    inner_precise: int = 0, seed: int = 0, offset: int = 0, numels: int = 0, prefix: Sequence[int] | None = None,
+    actual_seq_qlen: Sequence[int] | None = None, actual_seq_kvlen: Sequence[int] | None = None,
+    sparse_mode: int = 0, gen_mask_parallel: bool = True, sync: bool = False, pse_type: int = 1,
+    q_start_idx: Sequence[int] | None = None, kv_start_idx: Sequence[int] | None = None, softmax_layout: str = "",
+    sink: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """As the first version, with empty gradients of query_rope and key_rope before that of sink."""
+    dq, dk, dv, dpse, dsink = _backward(locals())
+    return dq, dk, dv, dpse, query.new_empty(0), key.new_empty(0), dsink
+
+
+def _numbers(lengths: Tensor | None) -> list[int] | None:
+    return None if lengths is None else [int(length) for length in lengths.tolist()]
+
+
+@reference("npu::npu_fusion_attention_v3", dtypes=QKV, random=True)
+def npu_fusion_attention_v3(
+    query: Tensor, key: Tensor, value: Tensor, head_num: int, input_layout: str,
+    pse: Tensor | None = None, padding_mask: Tensor | None = None, atten_mask: Tensor | None = None,
+    scale: float = 1.0, keep_prob: float = 1.0, pre_tockens: int = FAR, next_tockens: int = FAR,
+    inner_precise: int = 0, prefix: Sequence[int] | None = None, actual_seq_qlen: Tensor | None = None,
+    actual_seq_kvlen: Tensor | None = None, sparse_mode: int = 0, gen_mask_parallel: bool = True,
+    sync: bool = False, softmax_layout: str = "", sink: Tensor | None = None,
+    *, generator: torch.Generator | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """As the first version, with lengths, seed and offset as tensors."""
+    given = dict(locals(), dropout_mask=None, seed=0, offset=0)
+    given.update(actual_seq_qlen=_numbers(actual_seq_qlen), actual_seq_kvlen=_numbers(actual_seq_kvlen))
+    out, largest, total, empty, seed, offset, _ = _forward(given)
+    return out, largest, total, empty, torch.tensor([seed]), torch.tensor([offset])
+
+
+@reference("npu::npu_fusion_attention_grad_v3", dtypes={**QKV, "dy": FLOATS})
+def npu_fusion_attention_grad_v3(
+    query: Tensor, key: Tensor, value: Tensor, dy: Tensor, head_num: int, input_layout: str,
+    *, pse: Tensor | None = None, padding_mask: Tensor | None = None, atten_mask: Tensor | None = None,
+    softmax_max: Tensor | None = None, softmax_sum: Tensor | None = None, softmax_in: Tensor | None = None,
+    attention_in: Tensor | None = None, scale_value: float = 1.0, keep_prob: float = 1.0,
+    pre_tockens: int = FAR, next_tockens: int = FAR, inner_precise: int = 0,
+    seed: Tensor | None = None, offset: Tensor | None = None, prefix: Sequence[int] | None = None,
+    actual_seq_qlen: Tensor | None = None, actual_seq_kvlen: Tensor | None = None, sparse_mode: int = 0,
+    gen_mask_parallel: bool = True, sync: bool = False, softmax_layout: str = "", sink: Tensor | None = None,
+) -> Backward:  # fmt: skip
+    given = dict(locals())
+    given.update(actual_seq_qlen=_numbers(actual_seq_qlen), actual_seq_kvlen=_numbers(actual_seq_kvlen))
+    return _backward(given)

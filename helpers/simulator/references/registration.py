@@ -1,0 +1,108 @@
+"""Makes the references operators of PyTorch for the simulated NPU: torch_npu's schemas, in a namespace apart."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any, Callable
+
+import torch
+from torch import Tensor
+
+from . import all_references
+from .registry import Reference
+
+NAMESPACE = "_npu_sim_references"
+_libraries: list[torch.library.Library] = []  # a library that dies takes its operators with it
+
+
+def register() -> None:
+    """Registers every reference whose operator this torch_npu has. Called by the simulator's kernels, once."""
+    if _libraries:
+        return
+    _libraries.append(torch.library.Library(NAMESPACE, "DEF"))
+    for reference in all_references().values():
+        operator = _operator(reference.name)
+        if operator is not None:
+            _register_one(_libraries[0], reference, operator._schema)
+
+
+def _operator(name: str) -> Any:
+    base, _, overload = name.removeprefix("npu::").partition(".")
+    packet = getattr(torch.ops.npu, base, None)
+    return getattr(packet, overload or "default", None)
+
+
+def _register_one(library: torch.library.Library, reference: Reference, schema: Any) -> None:
+    text = str(schema).removeprefix("npu::")
+    if reference.random:
+        text = _with_generator(text)
+    library.define(text)
+    library.impl(text.partition("(")[0], _kernel(reference, schema), "CompositeExplicitAutograd")
+
+
+def _with_generator(schema: str) -> str:
+    """Another argument at the end: the native kernel passes a generator of the NPU's stream there."""
+    name, _, rest = schema.partition("(")
+    arguments, arrow, result = rest.rpartition(") -> ")
+    star = "" if "*," in arguments else "*, "
+    return f"{name}({arguments}{', ' if arguments else ''}{star}Generator? generator=None{arrow}{result}"
+
+
+def _kernel(reference: Reference, schema: Any) -> Callable[..., Any]:
+    names = [argument.name for argument in schema.arguments]
+    written = {a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write}
+    accepted = set(inspect.signature(reference.function).parameters)
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(names, args)), **kwargs}
+        _check_dtypes(reference, given)
+        with torch._C.DisableTorchFunction():  # set_default_device and other modes of the user stop here
+            result = reference.function(**{name: given[name] for name in given if name in accepted})
+            if reference.writes:
+                return _write(list(_tensors([given[name] for name in reference.writes])), result)
+            return _apart(result, [value for name, value in given.items() if name not in written])
+
+    return kernel
+
+
+def _check_dtypes(reference: Reference, given: dict[str, Any]) -> None:
+    for name, allowed in reference.dtypes.items():
+        for tensor in _tensors(given.get(name)):
+            if tensor.dtype not in allowed:
+                supported = ", ".join(str(dtype).removeprefix("torch.") for dtype in allowed)
+                raise RuntimeError(
+                    f"{reference.name}: Tensor {name} not implemented for {tensor.dtype}, should be in dtype support "
+                    f"list [{supported}] (torch_npu's documentation; the NPU simulator refuses what an Ascend A2 does)"
+                )
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _write(outputs: list[Tensor], result: Any) -> Any:
+    values = (result,) if isinstance(result, Tensor) else result
+    for output, value in zip(outputs, values):
+        if output.shape != value.shape:
+            output.resize_(value.shape)
+        output.copy_(value)
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _apart(result: Any, inputs: list[Any]) -> Any:
+    """A result that shares memory with an input, or with a larger tensor, as a tensor of its own."""
+    borrowed = {tensor.untyped_storage().data_ptr() for value in inputs for tensor in _tensors(value)}
+
+    def own(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            storage = value.untyped_storage()
+            shares = storage.data_ptr() in borrowed and storage.nbytes() > 0
+            return value.clone() if shares or storage.nbytes() > value.numel() * value.element_size() else value
+        return type(value)(map(own, value)) if isinstance(value, (list, tuple)) else value
+
+    return own(result)

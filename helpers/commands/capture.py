@@ -35,7 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit-mib", type=int, default=2048, help="most that may be written, per side")
     parser.add_argument("--nproc", type=int, default=1, help="processes under torchrun")
     parser.add_argument("--fault", default="", help="simulated NPU only: a fault to inject")
-    parser.add_argument("--hf32", action="store_true", help="simulated NPU only: round convolution inputs to HF32")
+    parser.add_argument("--numerics", choices=("cpu", "ascend"), default="",
+                        help="simulated NPU only: ascend rounds as an NPU's matrix unit does")  # fmt: skip
     parser.add_argument("script", help="training script, as it runs on a GPU")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="the script's own arguments")
 
@@ -47,8 +48,8 @@ def _numbers(text: str) -> list[int]:
 def run(args: argparse.Namespace) -> Report:
     """Captures and reports what was written."""
     settings = {"ASCEND_WORKBOOK_SIM_FAULT": args.fault} if args.fault else {}
-    if args.hf32:
-        settings["ASCEND_WORKBOOK_SIM_HF32"] = "1"
+    if args.numerics:
+        settings["ASCEND_WORKBOOK_SIM_NUMERICS"] = args.numerics
     return capture(
         args.script, args.args[1:] if args.args[:1] == ["--"] else args.args,
         out=args.out, device=args.device, steps=args.steps, dump_steps=args.dump_steps,

@@ -14,7 +14,7 @@ from helpers.precision import manifest
 
 LEVELS, TASKS = ("L0", "L1", "mix"), ("statistics", "tensor")
 #: What a caller may set in the child's environment: noise and faults of the simulator, and threads.
-SETTINGS = ("ASCEND_WORKBOOK_SIM_FAULT", "ASCEND_WORKBOOK_SIM_HF32", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+SETTINGS = ("ASCEND_WORKBOOK_SIM_FAULT", "ASCEND_WORKBOOK_SIM_NUMERICS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 MIB = 1 << 20
 
 

@@ -16,7 +16,7 @@ from tests.precision.test_capture import SCRIPT
 
 NOISE = {
     "exact": {},
-    "noisy": {"ASCEND_WORKBOOK_SIM_HF32": "1", "OMP_NUM_THREADS": "2"},
+    "noisy": {"ASCEND_WORKBOOK_SIM_NUMERICS": "ascend", "OMP_NUM_THREADS": "2"},
 }
 #: fault -> the operator that must be named. Calls are counted from 1 by the simulator, from 0 by msprobe, and in
 #: backward from the end of the network.

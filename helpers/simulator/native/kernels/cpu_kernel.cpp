@@ -9,7 +9,6 @@
 
 #include "device_memory.h"
 #include "hardware_limits.h"
-#include "hf32.h"
 #include "queue_order.h"
 #include "random.h"
 
@@ -58,9 +57,8 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
     : name_(c10::toString(op.operator_name())),
       return_count_(op.schema().returns().size()),
       cube_(runs_on_cube(op.operator_name())),
-      hf32_arguments_(npu_sim::hf32_arguments(op.operator_name())),
-      // an operator that returns nothing has no result to change: a fault in it is refused, not passed over
-      faults_(op.schema().returns().empty() ? std::vector<std::shared_ptr<Fault>>{} : faults_of(op.operator_name())) {
+      matrix_unit_(matrix_unit_of(op)),
+      faults_(faults_of(op)) {
   const auto mixed = mixed_device_arguments().find(op.operator_name().name);
   for (const auto& argument : op.schema().arguments()) {
     arguments_.push_back(argument.name());
@@ -179,6 +177,9 @@ void CpuKernel::find_device(Call& call, const torch::jit::Stack& stack) const {
 }
 
 void CpuKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device) const {
+  if (matrix_unit_) {
+    return compute_on_matrix_unit(*matrix_unit_, op, stack);
+  }
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
 }
 
@@ -201,15 +202,9 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
   {
     c10::impl::ExcludeDispatchKeyGuard keys_guard(kAboveKernels);
     AllocateOnNpu allocation_guard;
-    for (size_t i = 0; i < hf32_arguments_; ++i) {
-      auto& value = (*stack)[first + i];
-      if (value.isTensor() && value.toTensor().scalar_type() == at::kFloat) {
-        value = rounded_to_hf32(value.toTensor());
-      }
-    }
     compute(op, stack, *call.device);
     if (!faults_.empty()) {
-      apply_faults(faults_, stack, return_count_);
+      apply_faults(faults_, name_, stack, return_count_);
     }
   }
   call.faces.sync();

@@ -10,6 +10,7 @@
 
 #include "faces.h"
 #include "faults.h"
+#include "numerics.h"
 
 namespace npu_sim {
 
@@ -38,7 +39,7 @@ class CpuKernel : public c10::OperatorKernel {
   std::vector<bool> written_;
   std::optional<size_t> generator_;
   bool cube_;
-  size_t hf32_arguments_;
+  std::optional<MatrixUnit> matrix_unit_;
   std::vector<std::shared_ptr<Fault>> faults_;
   std::vector<bool> may_differ_;
 };

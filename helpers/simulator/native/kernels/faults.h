@@ -1,16 +1,25 @@
-// Faults on purpose: for learning how precision alignment finds the operator that is wrong.
+// Faults on purpose: for learning how precision alignment finds the operator that is wrong, and how a run fails.
 //
 // ASCEND_WORKBOOK_SIM_FAULT, read once when the simulator starts:
 //
-//   FAULT [; FAULT]...          FAULT = OPERATOR [@CALLS] : KIND
+//   FAULT [; FAULT]...          FAULT = OPERATOR [@WHEN] : KIND
 //   OPERATOR   a name of PyTorch, with or without "aten::", with or without an overload: aten::convolution,
-//              _softmax, native_layer_norm_backward, add.Tensor. Names of the API stand for what they are made of:
-//              softmax, log_softmax, layer_norm, batch_norm, group_norm, linear, matmul, conv1d, conv2d, conv3d,
-//              cross_entropy, max_pool2d, scaled_dot_product_attention, and with _backward the gradients of softmax,
-//              log_softmax, layer_norm, batch_norm, group_norm, embedding and conv2d.
-//   CALLS      which calls of it in this process, counted from 1: 3, 3-5 or * (the default: every call)
+//              _softmax, native_layer_norm_backward, add.Tensor; or a pattern of fnmatch(3): *norm*, add.*. Names of
+//              the API stand for what they are made of: softmax, log_softmax, layer_norm, batch_norm, group_norm,
+//              linear, matmul, conv1d, conv2d, conv3d, cross_entropy, max_pool2d, scaled_dot_product_attention, and
+//              with _backward the gradients of softmax, log_softmax, layer_norm, batch_norm, group_norm, embedding
+//              and conv2d.
+//   WHEN       conditions between commas, all of which must hold; none: always.
+//              3, 3-5 or *   which calls of it in this process, counted from 1; with step= within each step
+//              step=2        (2-4) which training steps, counted from 1: a step ends where an optimizer's step() does
+//              rank=0        (0-1) which ranks: $RANK as torchrun sets it, 0 where it is not set
 //   KIND       scale=X (times X), add=X (plus X), noise=X (each element times 1 + X * N(0, 1)), zero,
-//              nan (the first element becomes NaN)
+//              nan, inf (the first element becomes so),
+//              dtype=T (rounded to bfloat16, float16, float8_e4m3fn or float8_e5m2 and back),
+//              delay=MS (milliseconds later), error (raises error 507015, the AI core's exception)
+//
+// Or the path of a file: @PATH, or a path that ends in .yaml, .yml, .json or .txt. It holds faults as a YAML or JSON
+// list of strings, or one a line; a line that begins with # is a comment.
 //
 // The first result of a forward operator is changed, every gradient of a backward one. An active fault says so on
 // stderr; one whose calls never came says that when the process ends; a value that does not follow this grammar, or
@@ -30,13 +39,15 @@ class Fault;
 // Reads the variable; throws c10::Error on a malformed value.
 void read_faults();
 
-// The faults of one operator; counts as placed.
-std::vector<std::shared_ptr<Fault>> faults_of(const c10::OperatorName& op);
+// The faults of one operator; counts as placed. None for an operator that returns nothing or a view: it has no result
+// of its own to change.
+std::vector<std::shared_ptr<Fault>> faults_of(const c10::OperatorHandle& op);
 
 // Throws c10::Error if a fault names no simulated operator; says on stderr which are active.
 void announce_faults();
 
 // Counts this call for each fault and changes the results (the last `count` of the stack) where one is due.
-void apply_faults(const std::vector<std::shared_ptr<Fault>>& faults, torch::jit::Stack* stack, size_t count);
+void apply_faults(const std::vector<std::shared_ptr<Fault>>& faults, const std::string& op, torch::jit::Stack* stack,
+                  size_t count);
 
 }  // namespace npu_sim

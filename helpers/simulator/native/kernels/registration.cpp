@@ -12,9 +12,10 @@
 #include "copies.h"
 #include "cpu_kernel.h"
 #include "device_memory.h"
+#include "fallbacks.h"
 #include "faults.h"
-#include "hf32.h"
 #include "npu_operators.h"
+#include "numerics.h"
 #include "queue_order.h"
 #include "random.h"
 #include "recurrent.h"
@@ -89,6 +90,9 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
   const bool on_npu = op.hasKernelForDispatchKey(DispatchKey::PrivateUse1);
   const bool autograd = op.hasKernelForDispatchKey(DispatchKey::AutogradPrivateUse1);
   if (!on_npu && !autograd) {
+    if (falls_back(op)) {
+      libraries.aten.impl(name.c_str(), boxed<FallbackKernel>(op));
+    }
     return;
   }
   if (kept().count(full) > 0) {
@@ -130,7 +134,7 @@ void register_npu(Libraries& libraries, const c10::OperatorHandle& op) {
 
 void install() {
   read_faults();
-  read_hf32();
+  read_numerics();
   install_cpu_allocator();
   Libraries libraries;
   auto& dispatcher = c10::Dispatcher::singleton();

@@ -1,0 +1,38 @@
+// What an Ascend NPU's matrix unit (the cube) does to numbers and a CPU does not. Off unless asked for:
+//
+// ASCEND_WORKBOOK_SIM_NUMERICS=ascend (cpu, or unset: the CPU kernel's own numbers)
+//
+//   float32 inputs are rounded to HF32 (the range of float32, 11 bits of mantissa; ATC's --allow_hf32) where torch_npu
+//   asks for it at that moment: convolutions by torch.npu.conv.allow_hf32 (on by default), matrix products by
+//   torch.npu.matmul.allow_hf32 (off by default) or torch.npu.matmul.cube_math_type. Ties go to even, as Ascend C's
+//   Matmul::SetHF32 does by default.
+//   float16 and bfloat16 products are summed in float32 and rounded once, at the end (Ascend C, Mmad: the accumulator
+//   L0C is float32). A CPU kernel may round in between, and differently on different CPUs.
+//
+// Sources: https://www.hiascend.com/document: torch_npu.npu.conv.allow_hf32 and torch_npu.npu.matmul.allow_hf32; aclnnMm
+// (cubeMathType); Ascend C API, SetHF32 and Mmad. Which operators ask: Ascend/op-plugin, op_plugin/ops/opapi.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <optional>
+#include <vector>
+
+namespace npu_sim {
+
+// The arguments that enter the matrix unit, by index, and whose switch they obey.
+struct MatrixUnit {
+  bool convolution;
+  std::vector<size_t> inputs;
+};
+
+// Reads the variable and says on stderr if it is on; throws c10::Error on a malformed value.
+void read_numerics();
+
+// Nothing unless numerics are Ascend's and the operator runs on the matrix unit.
+std::optional<MatrixUnit> matrix_unit_of(const c10::OperatorHandle& op);
+
+// Runs the CPU kernel on the arguments on the stack, with the matrix unit's rounding.
+void compute_on_matrix_unit(const MatrixUnit& unit, const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+}  // namespace npu_sim

@@ -27,7 +27,7 @@ script: str = "notebooks/scripts/resnet_digits.py"  # the GPU training script / 
 script_args: str = "--depth 14 --batch-size 16"  # its own arguments / 脚本自己的参数
 steps: int = 4  # optimizer steps of each run / 每次运行的优化步数
 fault: str = ""  # simulated NPU only: a fault to inject, written as shown below / 仅模拟 NPU：注入的故障，写法见下文
-numerics: str = "cpu"  # simulated NPU only: "ascend" rounds as its matrix unit does / 仅模拟 NPU："ascend" 按矩阵单元舍入
+numerics: str = "cpu"  # simulated NPU only: "ascend" rounds as its cube does / 仅模拟 NPU："ascend" 按矩阵单元舍入
 
 # %%
 import shlex
@@ -69,7 +69,7 @@ baseline
 # `aten::convolution@3:scale=1.01` 把第 3 次卷积的结果乘以 1.01，`aten::convolution_backward@5:scale=1.01` 作用于反向。
 
 # %% [markdown] lang="en"
-# Then the NPU's side: the same script under transfer_to_npu. `fault` and `numerics` reach only the simulated NPU's child:
+# Then the NPU's side: the same script under transfer_to_npu. `fault` and `numerics` reach only the simulated NPU:
 # `aten::convolution@3:scale=1.01` multiplies the result of the third convolution by 1.01,
 # `aten::convolution_backward@5:scale=1.01` the gradients of the fifth convolution in the backward pass.
 

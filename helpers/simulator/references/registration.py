@@ -54,9 +54,14 @@ def _kernel(reference: Reference, schema: Any) -> Callable[..., Any]:
     written = {a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write}
     accepted = set(inspect.signature(reference.function).parameters)
 
+    defaults = {argument.name: argument.default_value for argument in schema.arguments}
+
     def kernel(*args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(names, args)), **kwargs}
         _check_dtypes(reference, given)
+        for name in given.keys() - accepted - set(reference.writes):
+            if given[name] is not None and given[name] != defaults.get(name):
+                raise NotImplementedError(f"the NPU simulator lacks {reference.name} with {name}")
         with torch._C.DisableTorchFunction():  # set_default_device and other modes of the user stop here
             result = reference.function(**{name: given[name] for name in given if name in accepted})
             if reference.writes:

@@ -62,10 +62,12 @@ def run_all(folder: Path, patterns: list[str], jobs: int) -> list[FileResult]:
     sys.path.insert(0, str(ROOT))
     from helpers import simulator
 
-    files = [str(path) for path in sorted(folder.rglob("test_*.py")) if not patterns or any(p in str(path) for p in patterns)]
+    found = [str(path) for path in sorted(folder.rglob("test_*.py"))]
+    files = [path for path in found if not patterns or any(pattern in path for pattern in patterns)]
     env = simulator.environment(base=dict(os.environ, OMP_NUM_THREADS="1"))
     with ThreadPoolExecutor(jobs) as pool:
-        return [one for found in pool.map(lambda i: list(run_slice(files[i::jobs], folder, env)), range(jobs)) for one in found]
+        slices = pool.map(lambda first: list(run_slice(files[first::jobs], folder, env)), range(jobs))
+        return [result for one in slices for result in one]
 
 
 def run_slice(files: list[str], folder: Path, env: dict[str, str]) -> Iterator[FileResult]:
@@ -76,15 +78,17 @@ def run_slice(files: list[str], folder: Path, env: dict[str, str]) -> Iterator[F
         for line in server.stdout:
             if line.startswith("FILE "):
                 found = json.loads(line.removeprefix("FILE "))
-                result = FileResult(**{**found, "file": str(Path(found["file"]).relative_to(folder)), "errors": tuple(found["errors"])})
-                print(f"{result.outcome:<11} {result.file} {result.ran} ran, {result.skipped} skipped", *result.errors[:2], flush=True)
+                found["file"] = str(Path(found["file"]).relative_to(folder))
+                result = FileResult(**{**found, "errors": tuple(found["errors"])})
+                counts = f"{result.ran} ran, {result.skipped} skipped"
+                print(f"{result.outcome:<11} {result.file} {counts}", *result.errors[:2], flush=True)
                 yield result
 
 
 def serve(files: list[str]) -> None:
     """Imports once, then forks for each file. No NPU may be touched here: a fork would inherit half of it."""
     import torch
-    import torch_npu  # noqa: F401
+    import torch_npu
     import torch_npu.testing.testcase  # noqa: F401
 
     torch.set_num_threads(1)
@@ -136,7 +140,8 @@ def run_file(file: str) -> dict[str, Any]:
         unittest.defaultTestLoader.loadTestsFromModule(module).run(result)
     except BaseException as error:  # noqa: BLE001  whatever the file raises is its outcome
         return {"outcome": "failed", "errors": [f"{type(error).__name__}: {str(error)[:300]}"]}
-    errors = [f"{test.id()}: {text.strip().splitlines()[-1][:300]}" for test, text in (*result.failures, *result.errors)]
+    failures = (*result.failures, *result.errors)
+    errors = [f"{test.id()}: {text.strip().splitlines()[-1][:300]}" for test, text in failures]
     ran = result.testsRun - len(result.skipped)
     outcome = "failed" if errors else "passed" if ran > 0 else "nothing ran"
     return {"outcome": outcome, "ran": ran, "skipped": len(result.skipped), "errors": errors}

@@ -1,4 +1,4 @@
-"""torch_npu's own ProcessGroupHCCL on the simulator's libhccl.so, two processes. 60 s."""
+"""torch_npu's own ProcessGroupHCCL on the simulator's libhccl.so, two to four processes. 90 s."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ import pytest
 CHILDREN = Path(__file__).with_name("children")
 
 
-def ranks(child: str, env: dict[str, str], *arguments: str, timeout: float = 120) -> list[str]:
-    """What two ranks print. Started by hand: torchrun would end the one whose error is looked for."""
+def ranks(child: str, env: dict[str, str], *arguments: str, size: int = 2, timeout: float = 120) -> list[str]:
+    """What each rank prints. Started by hand: torchrun would end the one whose error is looked for."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    common = {**env, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
+    common = {**env, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(size)}
+    common["ASCEND_WORKBOOK_SIM_DEVICES"] = str(size)
     children = [
         subprocess.Popen(
             [sys.executable, str(CHILDREN / child), *arguments],
             env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
-        for rank in (0, 1)
+        for rank in range(size)
     ]  # fmt: skip
     try:
         answers = [running.communicate(timeout=timeout) for running in children]
@@ -38,6 +39,16 @@ def ranks(child: str, env: dict[str, str], *arguments: str, timeout: float = 120
 def test_collectives(simulator_env: dict[str, str], queue: str) -> None:
     for rank, said in enumerate(ranks("collectives.py", {**simulator_env, "TASK_QUEUE_ENABLE": queue})):
         assert f"rank {rank} good" in said, said
+
+
+@pytest.mark.parametrize("size", [pytest.param(2, marks=pytest.mark.full), 3, pytest.param(4, marks=pytest.mark.full)])
+def test_results_equal_those_of_gloo(simulator_env: dict[str, str], size: int) -> None:
+    """Every collective, dtype and reduction; what HCCL does not reduce is refused, and nothing else is."""
+    env = {**simulator_env, "TASK_QUEUE_ENABLE": "0"}
+    for rank, said in enumerate(ranks("like_gloo.py", env, size=size)):
+        assert f"rank {rank} good" in said, said
+        refused = [line.split(" refused ")[1].split(":")[0] for line in said.splitlines() if " refused " in line]
+        assert refused == [f"{name} bfloat16 product" for name in ("all_reduce", "reduce", "reduce_scatter")]
 
 
 @pytest.mark.parametrize(
@@ -54,6 +65,22 @@ def test_what_goes_wrong_is_an_error(simulator_env: dict[str, str], case: str, s
     """A dead, late or disagreeing rank gives the other one an error with its reason, and never a hang."""
     env = {**simulator_env, "HCCL_EXEC_TIMEOUT": "4", "HCCL_CONNECT_TIMEOUT": "15"}
     assert said in ranks("fails.py", env, case)[0]
+
+
+def test_every_rank_names_the_one_that_hangs(simulator_env: dict[str, str]) -> None:
+    env = {**simulator_env, "HCCL_EXEC_TIMEOUT": "4"}
+    for said in ranks("fails.py", env, "sleeps", size=3)[:2]:
+        assert "rank 2 did not answer within 4 s (HCCL_EXEC_TIMEOUT)" in said
+
+
+def test_an_error_is_not_lost_between_queue_and_synchronize(simulator_env: dict[str, str], tmp_path: Path) -> None:
+    """torch_npu's queue counts as empty a moment before it counts as failed; a synchronize in between must not pass."""
+    slow = tmp_path / "slow_queue.so"
+    source = CHILDREN / "slow_queue.cpp"
+    subprocess.run(["g++", "-shared", "-fPIC", "-o", str(slow), str(source), "-ldl"], check=True)
+    env = {**simulator_env, "LD_PRELOAD": str(slow), "TASK_QUEUE_ENABLE": "1"}
+    for said in ranks("fails.py", env, "looks late"):
+        assert "rank 0 is in HcclAllReduce" in said and "no error" not in said, said
 
 
 DDP = """

@@ -1,4 +1,4 @@
-"""Two ranks of which the second does what its argument says; the first prints the error it is given."""
+"""Ranks of which the last does what its argument says; the others print the error they are given, or `no error`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 import torch_npu  # noqa: F401
 
-RANK, CASE = int(os.environ["RANK"]), sys.argv[1]
+RANK, LAST, CASE = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]) - 1, sys.argv[1]
 
 
 def main() -> None:
@@ -20,22 +20,24 @@ def main() -> None:
     if CASE != "same device":
         dist.all_reduce(x)
         torch.npu.synchronize()
-    if RANK == 1:
-        second(x)
+    if RANK == LAST:
+        last(x)
     elif CASE == "both send":
         dist.isend(x, 1)
         dist.irecv(x, 1)
     else:
         dist.all_reduce(x)
+    if CASE == "looks late":
+        time.sleep(2)
     torch.npu.synchronize()
 
 
-def second(x: torch.Tensor) -> None:
+def last(x: torch.Tensor) -> None:
     if CASE == "dies":
         os._exit(9)
     if CASE == "sleeps":
         time.sleep(8)
-    elif CASE == "broadcasts":
+    elif CASE in ("broadcasts", "looks late"):
         dist.broadcast(x, 0)
     elif CASE == "both send":
         dist.isend(x, 0)
@@ -47,7 +49,7 @@ def second(x: torch.Tensor) -> None:
 started = time.monotonic()
 try:
     main()
+    print("no error", flush=True)
 except RuntimeError as error:
-    if RANK == 0:
-        print(f"after {time.monotonic() - started:.0f} s:", str(error).splitlines()[-1], flush=True)
+    print(f"after {time.monotonic() - started:.0f} s:", str(error).splitlines()[-1], flush=True)
 os._exit(0)

@@ -1,14 +1,47 @@
 // The recent error message of each thread, as AscendCL's aclGetRecentErrMsg gives it.
 #include "runtime.h"
 
+#include <sys/prctl.h>
+
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
+#include <mutex>
 
 namespace {
 constexpr size_t kMessageSize = 1024;
 thread_local char recent[kMessageSize];
 thread_local char given[kMessageSize];
 thread_local aclError last_error = ACL_SUCCESS;
+
+// The first failure on the thread that empties torch_npu's task queue. That queue is dead from then on: it throws once
+// and drops what comes later without a word; and it says that it is empty a moment before it says that it has failed
+// (torch_npu/csrc/core/npu/NPUQueue.cpp, Repository::ReadQueue), so that a synchronize may miss even the one error.
+struct FailedTask {
+  std::mutex mutex;
+  std::atomic<aclError> code{ACL_SUCCESS};
+  char message[kMessageSize];
+};
+
+FailedTask& failed_task() {
+  static auto* task = new FailedTask;  // outlives static destructors of torch_npu
+  return *task;
+}
+
+// torch_npu names this thread so (torch_npu/csrc/core/npu/NPUAffinityController.cpp).
+bool empties_task_queue() {
+  char name[16] = "";
+  return prctl(PR_GET_NAME, name) == 0 && std::strcmp(name, "acl_thread") == 0;
+}
+
+void remember_failed_task(aclError code) {
+  FailedTask& task = failed_task();
+  std::lock_guard<std::mutex> lock(task.mutex);
+  if (task.code != ACL_SUCCESS) return;
+  std::memcpy(task.message, recent, sizeof recent);
+  task.code = code;
+}
 }  // namespace
 
 namespace sim {
@@ -20,7 +53,16 @@ aclError fail(aclError code, const char* function, const char* format, ...) {
   std::vsnprintf(recent + length, sizeof recent - length, format, arguments);
   va_end(arguments);
   last_error = code;
+  if (empties_task_queue()) remember_failed_task(code);
   return code;
+}
+
+aclError check_tasks() {
+  const FailedTask& task = failed_task();
+  if (task.code == ACL_SUCCESS) return ACL_SUCCESS;
+  std::memcpy(recent, task.message, sizeof recent);
+  last_error = ACL_ERROR_RT_INTERNAL_ERROR;
+  return last_error;
 }
 
 aclError unsupported(const char* function) {

@@ -82,7 +82,7 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* statu
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
   SIM_FIND_EVENT(found, event);
-  return sim::nothing_to_do("all work before the record was done when it was recorded");
+  return sim::check_tasks();  // all work before the record was done when it was recorded
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {

@@ -23,6 +23,9 @@ SIM_SHARED aclError fail(aclError code, const char* function, const char* format
 // What a real CANN has and this one lacks: 200001 with a message that says so. Not 207000 ("feature not supported"),
 // which torch_npu's NPU_CHECK_ERROR turns into a warning and goes on (torch_npu/csrc/core/npu/NPUException.h).
 SIM_SHARED aclError unsupported(const char* function);
+// The failure of an earlier task of torch_npu's queue, once there was one: 507000 and that task's own message. What
+// waits for a device gives it back, as synchronizing with a real device does after an error of a task.
+SIM_SHARED aclError check_tasks();
 // A success that needs no work here. The reason is for the reader, and for the test that looks for silent successes.
 inline aclError nothing_to_do(const char* /*reason*/) { return ACL_SUCCESS; }
 

@@ -73,22 +73,22 @@ aclError aclrtDestroyStreamForce(aclrtStream stream) { return destroy(__func__, 
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
   SIM_CHECK_STREAM(stream);
-  return sim::nothing_to_do("work is done when its call returns");
+  return sim::check_tasks();  // work is done when its call returns
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t) {
   SIM_CHECK_STREAM(stream);
-  return sim::nothing_to_do("work is done when its call returns");
+  return sim::check_tasks();  // work is done when its call returns
 }
 
 aclError aclrtSynchronizeDevice() {
   SIM_REQUIRE(sim::current_device() >= 0, ACL_ERROR_RT_CONTEXT_NULL, "this thread has set no device");
-  return sim::nothing_to_do("work is done when its call returns");
+  return sim::check_tasks();  // work is done when its call returns
 }
 
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t) {
   SIM_REQUIRE(sim::current_device() >= 0, ACL_ERROR_RT_CONTEXT_NULL, "this thread has set no device");
-  return sim::nothing_to_do("work is done when its call returns");
+  return sim::check_tasks();  // work is done when its call returns
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {

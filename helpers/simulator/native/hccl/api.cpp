@@ -15,10 +15,6 @@
 namespace sim_hccl {
 namespace {
 
-struct BadArgument : Failure {
-  explicit BadArgument(const std::string& message) : Failure(HCCL_E_PARA, message) {}
-};
-
 std::mutex mutex;
 
 std::map<HcclComm, std::shared_ptr<Communicator>>& living() {
@@ -56,7 +52,7 @@ HcclResult create(const char* function, const HcclRootInfo* root, uint32_t rank,
 bool alive(HcclComm handle) { return find(handle) != nullptr; }
 
 void require(bool condition, const std::string& message) {
-  if (!condition) throw BadArgument(message);
+  if (!condition) throw Refusal(HCCL_E_PARA, message);
 }
 
 Call call_of(const char* name, uint64_t count, HcclDataType type, int32_t op, uint32_t root) {
@@ -78,11 +74,11 @@ HcclResult on(HcclComm handle, const char* function, aclrtStream stream, const s
   try {
     work(*group);
     return HCCL_SUCCESS;
-  } catch (const BadArgument& failure) {
+  } catch (const Refusal& failure) {
     return report(function, failure);
   } catch (const Failure& failure) {
-    group->broken = failure.code;
     group->why_broken = failure.what();
+    group->broken = failure.code;
     return report(function, failure);
   }
 }
@@ -141,7 +137,8 @@ HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank) {
 HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* error) {
   const auto group = sim_hccl::find(comm);
   if (group == nullptr || error == nullptr) return sim_hccl::report(__func__, Failure(HCCL_E_PTR, "a pointer is null"));
-  *error = group->broken;
+  // torch_npu's watchdog asks, and ends the process with this thread's recent message.
+  if ((*error = group->broken) != HCCL_SUCCESS) sim_hccl::report(__func__, Failure(group->broken, group->why_broken));
   return HCCL_SUCCESS;
 }
 

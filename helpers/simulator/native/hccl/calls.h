@@ -16,9 +16,9 @@ HcclResult on(HcclComm handle, const char* function, aclrtStream stream, const s
 // Whether the handle is a communicator that was made and not destroyed.
 bool alive(HcclComm handle);
 
-// Failure (a bad argument) that leaves the group usable.
+// Refusal (HCCL_E_PARA) unless the condition holds.
 void require(bool condition, const std::string& message);
 
-Call call_of(const char* name, uint64_t count, HcclDataType type, int32_t op = -1, uint32_t root = 0);
+Call call_of(const char* name, uint64_t count, HcclDataType type, int32_t op = -1, uint32_t root = kNoRoot);
 
 }  // namespace sim_hccl

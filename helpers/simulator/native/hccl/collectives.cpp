@@ -1,5 +1,5 @@
 // Collectives. Each begins with agree(), in which all ranks show that they are in the same call; data then goes
-// straight between the ranks concerned. Reductions run on one rank, in the order of ranks.
+// straight between the ranks concerned. Of an all_reduce each rank reduces a share, in the order of ranks.
 #pragma GCC visibility push(default)
 #include <hccl/hccl.h>
 #pragma GCC visibility pop
@@ -112,6 +112,32 @@ void reduce_scatter(Communicator& group, const char* input, const Parts& out, ch
   reduction.finish(output, sums.data(), count);
 }
 
+// `count` elements cut into one share per rank; the first shares have the odd elements.
+Parts shares_of(uint64_t count, uint32_t ranks, size_t width) {
+  Parts parts;
+  for (uint64_t rank = 0, place = 0; rank < ranks; ++rank) {
+    parts.sizes.push_back((count / ranks + (rank < count % ranks ? 1 : 0)) * width);
+    parts.places.push_back(place);
+    place += parts.sizes.back();
+  }
+  return parts;
+}
+
+// Piece by piece, so that what is received still lies in the cache when it is added.
+void all_reduce(Communicator& group, const char* input, char* output, uint64_t count, HcclDataType type, HcclReduceOp op) {
+  const size_t width = size_of(type);
+  const uint64_t piece = kChunkElements * group.size();
+  for (uint64_t done = 0; done < count; done += piece) {
+    const Parts shares = shares_of(std::min(count - done, piece), group.size(), width);
+    const size_t mine = shares.sizes[group.rank()];
+    char* const place = output + done * width + shares.places[group.rank()];
+    reduce_scatter(group, input + done * width, shares, place, mine / width, type, op);
+    const Parts out{std::vector<size_t>(group.size(), mine),
+                    std::vector<size_t>(group.size(), shares.places[group.rank()])};
+    all_to_all(group, output + done * width, out, output + done * width, shares);
+  }
+}
+
 template <class Pointer>
 char* bytes_at(Pointer* pointer) {
   return static_cast<char*>(const_cast<void*>(static_cast<const void*>(pointer)));
@@ -125,8 +151,7 @@ HcclResult HcclAllReduce(void* input, void* output, uint64_t count, HcclDataType
     check_buffers(input, output, count);
     sim_hccl::check_reduction(type, op);
     group.agree(call_of("HcclAllReduce", count, type, op));
-    reduce_to(group, 0, bytes_at(input), bytes_at(output), count, type, op);
-    send_from(group, 0, bytes_at(output), count * size_of(type));
+    all_reduce(group, bytes_at(input), bytes_at(output), count, type, op);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <random>
 
+#include "reduce.h"
 #include "runtime.h"
 
 namespace sim_hccl {
@@ -27,23 +28,30 @@ struct Greeting {
   uint32_t rank, size, purpose, unused;
 };
 
-struct Verdict {
-  int32_t code;
-  char message[252];
-};
-
 std::string host_id() {
   std::string id;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
   return id;
 }
 
+// "HcclBroadcast(4 of fp32, root 0)"
 std::string describe(const Call& call) {
-  char text[160];
-  std::snprintf(text, sizeof text, "%s (call %llu of the group, %llu elements, type %d, reduction %d, root %u)", call.name,
-                static_cast<unsigned long long>(call.sequence), static_cast<unsigned long long>(call.count), call.type,
-                call.op, call.root);
-  return text;
+  std::string text = std::string(call.name) + "(";
+  if (call.type != HCCL_DATA_TYPE_RESERVED) {
+    text += std::to_string(call.count) + " of " + name_of(static_cast<HcclDataType>(call.type));
+  }
+  if (call.op >= 0) text += ", " + name_of(static_cast<HcclReduceOp>(call.op));
+  if (call.root != kNoRoot) text += ", root " + std::to_string(call.root);
+  return text + ")";
+}
+
+std::string join(const std::vector<Wire*>& wires) {
+  std::string text;
+  for (const Wire* wire : wires) {
+    const bool last = wire == wires.back();
+    text += (text.empty() ? "" : last ? " and " : ", ") + std::to_string(wire->peer());
+  }
+  return (wires.size() == 1 ? "rank " : "ranks ") + text;
 }
 
 }  // namespace
@@ -132,24 +140,32 @@ void Communicator::check_devices() {
   }
 }
 
+// Everyone tells everyone: each rank sees for itself who is missing, and all come to the same judgement.
 void Communicator::agree(Call call) {
   call.sequence = ++sequence_;
-  Verdict verdict{};
-  if (rank_ != 0) {
-    wire(0).send(&call, sizeof call);
-    wire(0).receive(&verdict, sizeof verdict);
-  } else {
-    for (uint32_t other = 1; other < size_; ++other) {
-      Call theirs{};
-      wire(other).receive(&theirs, sizeof theirs);
-      if (verdict.code != HCCL_SUCCESS || std::memcmp(&theirs, &call, sizeof call) == 0) continue;
-      verdict.code = HCCL_E_PARA;
-      std::snprintf(verdict.message, sizeof verdict.message, "rank 0 is in %s, rank %u in %s", describe(call).c_str(),
-                    other, describe(theirs).c_str());
-    }
-    for (uint32_t other = 1; other < size_; ++other) wire(other).send(&verdict, sizeof verdict);
+  std::vector<Wire*> waiting;
+  for (uint32_t other = 0; other < size_; ++other) {
+    if (other == rank_) continue;
+    wire(other).send(&call, sizeof call);
+    waiting.push_back(&wire(other));
   }
-  if (verdict.code != HCCL_SUCCESS) throw Failure(static_cast<HcclResult>(verdict.code), verdict.message);
+  std::vector<Call> calls(size_, call);
+  const double deadline_s = clock_s() + execute_timeout_s();
+  while (!waiting.empty()) {
+    const size_t at = Wire::first_readable(waiting, deadline_s);
+    if (at == waiting.size()) {
+      throw Failure(HCCL_E_TIMEOUT, join(waiting) + " did not answer within " + std::to_string(execute_timeout_s()) +
+                                        " s (HCCL_EXEC_TIMEOUT); this rank waits in " + describe(call));
+    }
+    waiting[at]->receive(&calls[waiting[at]->peer()], sizeof call);
+    waiting.erase(waiting.begin() + at);
+  }
+  for (uint32_t other = 1; other < size_; ++other) {
+    if (std::memcmp(&calls[0], &calls[other], sizeof call) == 0) continue;
+    throw Failure(HCCL_E_PARA, "in call " + std::to_string(call.sequence) + " of the group rank 0 is in " +
+                                   describe(calls[0]) + ", rank " + std::to_string(other) + " in " +
+                                   describe(calls[other]));
+  }
 }
 
 Outbox::Outbox(Wire& wire) : wire_(wire), thread_([this] { work(); }) {}

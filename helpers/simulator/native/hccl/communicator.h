@@ -4,6 +4,7 @@
 #include <acl/acl.h>
 #include <hccl/hccl_types.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -15,6 +16,8 @@
 #include "wire.h"
 
 namespace sim_hccl {
+
+constexpr uint32_t kNoRoot = UINT32_MAX;
 
 // What every rank says before a collective, so that a disagreement is an error and not a hang or a wrong value.
 struct Call {
@@ -76,9 +79,9 @@ class Communicator {
   // All ranks are in the same call with the same arguments, or Failure on all of them. Also a barrier.
   void agree(Call call);
 
-  std::mutex mutex;                        // one call at a time
-  HcclResult broken = HCCL_SUCCESS;        // the first failure: the group cannot be used again
-  std::string why_broken;
+  std::mutex mutex;                              // one call at a time
+  std::atomic<HcclResult> broken{HCCL_SUCCESS};  // the first failure: the group cannot be used again
+  std::string why_broken;                        // set before `broken`
 
  private:
   void meet(const std::string& address);

@@ -123,7 +123,7 @@ size_t size_of(HcclDataType type) {
   for (const Type& known : kTypes) {
     if (known.type == type) return known.size;
   }
-  throw Failure(HCCL_E_NOT_SUPPORT, "the simulator lacks the data type " + std::to_string(type));
+  throw Refusal(HCCL_E_NOT_SUPPORT, "the simulator lacks the data type " + std::to_string(type));
 }
 
 std::string name_of(HcclDataType type) {
@@ -145,7 +145,7 @@ void check_reduction(HcclDataType type, HcclReduceOp op) {
   const bool known = op <= HCCL_REDUCE_MIN && std::find(std::begin(kReduced), std::end(kReduced), type) != std::end(kReduced);
   const bool no_product = op == HCCL_REDUCE_PROD && (type == HCCL_DATA_TYPE_INT16 || type == HCCL_DATA_TYPE_BFP16);
   if (!known || no_product) {
-    throw Failure(HCCL_E_NOT_SUPPORT, "HCCL does not reduce " + name_of(type) + " by " + name_of(op));
+    throw Refusal(HCCL_E_NOT_SUPPORT, "HCCL does not reduce " + name_of(type) + " by " + name_of(op));
   }
 }
 

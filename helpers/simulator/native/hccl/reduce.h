@@ -8,11 +8,11 @@
 
 namespace sim_hccl {
 
-size_t size_of(HcclDataType type);  // bytes of one element; Failure for a type that the simulator lacks
+size_t size_of(HcclDataType type);  // bytes of one element; Refusal of a type that the simulator lacks
 std::string name_of(HcclDataType type);
 std::string name_of(HcclReduceOp op);
 
-// Failure unless a reduction of this type exists, as documented for HcclAllReduce on Atlas A2: int8, int16, int32,
+// Refusal unless a reduction of this type exists, as documented for HcclAllReduce on Atlas A2: int8, int16, int32,
 // int64, fp16, fp32, bfp16, and for prod neither int16 nor bfp16
 // (https://www.hiascend.com/document, "HCCL API (C)", HcclAllReduce).
 void check_reduction(HcclDataType type, HcclReduceOp op);

@@ -76,9 +76,9 @@ size_t Wire::receive_some(char* room, size_t size) {
 void Wire::send(const void* data, size_t size) {
   const char* at = static_cast<const char*>(data);
   for (size_t left = size; left > 0;) {
-    pollfd ready{socket_, POLLOUT, 0};
-    wait(&ready, 1, rank(peer_));
     const size_t sent = send_some(at, left);
+    pollfd ready{socket_, POLLOUT, 0};
+    if (sent == 0) wait(&ready, 1, rank(peer_));
     at += sent;
     left -= sent;
   }
@@ -87,9 +87,9 @@ void Wire::send(const void* data, size_t size) {
 void Wire::receive(void* data, size_t size) {
   char* at = static_cast<char*>(data);
   for (size_t left = size; left > 0;) {
-    pollfd ready{socket_, POLLIN, 0};
-    wait(&ready, 1, rank(peer_));
     const size_t got = receive_some(at, left);
+    pollfd ready{socket_, POLLIN, 0};
+    if (got == 0) wait(&ready, 1, rank(peer_));
     at += got;
     left -= got;
   }
@@ -99,14 +99,29 @@ void Wire::exchange(Wire& to, const void* data, size_t size, Wire& from, void* r
   const char* out = static_cast<const char*>(data);
   char* in = static_cast<char*>(room);
   while (size > 0 || room_size > 0) {
-    pollfd ready[2] = {{size > 0 ? to.socket_ : -1, POLLOUT, 0}, {room_size > 0 ? from.socket_ : -1, POLLIN, 0}};
-    wait(ready, 2, rank(to.peer_) + " or " + rank(from.peer_));
-    const size_t sent = size > 0 && ready[0].revents != 0 ? to.send_some(out, size) : 0;
-    const size_t got = room_size > 0 && ready[1].revents != 0 ? from.receive_some(in, room_size) : 0;
+    const size_t sent = size > 0 ? to.send_some(out, size) : 0;
+    const size_t got = room_size > 0 ? from.receive_some(in, room_size) : 0;
     out += sent;
     size -= sent;
     in += got;
     room_size -= got;
+    if (sent > 0 || got > 0) continue;
+    pollfd ready[2] = {{size > 0 ? to.socket_ : -1, POLLOUT, 0}, {room_size > 0 ? from.socket_ : -1, POLLIN, 0}};
+    const int slow = room_size > 0 ? from.peer_ : to.peer_;
+    wait(ready, 2, to.peer_ == from.peer_ || size == 0 || room_size == 0 ? rank(slow) : rank(slow) + " or " + rank(to.peer_));
+  }
+}
+
+size_t Wire::first_readable(const std::vector<Wire*>& wires, double deadline_s) {
+  std::vector<pollfd> sockets;
+  for (const Wire* wire : wires) sockets.push_back({wire->socket_, POLLIN, 0});
+  for (;;) {
+    const double left_s = std::max(0.0, deadline_s - clock_s());
+    const int ready = ::poll(sockets.data(), sockets.size(), static_cast<int>(left_s * 1000) + 1);
+    if (ready < 0 && errno != EINTR) throw Failure(HCCL_E_SYSCALL, system_error("poll"));
+    if (ready == 0) return wires.size();
+    const auto found = std::find_if(sockets.begin(), sockets.end(), [](const pollfd& one) { return one.revents != 0; });
+    if (ready > 0) return static_cast<size_t>(found - sockets.begin());
   }
 }
 

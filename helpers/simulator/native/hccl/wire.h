@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace sim_hccl {
 
@@ -15,6 +16,11 @@ namespace sim_hccl {
 struct Failure : std::runtime_error {
   Failure(HcclResult result, const std::string& message) : std::runtime_error(message), code(result) {}
   HcclResult code;
+};
+
+// Arguments that are refused before anything is sent: the group stays usable.
+struct Refusal : Failure {
+  using Failure::Failure;
 };
 
 class Wire {
@@ -30,6 +36,11 @@ class Wire {
 
   // Sends to one peer while receiving from another (or the same), so that no ring of ranks waits for itself.
   static void exchange(Wire& to, const void* data, size_t size, Wire& from, void* room, size_t room_size);
+
+  // Place in the list of a wire that can be read (its peer may have gone); the list's size when the time is up.
+  static size_t first_readable(const std::vector<Wire*>& wires, double deadline_s);
+
+  int peer() const { return peer_; }
 
  private:
   size_t send_some(const char* data, size_t size);

@@ -21,6 +21,16 @@ void* torch_npu_symbol(const char* name) {
   return symbol;
 }
 
+// A kernel must not run on what a failed copy or collective left behind.
+void check_tasks() {
+  using Synchronize = int (*)();
+  using Message = const char* (*)();
+  static void* const library = dlopen("libascendcl.so", RTLD_LAZY | RTLD_NOLOAD);
+  static const auto synchronize = reinterpret_cast<Synchronize>(dlsym(library, "aclrtSynchronizeDevice"));
+  static const auto message = reinterpret_cast<Message>(dlsym(library, "aclGetRecentErrMsg"));
+  if (synchronize() != 0) TORCH_CHECK(false, message());
+}
+
 constexpr unsigned long kPollingSlackNs = 2'000'000;
 thread_local long own_slack_ns = 0;
 
@@ -46,6 +56,7 @@ void drain_queue(c10::Device device) {
     prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(own_slack_ns));
     own_slack_ns = 0;
   }
+  check_tasks();
 }
 
 }  // namespace npu_sim

@@ -91,6 +91,7 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
   const bool autograd = op.hasKernelForDispatchKey(DispatchKey::AutogradPrivateUse1);
   if (!on_npu && !autograd) {
     if (falls_back(op)) {
+      note(full, "fallback");  // torch_npu's own, counted
       libraries.aten.impl(name.c_str(), boxed<FallbackKernel>(op));
     }
     return;

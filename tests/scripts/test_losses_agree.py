@@ -16,6 +16,10 @@ SCRIPTS = Path(__file__).resolve().parents[2] / "notebooks" / "scripts"
 STEPS = 20
 
 
+def devices(env: dict[str, str], count: int) -> dict[str, str]:
+    return {**env, "ASCEND_WORKBOOK_SIM_DEVICES": str(max(2, count))}
+
+
 def run(tmp_path: Path, tier: str, script: str, args: list[str], nproc: int, env: dict[str, str]) -> LaunchResult:
     out = tmp_path / tier
     out.mkdir()
@@ -42,12 +46,13 @@ def run(tmp_path: Path, tier: str, script: str, args: list[str], nproc: int, env
         ("resnet_digits.py", [], 1),
         ("gpt_text.py", ["--accumulate", "2", "--batch-size", "8"], 1),
         ("gpt_text.py", ["--layers", "2", "--batch-size", "8"], 2),
+        pytest.param("gpt_text.py", ["--layers", "2", "--batch-size", "8"], 4, marks=pytest.mark.full),
     ],
 )
 def test_npu_losses_are_those_of_the_baseline(
     tmp_path: Path, simulator_env: dict[str, str], script: str, args: list[str], nproc: int
 ) -> None:
-    npu = run(tmp_path, "npu-simulated", script, args, nproc, simulator_env)
+    npu = run(tmp_path, "npu-simulated", script, args, nproc, devices(simulator_env, nproc))
     cpu = run(tmp_path, "cpu", script, args, nproc, device.child_environment("cpu"))
     for result in (npu, cpu):
         assert result.ok, (result.trouble, result.error)
@@ -60,8 +65,9 @@ def test_npu_losses_are_those_of_the_baseline(
     assert npu.logs[0].meta["parameter_devices"] == ["npu:0"]
     assert npu.logs[0].meta["simulated"] is True
     for rank in range(nproc):
-        assert npu.logs[rank].losses == pytest.approx(cpu.logs[rank].losses, rel=1e-5), f"rank {rank}"
-    if nproc == 2:
+        allowed = 1e-5 if nproc == 1 else 1e-6
+        assert npu.logs[rank].losses == pytest.approx(cpu.logs[rank].losses, rel=allowed), f"rank {rank}"
+    if nproc > 1:
         assert npu.logs[1].meta["parameter_devices"] == ["npu:1"]
         assert npu.logs[0].losses != npu.logs[1].losses, "the ranks read different parts of the text"
     assert len(set(npu.losses)) == STEPS, "a loss that stands still proves nothing"

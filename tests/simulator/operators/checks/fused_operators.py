@@ -261,3 +261,57 @@ def check_float_status() -> None:
     status = torch_npu.npu_alloc_float_status(torch.ones(1, device="npu"))
     assert status.tolist() == [0.0] * 8 and torch_npu.npu_get_float_status(status).tolist() == [0.0] * 8
     assert torch_npu.npu_clear_float_status(status).shape == (8,)
+
+
+def check_gating_in_groups_with_its_gradient() -> None:
+    x, bias = torch.randn(5, 8), torch.randn(8)
+    ours = torch_npu.npu_moe_gating_top_k(
+        x.npu(), 2, bias=bias.npu(), k_group=1, group_count=2, norm_type=1, routed_scaling_factor=2.5
+    )
+    scores = torch.sigmoid(x)
+    chosen = (scores + bias).unflatten(1, (2, 4))
+    best = chosen.amax(-1).argmax(-1)
+    experts = chosen[torch.arange(5), best].topk(2)[1] + 4 * best[:, None]
+    picked = scores.gather(1, experts)
+    near(ours[0], 2.5 * picked / picked.sum(1, keepdim=True))
+    assert ours[1].tolist() == experts.tolist()
+
+    def plain(x: Any) -> torch.Tensor:
+        values = torch.sigmoid(x).topk(3)[0]
+        return values / values.sum(1, keepdim=True)
+
+    compare(lambda x: torch_npu.npu_moe_gating_top_k(x, 3, norm_type=1, out_flag=True)[0], plain, leaves((5, 8)))
+    y, experts, _ = OPS.npu_moe_gating_top_k_softmax_v2(x.npu(), k=2, renorm=1)
+    near(y, x.topk(2)[0].softmax(-1))
+
+
+def check_permutation_by_a_map_with_gradients() -> None:
+    chosen = torch.tensor([[1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]).bool()
+    rows = chosen.t().nonzero()[:, 1]
+
+    def permuted_and_weighed(x: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
+        tokens, probs, _ = OPS.npu_moe_token_permute_with_routing_map(x, chosen.npu(), probs=p, num_out_tokens=8)
+        return tokens * probs[:, None]
+
+    compare(permuted_and_weighed, lambda x, p: x[rows] * p.t()[chosen.t()][:, None], leaves((4, 3), (4, 3)))
+    places = rows.argsort(stable=True).int()
+    compare(
+        lambda x, p: torch_npu.npu_moe_token_unpermute_with_routing_map(
+            x, places.npu(), [4, 3], probs=p, routing_map=chosen.npu()
+        ),
+        lambda x, p: torch.zeros(4, 3).index_add(0, rows, x * p.t()[chosen.t()][:, None]),
+        leaves((8, 3), (4, 3)),
+    )
+
+
+def check_statistics_of_synchronised_batch_norm() -> None:
+    x, momentum = torch.randn(6, 3, 4), 0.1
+    running = [torch.zeros(3), torch.ones(3)]
+    npu = [tensor.npu() for tensor in running]
+    parts = [torch_npu.batch_norm_reduce(part.npu(), 1e-5) for part in (x[:2], x[2:])]
+    sums, squares = (torch.stack(list(values)) for values in zip(*parts))
+    counts = torch.tensor([8, 16], dtype=torch.int32).npu()
+    mean, deviation = torch_npu.batch_norm_gather_stats_update(x.npu(), sums, squares, *npu, momentum, 1e-5, counts)
+    near(mean, x.mean((0, 2)))
+    near(deviation, (x.var((0, 2), unbiased=False) + 1e-5).rsqrt())
+    near(npu[0], momentum * x.mean((0, 2)))

@@ -21,6 +21,7 @@
 #include "recurrent.h"
 #include "reference_kernel.h"
 #include "refusal.h"
+#include "sparse.h"
 
 namespace npu_sim {
 namespace {
@@ -40,13 +41,14 @@ const std::unordered_set<std::string>& kept() {
   return names;
 }
 
-// Registered by hand: register_copies, register_random, register_recurrent.
+// Registered by hand: register_copies, register_random, register_recurrent, register_sparse.
 const std::unordered_set<std::string>& by_hand() {
   static const std::unordered_set<std::string> names = {"aten::clone", "aten::_copy_from_and_resize",
                                                         "aten::native_dropout",
                                                         "aten::randperm", "aten::randperm.out",
                                                         "aten::_thnn_fused_lstm_cell", "aten::_thnn_fused_gru_cell",
-                                                        "aten::_pack_padded_sequence"};
+                                                        "aten::_pack_padded_sequence",
+                                                        "aten::_to_sparse", "aten::_to_sparse.sparse_dim"};
   return names;
 }
 
@@ -153,6 +155,7 @@ void install() {
   register_copies(libraries.aten);
   register_random(libraries.aten);
   register_recurrent(libraries.aten, libraries.autograd);
+  register_sparse(libraries.aten);
   register_npu_operators(libraries.npu);
   announce_faults();
   let_torch_npu_poll_slowly();

@@ -7,6 +7,8 @@ Examples:
   ascend-workbook simulator run --devices 4 -- torchrun --nproc-per-node 4 train.py
   eval "$(ascend-workbook simulator env)"
   ascend-workbook simulator kernel
+  ascend-workbook simulator coverage
+  ascend-workbook simulator coverage --dtype float16 --backward --operator nn.functional.gelu --json gelu.json
 
 A shell needs no more than `source FOLDER/set_env.sh`, with the folder that `status` names. What it reads then:
   ASCEND_WORKBOOK_SIM_DEVICES      how many NPUs (default 2)
@@ -33,6 +35,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.report import Column, Report, Table
 from helpers.simulator import jupyter
+from helpers.simulator.coverage import command as covering
 from helpers.words import LANGUAGES, say
 
 NAME = "simulator"
@@ -49,10 +52,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     env = actions.add_parser("env", help="print the environment as shell commands")
     kernel = actions.add_parser("kernel", help="install the Jupyter kernel " + jupyter.NAME)
     kernel.add_argument("--prefix", type=Path, help="environment to install into (default: this Python's)")
-    for action in (build, status):
+    measure = actions.add_parser("coverage", help="compare torch's operator database with the CPU, call by call")
+    covering.configure(measure)
+    for action in (build, status, measure):
         action.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
         action.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
-    for action in (build, status, env, kernel):
+    for action in (build, status, env, kernel, measure):
         action.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
     for action in (run, env, kernel):
         action.add_argument("--devices", type=int, metavar="N", help="how many NPUs (default: 2)")
@@ -125,4 +130,5 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace], Union[Report, int]]] = {
     "run": _run,
     "env": _env,
     "kernel": _kernel,
+    "coverage": covering.run,
 }

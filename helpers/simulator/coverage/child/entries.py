@@ -1,0 +1,162 @@
+"""One entry of torch's operator database, one data type, one direction: samples on the CPU and on the simulated NPU."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+from . import comparing, directions, placing
+
+#: Entries that draw numbers; a sample is random where two calls on the CPU, differently seeded, differ.
+RANDOM = {
+    "bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal", "rand_like",
+    "randint", "randint_like", "randn", "randn_like", "uniform", "nn.functional.alpha_dropout",
+    "nn.functional.dropout", "nn.functional.dropout2d", "nn.functional.dropout3d",
+    "nn.functional.feature_alpha_dropout", "nn.functional.fractional_max_pool2d",
+    "nn.functional.fractional_max_pool3d", "nn.functional.multi_head_attention_forward", "nn.functional.rrelu",
+    "nn.functional.scaled_dot_product_attention", "svd_lowrank", "pca_lowrank",
+}  # fmt: skip
+#: Samples of an entry whose draws are compared by their moments; the others by shape, type, device and by seed.
+MOMENTS = 2
+#: The result is whatever the memory held.
+UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+#: torch_npu's own `_to_copy` gives float32 where float64 is asked for, with the warning "Device do not support double
+#: dtype now" (torch_npu/csrc/aten/common/ToKernelNpu.cpp).
+DOUBLE_BECOMES_FLOAT = {"double", "float_power"}
+#: How an NPU's refusals are worded: CANN's of an operator's parameter (161002), torch_npu's own of a parameter, value,
+#: type or feature (torch_npu/csrc/core/npu/NPUException.h), and the dispatcher's of a layout for which neither torch
+#: nor torch_npu has a kernel. What the stand-in CANN itself lacks is worded otherwise.
+REFUSED = re.compile(r"error code is 161002|ERR010(?:01|02|03|07) |with arguments from the '\w+npu' backend")
+#: Where a refusal's documentation stands, as the simulator itself says it.
+SOURCE = re.compile(r"\(https?://[^)]*\)")
+
+Outcome = dict[str, Any]
+
+
+def is_in(op: Any, dtype: torch.dtype, direction: str) -> bool:
+    """Whether the database has samples of this type that go this way."""
+    if dtype not in op.supported_dtypes("cpu"):
+        return False
+    if direction == "backward":
+        return bool(op.supports_autograd and dtype in op.supported_backward_dtypes("cpu"))
+    if direction == "inplace":
+        return op.inplace_variant is not None
+    return bool(op.supports_out) if direction == "out" else direction in directions.CALLS
+
+
+def check(op: Any, dtype: torch.dtype, direction: str, most: int) -> Outcome:
+    """The outcome of the entry's first `most` samples."""
+    outcomes: list[str] = []
+    reason = ""
+    for generator in (torch.manual_seed, random.seed, numpy.random.seed):
+        generator(0)
+    for index, sample in enumerate(_samples(op, dtype, direction, most)):
+        try:
+            outcome, why = _check_sample(op, sample, direction, moments=outcomes.count("alike") < MOMENTS)
+        except Exception as error:  # noqa: BLE001  whatever an operator raises is its outcome
+            outcome, why = _raised(error)
+        if outcome in ("mismatch", "raises"):
+            return {"outcome": outcome, "reason": f"sample {index}: {why}", "operators": []}
+        outcomes.append(outcome)
+        reason = why if outcome == "refused" or not reason else reason
+    order = ("alike", "equal", "refused", "skipped")
+    total = next((outcome for outcome in order if outcome in outcomes), "skipped")
+    used = _operators(op, dtype, direction) if total in ("alike", "equal") else []
+    counts = {outcome: outcomes.count(outcome) for outcome in order if outcome in outcomes}
+    return {"outcome": total, "reason": reason, "samples": counts, "operators": used}
+
+
+def _samples(op: Any, dtype: torch.dtype, direction: str, most: int) -> Iterator[Any]:
+    samples = op.sample_inputs("cpu", dtype, requires_grad=direction == "backward")
+    for sample in itertools.islice(samples, most):
+        plain = all(tensor.layout == torch.strided for tensor in placing.tensors(sample.input))
+        if direction != "strided":
+            yield sample
+        elif plain:  # torch's own noncontiguous() ends the process on a sparse tensor
+            yield sample.noncontiguous()
+
+
+def _raised(error: Exception) -> tuple[str, str]:
+    lines = [line for line in str(error).splitlines() if line.strip()] or [""]
+    said = f"{type(error).__name__}: {lines[0]}"
+    if not REFUSED.search(str(error)):
+        return "raises", said
+    return "refused", " ".join([_after("EZ1001", lines) or lines[0], *SOURCE.findall(str(error))[:1]])
+
+
+def _after(mark: str, lines: list[str]) -> str:
+    return next((line for line in lines if mark in line), "").partition(": ")[2]
+
+
+def _check_sample(op: Any, sample: Any, direction: str, *, moments: bool) -> tuple[str, str]:
+    given = (sample.input, sample.args, sample.kwargs)
+    call = directions.CALLS[direction]
+
+    def on_cpu(seed: int) -> Any:
+        torch.manual_seed(seed)
+        return _expected(op, call(op, sample, placing.arguments_on("cpu", op, given)))
+
+    def on_npu(seed: int) -> Any:
+        torch.manual_seed(seed)
+        return call(op, sample, placing.arguments_on("npu", op, given))
+
+    try:
+        expected = on_cpu(0)
+        others = [on_cpu(seed) for seed in range(1, 5)] if op.name in RANDOM else []
+    except Exception as error:  # noqa: BLE001  the CPU has no result to compare with, whatever the reason
+        return "skipped", f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    result = on_npu(0)
+    wrong = placing.astray(result)
+    if wrong:
+        return "mismatch", f"a result on {wrong}"
+    actual = placing.on_cpu(result)
+    expected = placing.on_cpu(expected)
+    if op.name in UNINITIALISED:
+        wrong = comparing.unlike(actual, expected)
+        return ("mismatch", wrong) if wrong else ("alike", "uninitialised memory")
+    if any(comparing.differ(placing.on_cpu(other), expected) for other in others):
+        wrong = comparing.unlike(actual, expected) or comparing.differ(placing.on_cpu(on_npu(0)), actual)
+        wrong = wrong or (comparing.drawn_differently(on_npu, on_cpu) if moments else "")
+        return ("mismatch", wrong) if wrong else ("alike", "random numbers")
+    wrong = comparing.differ(actual, expected)
+    return ("mismatch", wrong) if wrong else ("equal", "")
+
+
+def _expected(op: Any, result: Any) -> Any:
+    if op.name not in DOUBLE_BECOMES_FLOAT:
+        return result
+    return tree_map(lambda t: t.float() if isinstance(t, torch.Tensor) and t.dtype == torch.float64 else t, result)
+
+
+class _Recorder(TorchDispatchMode):  # type: ignore[misc]  # torch is not typed here
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if any(tensor.device.type == "npu" for tensor in placing.tensors((args, kwargs, result))):
+            name, overload = func._schema.name, func._schema.overload_name
+            self.names.add(f"{name}.{overload}" if overload else name)
+        return result
+
+
+def _operators(op: Any, dtype: torch.dtype, direction: str) -> list[str]:
+    """The operators that the first sample ran on the NPU."""
+    for sample in _samples(op, dtype, direction, 1):
+        given = placing.arguments_on("npu", op, (sample.input, sample.args, sample.kwargs))
+        try:
+            with _Recorder() as recorder:
+                directions.CALLS[direction](op, sample, given)
+        except Exception:  # noqa: BLE001  a mode above it changes some operators' road; then it is not known
+            return []
+        return sorted(recorder.names)
+    return []

@@ -1,0 +1,106 @@
+"""The coverage report and the list of operators as Markdown: docs/simulator-operators.md."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from helpers.report import Report
+from helpers.simulator.coverage.counting import BARS, EXCLUDED, MOST_EXCLUDED
+from helpers.storage import open_storage
+from helpers.words import Scalar, title
+
+COMMAND = "ascend-workbook simulator coverage --document docs/simulator-operators.md"
+INTRODUCTION = f"""# What the simulated NPU does with each operator
+
+Made by `{COMMAND}`; do not edit.
+
+Each entry of torch's own operator database (`torch.testing._internal.common_methods_invocations.op_db`) is called
+on the CPU and on the simulated NPU with the same samples.
+
+- **equal**: structure, shapes and data types are the same, and every value within the tolerance of its data type,
+  relative and absolute: float64 1e-7, float32 and complex64 1e-5, float16 1e-3, bfloat16 1e-2; integers, bool exactly.
+- **alike**: random numbers (the same seed gives the same numbers twice; mean and mean square over 48 seeds agree with
+  the CPU's within six standard errors) or uninitialised memory (shape, data type and device).
+- **refused as on a real NPU**: raises with torch_npu's kind of error for every sample, because CANN's documentation
+  (the reason names it) or torch_npu's own code refuses the data type, value or layout, or has no kernel for it. An
+  entry of which some samples are refused and all others pass counts as passed; it stands in the table below too.
+- **not comparable**: the CPU has no result. **raises**: an error that an NPU may not give.
+- **silently different**, **crashed**: must be none.
+
+Directions: `forward`; `strided`, with every tensor non-contiguous; `backward`, gradients of all inputs; `inplace`;
+`out`, with `out=` of the right size, of size zero and of a wrong data type.
+
+Two percentages: (equal + alike) of the entries with a CPU result that the NPU does not refuse, which is what is
+required; and of all entries with a CPU result, where a refusal counts as not passed.
+*Dtypes of the hardware*: `known` where CANN's list of types is known for each operator that computed, else `unknown`.
+"""
+
+
+def write(report: Report, path: Path) -> None:
+    open_storage(str(path.resolve().parent)).write_text(path.name, render(report))
+
+
+def render(report: Report) -> str:
+    """The document; `report` is what cover() gave for the whole table."""
+    assert report.table
+    entries, operators = report.parts
+    assert entries.table and operators.table
+    rest = [row for row in entries.table.rows if row[3] not in ("equal", "alike") or (row[3] == "equal" and row[5])]
+    pieces = [
+        INTRODUCTION,
+        f"## Counts\n\nAt most {report.facts['samples']} samples an entry. {entries.verdict('en')}.\n",
+        *_grid([title(column.name, "en") for column in report.table.columns[:-1]], (r[:-1] for r in report.table.rows)),
+        "\n## Required\n",
+        *(f"- {direction} {dtype}: {bar:g} %" for (direction, dtype), bar in BARS.items()),
+        f"\n## Not comparable (at most {MOST_EXCLUDED:g} %)\n",
+        *(f"- `{name}`: {why}" for name, why in EXCLUDED.items()),
+        "\n## Entries that do not pass in whole, and why\n",
+        *_grid([title(column.name, "en") for column in entries.table.columns], rest),
+        "\n## Operators that torch_npu implements\n",
+        *operator_lines(report),
+    ]
+    return "\n".join(pieces) + "\n"
+
+
+def operator_lines(report: Report) -> Iterator[str]:
+    """Counts by namespace and state, then the names of each state; what is not named falls back to the CPU."""
+    part = report.parts[1]
+    assert part.table
+    yield f"{part.verdict('en')}. What is not named here torch_npu lacks:"
+    yield "it is made of others or falls back to the CPU.\n"
+    yield from _grid([title(column.name, "en") for column in part.table.columns], part.table.rows)
+    states: dict[str, list[str]] = {}
+    for name, (kind, dtypes) in sorted(part.facts["operators"].items()):
+        states.setdefault(kind, []).append(f"`{name}`" + ("\\*" if dtypes else ""))
+    for kind, names in sorted(states.items()):
+        yield f"\n### {kind} ({len(names)})\n"
+        yield f"{MEANINGS.get(kind, '')}\n"
+        yield " ".join(names)
+
+
+MEANINGS = {
+    "simulated": "On PyTorch's CPU kernel or a reference implementation. \\*: the hardware's data types are known.",
+    "composite": "Made of other operators by PyTorch itself, where torch_npu has a fused kernel.",
+    "torch_npu": "torch_npu's own kernel, which needs no device function.",
+    "refused": "Raises `NotImplementedError` that names the operator.",
+}
+
+
+def _grid(heads: list[str], rows: object) -> Iterator[str]:
+    yield _line(heads)
+    yield _line(["---"] * len(heads))
+    for row in rows:  # type: ignore[attr-defined]
+        yield _line([_cell(value) for value in row])
+
+
+def _cell(value: Scalar) -> str:
+    if isinstance(value, float):
+        return f"{value:.1f}"
+    text = "" if value is None else str(value)
+    return text.replace(os.linesep, " ").replace("|", "\\|").replace("<", "&lt;")
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

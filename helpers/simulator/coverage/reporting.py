@@ -1,0 +1,76 @@
+"""The report of a coverage run: a row per direction and data type, every entry below it, operators by state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from helpers.finding import Finding, Status
+from helpers.report import Chart, Column, Report, Table
+from helpers.simulator.coverage.counting import Count, count
+from helpers.simulator.coverage.entries import OUTCOMES, Entry, State, dtype_support
+from helpers.words import Scalar
+
+STAGE = "environment"
+
+
+def make_report(entries: list[Entry], states: Mapping[str, State], samples: int) -> Report:
+    counts = count(entries)
+    columns = ("direction", "dtype", *(f"outcome_{outcome}" for outcome in OUTCOMES))
+    percents = ("coverage_percent", "coverage_percent_of_all", "coverage_bar")
+    table = Table(
+        (*map(Column, columns), *(Column(name, "%") for name in percents), Column("slice")),
+        tuple(_row(found) for found in counts),
+    )
+    return Report(
+        STAGE, "coverage", tuple(_findings(counts)), table, Chart("bars", "slice", percents[:2], "%"),
+        tier="npu-simulated", parts=(_entries_part(entries, states), _operators_part(states)),
+        facts={"samples": samples},
+    )  # fmt: skip
+
+
+def _row(found: Count) -> tuple[Scalar, ...]:
+    outcomes = (found.outcomes[outcome] for outcome in OUTCOMES)
+    percents = (found.percent, found.percent_of_all, found.bar)
+    return (found.direction, found.dtype, *outcomes, *percents, f"{found.direction} {found.dtype}")
+
+
+def _findings(counts: list[Count]) -> list[Finding]:
+    wrong = sum(found.silently_wrong for found in counts)
+    total = sum(found.entries for found in counts)
+    passed = sum(found.passed for found in counts)
+    judged = sum(found.judged for found in counts)
+    below = [f"{found.direction} {found.dtype}" for found in counts if not found.reaches_bar]
+    args: dict[str, Scalar] = {"passed": passed, "judged": judged, "wrong": wrong, "total": total}
+    if wrong:
+        return [Finding("SIM002", Status.FAIL, "coverage.wrong", args)]
+    if below:
+        return [Finding("SIM002", Status.FAIL, "coverage.below", {**args, "slices": ", ".join(below)})]
+    return [Finding("SIM002", Status.OK, "coverage.good", args)]
+
+
+def _entries_part(entries: list[Entry], states: Mapping[str, State]) -> Report:
+    """Every entry, the worst first."""
+    columns = ("operator", "dtype", "direction", "outcome", "dtype_support", "reason")
+    ordered = sorted(entries, key=lambda entry: (-OUTCOMES.index(entry.outcome), entry.request.order))
+    rows = tuple(
+        (e.request.label, e.request.dtype, e.request.direction, e.outcome, dtype_support(e, states), e.reason)
+        for e in ordered
+    )
+    support = Counter(dtype_support(entry, states) for entry in entries)
+    args: dict[str, Scalar] = {"known": support["known"], "unknown": support["unknown"]}
+    finding = Finding("SIM003", Status.NOTE, "coverage.dtype_support", args)
+    return Report(STAGE, "coverage_entries", (finding,), Table(tuple(map(Column, columns)), rows), tier="npu-simulated")
+
+
+def _operators_part(states: Mapping[str, State]) -> Report:
+    kinds = Counter((name.partition("::")[0], state.kind) for name, state in states.items())
+    known = sum(1 for state in states.values() if state.kind == "simulated" and state.dtypes)
+    rows = tuple((space, kind, number) for (space, kind), number in sorted(kinds.items()))
+    simulated = sum(number for (_, kind), number in kinds.items() if kind == "simulated")
+    finding = Finding(
+        "SIM004", Status.NOTE, "coverage.operators", {"total": len(states), "known": known, "simulated": simulated}
+    )
+    columns = tuple(map(Column, ("namespace", "operator_state", "operators")))
+    facts = {"operators": {name: [state.kind, state.dtypes] for name, state in states.items()}}
+    return Report(STAGE, "coverage_operators", (finding,), Table(columns, rows), tier="npu-simulated", facts=facts)

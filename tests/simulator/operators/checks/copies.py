@@ -110,3 +110,33 @@ def check_copy_from_numpy_and_lists() -> None:
     assert tensor[torch.tensor([1, 0])].tolist() == [[3, 5], [7, 8]]
     tensor[torch.tensor([True, False])] = 0
     assert tensor.tolist() == [[0, 0], [3, 5]]
+
+
+def check_views_move_between_devices_with_their_values_and_strides() -> None:
+    base = torch.arange(24.0).view(2, 3, 4)
+    views = {
+        "transposed": lambda t: t.transpose(0, 2), "sliced": lambda t: t[:, 1:, ::2],
+        "expanded": lambda t: t[:1].expand(5, 3, 4),
+        "empty": lambda t: t[:, :0], "diagonal": lambda t: t[0].diagonal(), "scalar": lambda t: t[1, 2, 3],
+    }  # fmt: skip
+    for name, view in views.items():
+        expected = view(base)
+        for there in (view(base.npu()).to("npu:1"), view(base).to("npu:1"), view(base.to("npu:1")).to("npu:0")):
+            assert torch.equal(there.cpu(), expected), name
+            assert there.stride() == expected.to(memory_format=torch.preserve_format).clone().stride(), name
+
+
+def check_a_view_on_one_card_takes_a_view_of_another() -> None:
+    for source, target in (("npu:0", "npu:1"), ("npu:1", "npu:0"), ("cpu", "npu:1"), ("npu:1", "cpu")):
+        values = torch.arange(12.0, device=source).view(3, 4)
+        base = torch.zeros(4, 6, dtype=torch.int32, device=target)
+        base[:, ::2].copy_(values.t())
+        expected = torch.zeros(4, 6, dtype=torch.int32)
+        expected[:, ::2] = torch.arange(12).view(3, 4).t()
+        assert torch.equal(base.cpu(), expected), (source, target)
+
+
+def check_the_gradient_comes_back_over_the_cards() -> None:
+    leaf = torch.arange(6.0, device="npu:0").view(2, 3).requires_grad_()
+    (leaf.t().to("npu:1") * torch.arange(6.0, device="npu:1").view(3, 2)).cpu().sum().backward()
+    assert leaf.grad.device.index == 0 and torch.equal(leaf.grad.cpu(), torch.arange(6.0).view(3, 2).t())

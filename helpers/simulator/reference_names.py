@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def names(folder: Path) -> list[str]:
-    """The first argument of each `@reference("npu::...")` in the folder's modules, sorted."""
+    """The first argument of each `@reference("npu::...")` or `("aten::...")` in the folder's modules, sorted."""
     return sorted({name for path in folder.glob("*.py") for name in _names_in(path.read_text(encoding="utf-8"))})
 
 

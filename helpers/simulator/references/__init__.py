@@ -1,4 +1,4 @@
-"""Reference implementations of torch_npu's own operators (npu::...): their formulas in plain PyTorch.
+"""Reference implementations of torch_npu's own operators (npu::...), and of aten's that no CPU kernel can stand in for.
 
 They run on any device and on any machine, without torch_npu. The simulated NPU computes with them; on a real NPU they
 give the value to expect:

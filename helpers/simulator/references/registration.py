@@ -1,4 +1,4 @@
-"""Makes the references operators of PyTorch for the simulated NPU: torch_npu's schemas, in a namespace apart."""
+"""Makes the references operators of PyTorch for the simulated NPU: their schemas, in a namespace apart."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ def register() -> None:
 
 
 def _operator(name: str) -> Any:
-    base, _, overload = name.removeprefix("npu::").partition(".")
-    packet = getattr(torch.ops.npu, base, None)
+    namespace, _, local = name.partition("::")
+    base, _, overload = local.partition(".")
+    packet = getattr(getattr(torch.ops, namespace), base, None)
     return getattr(packet, overload or "default", None)
 
 
 def _register_one(library: torch.library.Library, reference: Reference, schema: Any) -> None:
-    text = str(schema).removeprefix("npu::")
+    text = str(schema).partition("::")[2]
     if reference.random:
         text = _with_generator(text)
     library.define(text)

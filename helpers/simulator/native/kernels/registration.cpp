@@ -116,9 +116,11 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
   if (!on_npu) {
     return note(full, "composite");  // torch_npu had an autograd kernel only
   }
-  note(full, has_cpu_road(op) ? "simulated" : "refused");
-  libraries.aten.impl(name.c_str(), has_cpu_road(op) ? boxed<CpuKernel>(op)
-                                                     : torch::CppFunction::makeFromBoxedFunction<&refuse>());
+  const bool by_reference = !has_cpu_road(op) && has_reference(full);
+  note(full, has_cpu_road(op) || by_reference ? "simulated" : "refused");
+  libraries.aten.impl(name.c_str(), by_reference       ? boxed<ReferenceKernel>(op)
+                                    : has_cpu_road(op) ? boxed<CpuKernel>(op)
+                                                       : torch::CppFunction::makeFromBoxedFunction<&refuse>());
 }
 
 void register_npu(Libraries& libraries, const c10::OperatorHandle& op) {

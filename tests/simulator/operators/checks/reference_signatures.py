@@ -1,4 +1,4 @@
-"""Every reference stands for an operator that torch_npu has, with arguments that the operator has."""
+"""Every reference stands for an operator that this torch_npu has, with arguments that the operator has."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ def check_every_reference_fits_its_operator() -> None:
     torch_npu.npu_swiglu(torch.ones(2, device="npu"))  # the first call loads them
     found = sys.modules["_npu_sim_references"].all_references()
     for name, reference in found.items():
-        base, _, overload = name.removeprefix("npu::").partition(".")
-        schema = getattr(getattr(torch.ops.npu, base), overload or "default")._schema
+        namespace, _, local = name.partition("::")
+        base, _, overload = local.partition(".")
+        schema = getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")._schema
         arguments = {argument.name: argument for argument in schema.arguments}
         parameters = inspect.signature(reference.function).parameters
         unknown = set(parameters) - set(arguments) - {"generator"}
@@ -31,4 +32,4 @@ def check_every_reference_fits_its_operator() -> None:
 def check_what_is_simulated_is_registered() -> None:
     names = set(torch._C._dispatch_get_all_op_names())
     for name in sys.modules["_npu_sim_references"].all_references():
-        assert name.replace("npu::", "_npu_sim_references::", 1) in names, name
+        assert f"_npu_sim_references::{name.partition('::')[2]}" in names, name

@@ -6,8 +6,10 @@ Exit codes: 0 good, 1 the verdict is FAIL, 2 could not run.
 from __future__ import annotations
 
 import argparse
+import os
 import pkgutil
 import sys
+import traceback
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -25,14 +27,22 @@ def main(argv: list[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     try:
         report = args.run(args)
+        # `simulator env` and the like print for themselves
+        code = _finish(report, args) if isinstance(report, Report) else int(report or 0)
+        sys.stdout.flush()
+        return code
     except WorkbookError as error:
         return _could_not_run(error, args.lang)
     except KeyboardInterrupt:
         print(say("command.interrupted", args.lang), file=sys.stderr)
-        return 2
-    if not isinstance(report, Report):  # `simulator env` and the like print for themselves
-        return int(report or 0)
-    return _finish(report, args)
+    except BrokenPipeError:  # `| head` has seen enough; the interpreter must not flush into the closed pipe either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        path, why = error.filename2 or error.filename, error.strerror or str(error)
+        return _could_not_run(WorkbookError("command.file", path=str(path or ""), error=why), args.lang)
+    except Exception:  # noqa: BLE001 - a defect of ours is no verdict: exit code 1 would say that it is
+        traceback.print_exc()
+    return 2
 
 
 def build_parser() -> argparse.ArgumentParser:

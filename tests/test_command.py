@@ -71,3 +71,40 @@ def test_a_users_helpers_do_not_shadow_ours(users_repository: Path, pythonpath: 
     done = subprocess.run(command, cwd=users_repository, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Run the notebooks headless" in done.stdout
+
+
+def test_a_path_that_cannot_be_written_is_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "a.py"
+    script.write_text("import torch\n")
+    for options in (["scan", "--html", str(tmp_path)], ["rewrite", "--out", str(script)]):
+        assert main([*options, str(script), "--lang", "en"]) == 2
+        assert "next step: " in capsys.readouterr().err
+
+
+def test_a_defect_of_ours_is_no_verdict(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fails(args: object) -> None:
+        raise ValueError("a defect")
+
+    monkeypatch.setattr(VERBS["run"], "run", fails)
+    assert main(["run"]) == 2
+    assert "ValueError: a defect" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("reader", ["true", "head -1"])
+def test_a_reader_that_has_seen_enough_ends_it_quietly(tmp_path: Path, reader: str) -> None:
+    (tmp_path / "a.py").write_text("import torch\nx = torch.zeros(1).cuda()\n" * 300)
+    command = f"{shlex.quote(sys.executable)} -m helpers rewrite {shlex.quote(str(tmp_path))}; echo $? >&2"
+    done = subprocess.run(
+        ["bash", "-c", f"({command}) | {reader}"], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.stderr.strip() in ("0", "2"), done.stderr  # nothing but the exit code
+
+
+def test_the_simulator_runs_the_python_it_was_built_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the virtual environment is not activated."""
+    started: list[str] = []
+    module = VERBS["simulator"]
+    monkeypatch.setattr(module.simulator, "environment", lambda devices: {"PATH": "/usr/bin"})
+    monkeypatch.setattr(module.os, "execve", lambda program, command, environ: started.append(program))
+    assert main(["simulator", "run", "--", Path(sys.executable).name]) == 0
+    assert started == [sys.executable]

@@ -103,6 +103,8 @@ def _run(args: argparse.Namespace) -> int:
     if not command:
         raise WorkbookError("simulator.no_command")
     environ = simulator.environment(args.devices)
+    own = str(Path(sys.executable).parent)  # `python` is the one whose torch the simulator fits, activated or not
+    environ["PATH"] = os.pathsep.join(filter(None, (own, environ.get("PATH"))))
     program = shutil.which(command[0], path=environ.get("PATH"))
     sys.stdout.flush()
     try:

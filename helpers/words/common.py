@@ -110,5 +110,11 @@ WORDS: dict[str, Words] = {
     "command.written": Words("report: {path}", "报告：{path}"),
     "command.error": Words("error: {message}", "错误：{message}"),
     "command.hint": Words("next step: {hint}", "下一步：{hint}"),
+    "command.file": Words(
+        "{path}: {error}",
+        "{path}：{error}",
+        "Give a path that can be read or written here.",
+        "请给出可在此处读写的路径。",
+    ),
     "command.interrupted": Words("stopped by the user", "已被用户中止"),
 }

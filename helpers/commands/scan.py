@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 
+from helpers.errors import WorkbookError
 from helpers.migration.scan import scan
 from helpers.report import Report
 
@@ -22,4 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Report:
-    return scan(args.path)
+    """Scans and reports; where nothing at all could be looked at, that is the error."""
+    report = scan(args.path)
+    unread = [finding for finding in report.findings if finding.key in ("MIG100.unreadable", "MIG100.no_file")]
+    if unread and len(unread) == len(report.findings) - 1 and len(unread) >= report.facts["files"]:
+        raise WorkbookError(unread[0].key, **unread[0].args)
+    return report

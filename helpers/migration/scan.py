@@ -12,7 +12,7 @@ from typing import Any
 from helpers.finding import Finding, Place, Status
 from helpers.migration import rules as rules_package
 from helpers.migration.files import Tree, tree
-from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of
+from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED, class_of
 from helpers.migration.source import Source, Unreadable, decode, parse
 from helpers.report import Chart, Column, Report, Table
 from helpers.rules import judge, rules_of
@@ -91,7 +91,7 @@ def _not_python(where: Tree) -> Iterable[Finding]:
 def _report(path: str | os.PathLike[str], where: Tree, findings: list[Finding], hashes: dict[str, str]) -> Report:
     counts = Counter(filter(None, map(class_of, findings)))
     status = max((finding.status for finding in findings), default=Status.OK)
-    summary = Finding(SUMMARY, status, *_summary(counts, len(where.python)), weight=SUMMARY_WEIGHT)
+    summary = Finding(SUMMARY, status, *_summary(counts, findings, len(where.python)), weight=SUMMARY_WEIGHT)
     rows = tuple(_row(finding) for finding in findings if finding.place and class_of(finding))
     facts: dict[str, Any] = {
         "path": os.fspath(path), "root": str(where.root.resolve()), "files": len(where.python), "sha256": hashes,
@@ -102,7 +102,10 @@ def _report(path: str | os.PathLike[str], where: Tree, findings: list[Finding], 
     )
 
 
-def _summary(counts: Counter[str], files: int) -> tuple[str, dict[str, Scalar]]:
+def _summary(counts: Counter[str], findings: list[Finding], files: int) -> tuple[str, dict[str, Scalar]]:
+    unread = sum(finding.key == "MIG100.unreadable" for finding in findings)
+    if unread and not counts:
+        return "MIG100.nothing_in_rest", {"files": files - unread, "unread": unread}
     if not counts:
         return "MIG100.nothing", {"files": files}
     numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
@@ -122,7 +125,8 @@ def _classes(counts: Counter[str]) -> Report:
     rows = tuple(
         ({"say": f"migration.class.{name}"}, counts[name], {"say": f"migration.meaning.{name}"}) for name in CLASSES
     )
-    status = Status.OK if counts else Status.NOTE
+    left = counts[MANUAL] + counts[UNSUPPORTED]
+    status = Status.WARN if left else Status.OK if counts else Status.NOTE
     numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
     key = "MIG100.classes"
     finding = Finding(SUMMARY, status, key, {"uses": sum(counts.values()), **numbers})

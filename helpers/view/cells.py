@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from helpers.report import Column, Table
+from helpers.finding import Finding, Status
+from helpers.report import Column, Report, Table
 from helpers.words import Scalar, show, title
 
 
@@ -12,6 +13,20 @@ def cell(value: Scalar, column: Column, lang: str) -> str:
     if column.unit and isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{text} {column.unit}"
     return text
+
+
+def remarks(report: Report) -> list[Finding]:
+    """The findings to list under the table: what was not looked at or is wrong, unless the table says it already.
+
+    A report with parts lists its own only: the parts tell theirs.
+    """
+    wrong = [found for found in report.findings if found.status >= Status.SKIPPED]
+    if not report.parts:
+        return wrong
+    told = [value for row in report.table.rows for value in row if isinstance(value, dict)] if report.table else []
+    told += [{"say": found.key, "args": found.args} for part in report.parts for found in part.findings]
+    own = [found for found in wrong if found != report.headline]
+    return [found for found in own if {"say": found.key, "args": found.args} not in told]
 
 
 def grid(table: Table, lang: str, limit: int) -> tuple[list[str], list[list[str]]]:

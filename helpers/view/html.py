@@ -8,7 +8,7 @@ from html import escape
 
 from helpers.finding import Finding, Status
 from helpers.report import Listing, Report, Table
-from helpers.view.cells import grid
+from helpers.view.cells import grid, remarks
 from helpers.words import language, say, title
 
 ROWS = 200
@@ -68,8 +68,7 @@ def section(report: Report, lang: str, level: int, *, pictures: bool = True) -> 
         pieces.append(table(report.table, lang))
     if pictures:
         pieces.append(picture(report, lang))
-    if not report.parts:
-        pieces.append(_findings(report, lang))
+    pieces.append(_findings(report, lang))
     if report.listing:
         pieces.append(_listing(report.listing, lang))
     pieces += [section(part, lang, level + 1, pictures=pictures) for part in report.parts]
@@ -108,7 +107,7 @@ def _cell(text: str, name: str) -> str:
 
 
 def _findings(report: Report, lang: str) -> str:
-    shown = [found for found in report.findings if found.status >= Status.SKIPPED]
+    shown = remarks(report)
     return "<ul>" + "".join(_finding(found, lang) for found in shown) + "</ul>" if shown else ""
 
 

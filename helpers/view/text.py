@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
-from helpers.finding import Finding, Status
+from helpers.finding import Finding
 from helpers.report import Report, Table
-from helpers.view.cells import grid
+from helpers.view.cells import grid, remarks
 from helpers.words import language, say
 
 ROWS = 40
@@ -22,7 +22,7 @@ def render(report: Report, lang: str | None = None) -> str:
         lines.append(say("report.simulated", lang))
     if report.table:
         lines += ["", *_table(report.table, lang)]
-    shown = [found for found in report.findings if found.status >= Status.SKIPPED] if not report.parts else []
+    shown = remarks(report)
     if shown:
         lines += ["", *(line for found in shown for line in _finding(found, lang))]
     if report.listing:

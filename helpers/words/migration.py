@@ -234,8 +234,15 @@ WORDS: dict[str, Words] = {
     **{f"migration.meaning.{name}": Words(en, zh) for name, (en, zh) in _MEANINGS.items()},
     **_RULES,
     "MIG100.nothing": Words("no CUDA use in {files} file(s)", "{files} 个文件中没有 CUDA 用法"),
+    "MIG100.nothing_in_rest": Words(
+        "no CUDA use in {files} file(s); {unread} file(s) could not be read and were not checked",
+        "{files} 个文件中没有 CUDA 用法；另有 {unread} 个文件无法读取，未检查",
+    ),
     "MIG100.no_file": Words(
-        "{path} holds no Python file: nothing was scanned", "{path} 中没有 Python 文件：未扫描任何内容"
+        "{path} holds no Python file: nothing was scanned",
+        "{path} 中没有 Python 文件：未扫描任何内容",
+        "Give the training script, or the folder that holds it.",
+        "请给出训练脚本或其所在的目录。",
     ),
     "MIG100.counted": Words(
         "{uses} CUDA use(s) in {files} file(s): {auto} automatic, {rewrite} to rewrite, {manual} by hand, "
@@ -319,20 +326,21 @@ WORDS: dict[str, Words] = {
     "MIG140.within": Words(
         "{steps} step(s): the largest relative loss error is {worst} at step {step}, allowed {tolerance} ({dtype}); "
         "baseline {baseline}",
-        "{steps} 步：损失的最大相对误差为 {worst}（第 {step} 步），允许 {tolerance}（{dtype}）；基线为 {baseline}",
+        "{steps} 步：损失的最大相对误差为 {worst}（第 {step} 步），允许 {tolerance}（{dtype}）；基线：{baseline}",
     ),
     "MIG140.beyond": Words(
         "{steps} step(s): the relative loss error reaches {worst} at step {step}, allowed {tolerance} ({dtype}); "
         "baseline {baseline}",
-        "{steps} 步：第 {step} 步损失的相对误差达到 {worst}，超出允许的 {tolerance}（{dtype}）；基线为 {baseline}",
-        "Look for the first tensor that differs: notebook 03, precision.",
-        "请用 03 精度笔记本查找第一个出现差异的张量。",
+        "{steps} 步：第 {step} 步损失的相对误差达到 {worst}，超出允许的 {tolerance}（{dtype}）；基线：{baseline}",
+        "Look for the first tensor that differs: notebook 03, precision. Random numbers drawn on the device differ "
+        "from device to device: draw them on the CPU and move them.",
+        "请用 03 精度笔记本查找第一个出现差异的张量。在设备上生成的随机数因设备而异：请在 CPU 上生成后再移到设备。",
     ),
     "MIG140.drift": Words(
         "{steps} step(s): step 1 agrees ({first}), by step {step} the relative loss error has grown to {worst}, "
         "allowed {tolerance} ({dtype}); baseline {baseline}",
         "{steps} 步：第 1 步一致（{first}），到第 {step} 步损失的相对误差增至 {worst}，"
-        "超出允许的 {tolerance}（{dtype}）；基线为 {baseline}",
+        "超出允许的 {tolerance}（{dtype}）；基线：{baseline}",
         "Rounding that training amplifies (usual in half precision), or a difference in backward or in the optimizer: "
         "compare in float32 first, then see notebook 03, precision.",
         "可能是训练放大的舍入误差（半精度下常见），也可能是反向或优化器的差异：先用 float32 比较，再看 03 精度笔记本。",
@@ -346,6 +354,12 @@ WORDS: dict[str, Words] = {
     "MIG140.steps_differ": Words(
         "the baseline took {baseline} step(s), the migrated script {target}",
         "基线执行了 {baseline} 步，迁移后的脚本执行了 {target} 步",
+    ),
+    "MIG140.off_npu": Words(
+        "the migrated script trained on {devices}, not on the NPU: equal losses say nothing about it",
+        "迁移后的脚本在 {devices} 上训练，没有用到 NPU：损失一致不说明任何问题",
+        "Let the script move its model and batches to the GPU (`.cuda()`); on an NPU the migration makes that the NPU.",
+        "请让脚本把模型和数据移到 GPU（`.cuda()`）；在 NPU 上，迁移会把它变为 NPU。",
     ),
     "MIG140.failed": Words(
         "the {side} failed: {why}",

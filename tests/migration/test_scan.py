@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.__main__ import main
 from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.migration.repair import CLASSES, class_of
@@ -137,3 +138,30 @@ def test_real_files_scan_without_a_crash_and_edits_change_only_their_spans() -> 
         if not edits:
             assert after == source.text
     assert looked > 60
+
+
+def test_a_file_that_was_not_checked_is_told_in_text_and_page(tmp_path: Path) -> None:
+    report = scan(_write(tmp_path, {"good.py": "import os\n", "bad.py": "import torch\nx = ("}))
+    assert "no CUDA use in 1 file(s); 1 file(s) could not be read" in report.verdict("en")
+    for shown in (report.text("en"), report.html("en")):
+        assert "bad.py could not be read as Python (line 2)" in shown and "Mend the file" in shown
+
+
+def test_a_use_is_listed_once(tmp_path: Path) -> None:
+    report = scan(_write(tmp_path, {"a.py": "import torch.nn as nn\nm = nn.DataParallel(m)\n"}))
+    assert report.text("en").count("DataParallel is not supported") == 1
+    assert report.parts[0].status is Status.WARN, "one place has no way today: that is not OK"
+
+
+@pytest.mark.parametrize(("files", "name"), [({"bad.py": "import torch\nx = ("}, "bad.py"), ({"n.txt": ""}, "")])
+def test_the_command_could_not_run_where_nothing_was_looked_at(
+    tmp_path: Path, files: dict[str, str], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["scan", str(_write(tmp_path, files) / name), "--lang", "en"]) == 2
+    shown = capsys.readouterr()
+    assert "next step: " in shown.err and "no CUDA use" not in shown.out
+
+
+def test_what_is_named_for_the_cpu_is_no_use_of_cuda(tmp_path: Path) -> None:
+    code = "import torch\nwith torch.autocast('cpu'):\n    pass\ns = torch.amp.GradScaler(device='cpu')\n"
+    assert scan(_write(tmp_path, {"a.py": code})).facts["counts"]["auto"] == 0

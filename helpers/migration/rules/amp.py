@@ -26,6 +26,7 @@ EXAMPLES = (
 NEAR_MISSES = (
     "from torch.cuda.amp import autocast  # 只导入\n",
     "from accelerate import autocast\nwith autocast():\n    pass\n",
+    "import torch\nwith torch.autocast('cpu', dtype=torch.bfloat16):\n    s = torch.amp.GradScaler(device='cpu')\n",
     "amp = True\nif amp:\n    pass\n",
 )
 
@@ -35,9 +36,16 @@ def owns(source: Source, call: ast.Call) -> bool:
     return source.names.call(call).startswith(NAMES)
 
 
+def _on_cpu(call: ast.Call) -> bool:
+    """Named for the CPU in so many words: no use of CUDA."""
+    named = [keyword.value for keyword in call.keywords if keyword.arg in ("device", "device_type")]
+    return any(isinstance(value, ast.Constant) and value.value == "cpu" for value in (*call.args[:1], *named))
+
+
 def check(source: Source) -> Iterable[Finding]:
     for node in (*source.nodes(ast.Attribute), *source.nodes(ast.Name)):
         name = source.names.resolve(node)
         above = source.names.parent(node)
-        if name.startswith(NAMES) and load(node) and not isinstance(above, ast.Attribute):
+        on_cpu = isinstance(above, ast.Call) and above.func is node and _on_cpu(above)
+        if name.startswith(NAMES) and load(node) and not isinstance(above, ast.Attribute) and not on_cpu:
             yield found(source, node, "MIG108.works", AUTO, name=name)

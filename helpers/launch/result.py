@@ -55,6 +55,11 @@ class LaunchResult:
         return self.trouble is None
 
     @property
+    def parameter_devices(self) -> list[str]:
+        """Where the trained parameters lay at the first update, over all ranks."""
+        return sorted({str(name) for log in self.logs for name in log.meta.get("parameter_devices", ())})
+
+    @property
     def steps(self) -> tuple[Step, ...]:
         """Of rank 0."""
         return self.logs[0].steps if self.logs else ()

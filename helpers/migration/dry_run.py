@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,20 +61,35 @@ def dry_run(
 ) -> Report:
     """Runs both sides for `steps` steps, each in a mirror of the script's folder, and compares the losses.
 
-    `out` keeps logs, outputs and the migrated script (default: a folder that is removed). `baseline` is auto,
-    cuda or cpu. `on_progress(side, progress)` is told of steps, side being "baseline" or "target". A script
-    that fails is a FAIL finding; WorkbookError is raised where nothing could be launched.
+    `out` keeps logs, outputs and the migrated script (default: a temporary folder, removed unless a side failed:
+    then the finding names its log). `baseline` is auto, cuda or cpu. `on_progress(side, progress)` is told of
+    steps, side being "baseline" or "target". A script that fails is a FAIL finding; WorkbookError is raised where
+    nothing could be launched.
     """
     path = Path(script).absolute()
     if not path.is_file():
         raise WorkbookError("launch.script_missing", path=str(script))
     target, base = devices.find(device, python=python), devices.baseline(baseline, python=python)
-    with tempfile.TemporaryDirectory(prefix="dry-run-") as temporary:
-        folder = Path(out) if out is not None else Path(temporary)
+    with _folder(out) as folder:
         plan = Plan(path, tuple(map(str, args)), folder, steps, nproc, seed, python, timeout_s, loss_regex)
         before = _run(plan, "baseline", base, on_progress)
         after = _run(plan, "target", target, on_progress) if before.ok and target.accelerator == "npu" else None
-        return _report(plan, base, target, before, after)
+        report = _report(plan, base, target, before, after)
+        if out is None and all(result.ok for result in (before, after) if result):
+            shutil.rmtree(folder, ignore_errors=True)
+        return report
+
+
+@contextmanager
+def _folder(out: str | Path | None) -> Iterator[Path]:
+    """`out`, or a temporary folder; that one is removed where an error leaves no report to name it."""
+    folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="dry-run-"))
+    try:
+        yield folder
+    except BaseException:
+        if out is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _run(plan: Plan, side: str, where: Device, on_progress: Callable[[str, Progress], None] | None) -> LaunchResult:
@@ -122,7 +138,8 @@ def _report(plan: Plan, base: Device, target: Device, before: LaunchResult, afte
     if after is None and before.ok:
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
-        findings += [_judged(pairs, dtype, base), *_step_counts(before, after), *_device_findings(target, after)]
+        findings += [_judged(pairs, dtype, base), *_step_counts(before, after), *_off_npu(after)]
+        findings += _device_findings(target, after)
     rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)
     chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
     facts = _facts(plan, base, target, before, after, dtype)
@@ -156,6 +173,14 @@ def _step_counts(before: LaunchResult, after: LaunchResult) -> list[Finding]:
     if left == right:
         return []
     return [Finding("MIG140", Status.FAIL, "MIG140.steps_differ", {"baseline": left, "target": right})]
+
+
+def _off_npu(after: LaunchResult) -> list[Finding]:
+    """Equal losses say nothing where the training never left the CPU."""
+    where = after.parameter_devices
+    if not where or any(name.startswith("npu") for name in where):
+        return []
+    return [Finding("MIG140", Status.WARN, "MIG140.off_npu", {"devices": where}, weight=WEIGHT + 1)]
 
 
 def _troubles(plan: Plan, before: LaunchResult, after: LaunchResult | None) -> list[Finding]:

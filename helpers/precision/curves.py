@@ -25,6 +25,8 @@ def curves(baseline: str | Path, target: str | Path, *, tolerance: float = TOLER
 
     Raises WorkbookError where a log cannot be read, or has no loss to compare.
     """
+    if not tolerance >= 0:
+        raise WorkbookError("precision.tolerance", given=tolerance)
     left, right = (_load(Path(place)) for place in (baseline, target))
     pairs = list(zip(left.steps, right.steps))
     if not any(a.loss is not None and b.loss is not None for a, b in pairs):
@@ -41,7 +43,10 @@ def curves(baseline: str | Path, target: str | Path, *, tolerance: float = TOLER
 
 
 def _load(place: Path) -> RunLog:
-    return RunLog.load(place / "gpulog.json" if place.is_dir() else place)
+    path = place / "gpulog.json" if place.is_dir() else place
+    if not path.is_file():
+        raise WorkbookError("precision.no_log", path=str(path))
+    return RunLog.load(path)
 
 
 def _row(a: Step, b: Step) -> tuple[Scalar, ...]:

@@ -166,6 +166,21 @@ WORDS: dict[str, Words] = {
         "Capture the target with --device npu, or npu-simulated where there is none.",
         "请用 --device npu 采集目标侧；没有 NPU 时用 npu-simulated。",
     ),
+    "precision.tolerance": Words(
+        "tolerance {given}: expected a number of at least 0", "tolerance 为 {given}：应为不小于 0 的数"
+    ),
+    "precision.no_log": Words(
+        "there is no run log {path}",
+        "没有运行记录 {path}",
+        "Give a gpulog.json, or the folder of a capture, a dry run's side or a profile: each holds one.",
+        "请给出 gpulog.json，或采集、试运行某一侧、性能采集的目录：其中都有一份。",
+    ),
+    "ACC206.off_npu": Words(
+        "the target trained on {devices}, not on the NPU: the agreement says nothing about an NPU",
+        "目标侧在 {devices} 上训练，没有用到 NPU：结果一致对 NPU 不说明任何问题",
+        "Let the script move its model and batches to the GPU (`.cuda()`), which becomes the NPU; then capture again.",
+        "请让脚本把模型和数据移到 GPU（`.cuda()`，运行时变为 NPU），然后重新采集。",
+    ),
     "ACC205.weights": Words(
         "not the same experiment: {count} initial weights differ, first {names}",
         "不是同一个实验：有 {count} 个初始权重不同，最先是 {names}",
@@ -175,8 +190,10 @@ WORDS: dict[str, Words] = {
     "ACC205.batches": Words(
         "not the same experiment: {count} batches differ, first step {names}",
         "不是同一个实验：有 {count} 个批次的数据不同，最先是第 {names} 步",
-        "Fix the order of the data: seed the sampler and its workers, and leave out random augmentation.",
-        "请固定数据顺序：为采样器及其工作进程设置种子，并去掉随机增强。",
+        "Fix the order of the data: seed the sampler and its workers, leave out random augmentation, and draw random "
+        "tensors on the CPU (device generators differ).",
+        "请固定数据顺序：为采样器及其工作进程设置种子，去掉随机增强，"
+        "并在 CPU 上生成随机张量（各设备的随机数生成器不同）。",
     ),
     "ACC210.only": Words(
         "{count} operators were called only in the {side} and not compared: {names}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +95,30 @@ def test_low_precision_is_noted_and_loosens_the_tolerance(tmp_path: Path) -> Non
 def test_a_missing_script_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(WorkbookError, match=r"gone\.py"):
         dry_run(tmp_path / "gone.py")
+
+
+def test_a_training_that_stays_on_the_cpu_is_not_green(tmp_path: Path, simulator_env: dict[str, str]) -> None:
+    script = tmp_path / "plain.py"
+    script.write_text(
+        "import torch\nnet = torch.nn.Linear(2, 1)\nbest = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "net(torch.ones(1, 2)).sum().backward()\nbest.step()\n"
+    )
+    report = dry_run(script, device="npu-simulated", baseline="cpu", steps=1)
+    assert report.headline is not None and report.headline.key == "MIG140.off_npu"
+    assert report.status is Status.WARN and "trained on cpu" in report.verdict("en")
+
+
+def test_the_log_that_a_failure_names_is_there(tmp_path: Path) -> None:
+    report = dry_run(_script(tmp_path, "raise ValueError('broken')"), device="cpu", baseline="cpu", steps=1)
+    log = Path(str(_keys(report)["MIG140.failed"].args["log"]))
+    try:
+        assert "broken" in log.read_text(encoding="utf-8")
+    finally:
+        shutil.rmtree(log.parents[1], ignore_errors=True)
+
+
+def test_nothing_is_left_behind_where_all_went_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    dry_run(_script(tmp_path), device="cpu", baseline="cpu", steps=1)
+    assert not list((tmp_path / "tmp").glob("dry-run-*"))

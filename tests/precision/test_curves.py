@@ -101,3 +101,16 @@ def test_drift_is_explained_only_where_both_ends_were_compared(
         assert joined.headline.rule == "ACC230", "the tensors have the last word"
     keys = {part_finding.key for part in joined.parts for part_finding in part.findings}
     assert ("ACC250.amplified" in keys) == (expected is Status.NOTE)
+
+
+@pytest.mark.parametrize("tolerance", [-1.0, float("nan")])
+def test_a_tolerance_that_cannot_be_is_refused(tmp_path: Path, tolerance: float) -> None:
+    log(tmp_path / "a.json", [1.0])
+    with pytest.raises(WorkbookError, match="tolerance"):
+        curves(tmp_path / "a.json", tmp_path / "a.json", tolerance=tolerance)
+
+
+def test_a_folder_without_a_log_is_told_without_python_words(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError) as caught:
+        curves(tmp_path, tmp_path)
+    assert caught.value.key == "precision.no_log" and "Errno" not in caught.value.message("en")

@@ -12,6 +12,10 @@ CODE = "ACC206"
 
 def check(facts: Comparison) -> Iterator[Finding]:
     left, right = facts.baseline.about, facts.target.about
-    if left is not None and right is not None and not right.tier.startswith("npu"):
-        args = {"baseline": left.tier, "target": right.tier}
-        yield Finding(CODE, Status.WARN, "ACC206.no_npu", dict(args), weight=400)
+    if left is None or right is None:
+        return
+    where = [str(name) for name in right.about.get("parameter_devices", ())]
+    if not right.tier.startswith("npu"):
+        yield Finding(CODE, Status.WARN, "ACC206.no_npu", {"baseline": left.tier, "target": right.tier}, weight=400)
+    elif where and not any(name.startswith("npu") for name in where):
+        yield Finding(CODE, Status.WARN, "ACC206.off_npu", {"devices": list(where)}, weight=400)

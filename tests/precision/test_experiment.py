@@ -1,0 +1,44 @@
+"""What makes two captures different experiments, and what does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from helpers.precision.experiment import differences
+from helpers.precision.manifest import Manifest
+from helpers.precision.rules import participants
+
+
+def side(batches: dict[str, str], weights: dict[str, str] | None = None, **about: Any) -> Manifest:
+    told = {"weights": weights or {"w": "1"}, "batches": batches}
+    return Manifest(Path("capture"), True, {"seed": 1, **about}, sides={"rank0": told})
+
+
+def test_a_step_that_one_side_did_not_take_is_no_other_batch() -> None:
+    assert differences(side({"0": "a"}), side({"0": "a", "2": "b"})) == {}
+    assert differences(side({"0": "a", "2": "b"}), side({"0": "x", "2": "b"})) == {"batches": ["0"]}
+
+
+def test_a_weight_that_one_side_lacks_is_a_difference() -> None:
+    assert differences(side({}, {"w": "1"}), side({}, {"w": "1", "v": "2"})) == {"weights": ["v"]}
+
+
+@pytest.mark.parametrize(
+    ("tier", "devices", "expected"),
+    [
+        ("npu-simulated", ["cpu"], ["ACC206.off_npu"]),
+        ("npu", ["cpu", "npu:0"], []),
+        ("npu", [], []),
+        ("cpu", ["cpu"], ["ACC206.no_npu"]),
+    ],
+)
+def test_a_target_whose_parameters_stayed_on_the_cpu_says_nothing_of_an_npu(
+    tier: str, devices: list[str], expected: list[str]
+) -> None:
+    left, right = side({}, tier="cpu"), side({}, tier=tier, parameter_devices=devices)
+    facts: Any = SimpleNamespace(baseline=SimpleNamespace(about=left), target=SimpleNamespace(about=right))
+    assert [finding.key for finding in participants.check(facts)] == expected

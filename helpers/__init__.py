@@ -21,6 +21,7 @@ _VERBS = {
     "curves": "helpers.precision.curves",
     "profile": "helpers.profiling",
     "analyse": "helpers.profiling",
+    "explain": "helpers.diagnosis",
     "run": "helpers.batch",
 }
 

@@ -25,12 +25,14 @@ CHART_KINDS = ("bars", "stack", "lines", "strip")
 class Column:
     """A table column: `name` keys its heading in the catalogue, `unit` is shown in each cell.
 
-    `digits` is how many significant digits of a float a reader sees; JSON keeps them all.
+    `digits` is how many significant digits of a float a reader sees; JSON keeps them all. `wrap` is how many columns
+    of a terminal a cell takes before it goes on in the next line (0: as many as it needs).
     """
 
     name: str
     unit: str = ""
     digits: int = 4
+    wrap: int = 0
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ LAYERS = (
     ("finding",),
     ("report", "rules"),
     ("storage", "bounded"),
+    ("diagnosis",),  # reads texts only; launch, the stages and batch show what it says of an error
     ("cann",),
     ("simulator",),
     ("device",),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from itertools import zip_longest
 
 from helpers.finding import Finding
 from helpers.report import Report, Table
@@ -10,6 +12,8 @@ from helpers.view.cells import grid, remarks
 from helpers.words import language, say
 
 ROWS = 40
+#: What a line is not broken within: a word with what follows it, or one Chinese character with its full stop or comma.
+WORD = re.compile(r"[!-~]+ *|[^!-~][，。；：、）”]*|\s")
 
 
 def render(report: Report, lang: str | None = None) -> str:
@@ -41,9 +45,12 @@ def _finding(finding: Finding, lang: str) -> list[str]:
 
 def _table(table: Table, lang: str) -> list[str]:
     heads, rows = grid(table, lang, ROWS)
-    widths = [max(map(_width, column)) for column in zip(heads, *rows)]
+    wraps = [column.wrap for column in table.columns]
+    cells = [[_wrapped(text, wrap) for text, wrap in zip(row, wraps)] for row in rows]
+    columns = zip(([head] for head in heads), *cells)
+    widths = [max(_width(line) for cell in column for line in cell) for column in columns]
     lines = [_line(heads, widths), "  ".join("-" * width for width in widths)]
-    lines += [_line(row, widths) for row in rows]
+    lines += [_line(list(part), widths) for row in cells for part in zip_longest(*row, fillvalue="")]
     if len(table.rows) > ROWS:
         lines.append(say("report.rows_left_out", lang, left_out=len(table.rows) - ROWS))
     return lines
@@ -51,6 +58,18 @@ def _table(table: Table, lang: str) -> list[str]:
 
 def _line(cells: list[str], widths: list[int]) -> str:
     return "  ".join(text + " " * (width - _width(text)) for text, width in zip(cells, widths)).rstrip()
+
+
+def _wrapped(text: str, columns: int) -> list[str]:
+    """The text in lines of so many columns, broken at spaces and between Chinese characters."""
+    if not columns or _width(text) <= columns:
+        return [text]
+    lines = [""]
+    for word in WORD.findall(text):
+        if lines[-1] and _width(lines[-1] + word.rstrip()) > columns:
+            lines.append("")
+        lines[-1] += word
+    return [line.rstrip() for line in lines]
 
 
 def _width(text: str) -> int:

@@ -1,0 +1,124 @@
+"""From hits to the first error of the first failing rank.
+
+A rank's episode begins with its first strong hit and takes in the lines that belong to it: torch_npu's suffix, CANN's
+codes, the exceptions that Python chained. Which rank failed first: by time where every episode has one; else the one
+that torchrun calls the root cause; else one that does not merely wait for another; else the one written first.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from helpers.diagnosis.known import Known
+from helpers.diagnosis.line import Time, parse
+from helpers.diagnosis.scan import TRACEBACK, Hit, Scan
+
+#: Lines further apart than this do not belong together; an episode's text ends after so many bytes and lines.
+GAP_LINES, TEXT_BYTES, TEXT_LINES = 40, 65_536, 200
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One rank's first error: its hits in order, of which `main` says most."""
+
+    hits: tuple[Hit, ...]
+    main: Hit
+
+    @property
+    def known(self) -> Known | None:
+        return self.main.known[0] if self.main.known else None
+
+    @property
+    def rank(self) -> str:
+        return next(filter(None, (hit.rank for hit in self.hits)), "")
+
+    @property
+    def time(self) -> Time | None:
+        return next((hit.line.time for hit in self.hits if hit.line.time), None)
+
+    @property
+    def peer(self) -> bool:
+        """It waits for another rank, so that one may have failed before."""
+        return self.known is not None and self.known.peer
+
+    def also(self) -> list[tuple[Hit, Known]]:
+        """The other causes that its lines name."""
+        found: dict[str, tuple[Hit, Known]] = {}
+        for hit in self.hits:
+            for entry in hit.known:
+                if entry.specific and entry is not self.known:
+                    found.setdefault(entry.id, (hit, entry))
+        return list(found.values())
+
+
+def episodes(scans: list[Scan]) -> list[Episode]:
+    """One for each rank of each log that failed, in the order of logs and lines."""
+    streams: dict[tuple[str, str], list[Hit]] = defaultdict(list)
+    for scan in scans:
+        for hit in scan.hits:
+            streams[hit.log.name, hit.line.stream].append(hit)
+    found = [episode for hits in streams.values() if (episode := _episode(hits)) is not None]
+    order = {scan.log.name: number for number, scan in enumerate(scans)}
+    return sorted(found, key=lambda episode: (order[episode.main.log.name], episode.main.number))
+
+
+def first_failing(found: list[Episode], root_rank: str = "") -> Episode:
+    """The episode that began it; `root_rank` is what torchrun says, or empty."""
+    if all(episode.time for episode in found):
+        return min(found, key=lambda episode: episode.time or ())
+    named = [episode for episode in found if root_rank and episode.rank == root_rank]
+    pool = named or found
+    return next((episode for episode in pool if not episode.peer), pool[0])
+
+
+def text_of(episode: Episode) -> list[tuple[int, str]]:
+    """(line number, message) of the episode's own rank, from its first line to the last that belongs to it."""
+    begin = episode.hits[0]
+    with begin.log.open() as stream:
+        stream.seek(begin.start)
+        raw = stream.read(TEXT_BYTES).decode("utf-8", errors="replace")
+    last = max(hit.number for hit in episode.hits) + GAP_LINES
+    lines = [(begin.first + number, parse(text)) for number, text in enumerate(raw.split("\n"))]
+    own = [(number, line.message) for number, line in lines if line.stream == begin.line.stream and number <= last]
+    own = _until_the_next(own, {hit.first for hit in episode.hits})[:TEXT_LINES]
+    while own and not own[-1][1].strip():
+        own.pop()
+    return own
+
+
+def _until_the_next(lines: list[tuple[int, str]], ours: set[int]) -> list[tuple[int, str]]:
+    """Cut where a traceback begins that is none of this episode's."""
+    for at, (number, message) in enumerate(lines):
+        if TRACEBACK in message and number not in ours:
+            return lines[:at]
+    return lines
+
+
+def _episode(hits: list[Hit]) -> Episode | None:
+    """From a stream's first strong hit on; None where it has none."""
+    at = next((number for number, hit in enumerate(hits) if hit.strong), None)
+    if at is None:
+        return None
+    taken = [hits[at]]
+    for hit in hits[at + 1 :]:
+        another = hit.first < hit.number and not hit.chained
+        if another or hit.first - taken[-1].number > GAP_LINES:
+            break
+        taken.append(hit)
+    return Episode(tuple(taken), _main(taken))
+
+
+def _main(hits: list[Hit]) -> Hit:
+    """The hit that says most; of equals the first."""
+    return max(hits, key=_worth)
+
+
+def _worth(hit: Hit) -> int:
+    """A narrow cause, a broad one, another rank's, then a kind of error, an unknown exception, the rest."""
+    if not hit.known:
+        return 1 if hit.kind == "exception" else 0
+    best = hit.known[0]
+    if not best.specific:
+        return 2 if best.severity == "info" else 0
+    return 3 if best.peer else 4 if best.broad else 5

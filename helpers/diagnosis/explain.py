@@ -1,0 +1,82 @@
+"""`explain`: logs, a pasted text or a bare code in, one report out; and the short form for an error text."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers.diagnosis.episode import episodes, first_failing
+from helpers.diagnosis.known import Known
+from helpers.diagnosis.log import Log, logs_of
+from helpers.diagnosis.scan import scan
+from helpers.diagnosis.symptoms import checklist
+from helpers.diagnosis.verdict import cause, fix, report_on
+from helpers.errors import WorkbookError
+from helpers.report import Report
+from helpers.words import Scalar
+
+#: A bare code and the line in which CANN or torch_npu would print it. A small number is an HCCL result, a larger one
+#: the overflow status of an Opdebug file.
+BARE = (
+    (r"\d{6}", "error code is {0}"),
+    (r"[EW][A-Z1-9]\d{4}", "{0}:"),
+    (r"ERR\d{5}", "{0} PTA"),
+    (r"0x[0-9a-fA-F]+", "errcode:({0}, 0, 0)"),
+    (r"\d|1\d|2[0-4]", "HCCL function error: error code is {0}"),
+    (r"\d{2,5}", '"AI Core": {{"status": {0}}}'),
+)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Of one error text: which known failure it is, as sentences for `say`."""
+
+    known: Known
+
+    @property
+    def cause(self) -> Scalar:
+        return cause(self.known)
+
+    @property
+    def fix(self) -> Scalar:
+        return fix(self.known)
+
+    @property
+    def confidence(self) -> Scalar:
+        return {"say": f"explain.confidence.{self.known.confidence}"}
+
+    @property
+    def source(self) -> str:
+        return self.known.source
+
+
+def explain(*what: str | os.PathLike[str], symptom: str | None = None) -> Report:
+    """Reads logs (files, folders, `-` for standard input), a pasted text or a code such as 507015.
+
+    The report's verdict is the first error of the first failing rank: FAIL where one was found, WARN for known
+    warnings or unexplained lines at the level ERROR, OK for clean logs, SKIPPED where nothing stood in them.
+    `symptom` (slow, oom, nan, differs) gives a checklist instead. Raises WorkbookError for a path that is not there.
+    """
+    if symptom is not None:
+        return checklist(symptom)
+    if not what:
+        raise WorkbookError("explain.nothing")
+    return report_on([scan(log) for log in logs_of([_spelled_out(place) for place in what])])
+
+
+def explanation(text: str) -> Explanation | None:
+    """What a known failure's text means, or None: for those who show an error of their own."""
+    found = episodes([scan(Log("", data=text.encode("utf-8", errors="replace")))])
+    entry = first_failing(found).known if found else None
+    return Explanation(entry) if entry is not None and entry.specific else None
+
+
+def _spelled_out(place: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """A bare code as the line it stands in; anything else as it is."""
+    if isinstance(place, str):
+        for pattern, line in BARE:
+            if re.fullmatch(pattern, place.strip()) and not Path(place).exists():
+                return line.format(place.strip()) + "\n"
+    return place

@@ -1,0 +1,73 @@
+"""The known failures: data/known_errors.json, one pattern and its sources an entry; words `known.<id>` and `fix.<id>`.
+
+Which of several entries explains a line: a specific one before those that only name the kind of error (`info`), and
+those before follow-ups of another failure (`noise`); of equals the one that stands first in the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).with_name("data")
+SEVERITIES = ("error", "info", "warning", "noise")
+CONFIDENCES = ("reproduced", "documented", "reported")
+#: Longer lines are cut: a pattern that needs more than this of one line is not among ours.
+LONGEST = 4000
+
+
+@dataclass(frozen=True)
+class Known:
+    """One failure. `peer`: what a rank sees of another rank's failure. `broad`: many causes end in it, so that a
+    narrower one beside it says more.
+    """
+
+    id: str
+    stage: str
+    severity: str
+    confidence: str
+    pattern: re.Pattern[str]
+    excerpt: str
+    verbatim: bool
+    sources: tuple[str, ...]
+    peer: bool = False
+    broad: bool = False
+
+    @property
+    def specific(self) -> bool:
+        """It names a cause, not only a kind of error."""
+        return self.severity == "error"
+
+    @property
+    def source(self) -> str:
+        """The first one: the vendor's own where there is one."""
+        return self.sources[0]
+
+
+@cache
+def known() -> tuple[Known, ...]:
+    """All of them, in the order in which they are tried."""
+    entries = [_entry(data) for data in read("known_errors")["errors"]]
+    return tuple(sorted(entries, key=lambda entry: SEVERITIES.index(entry.severity)))
+
+
+@lru_cache(maxsize=4096)
+def matches(text: str) -> tuple[Known, ...]:
+    """The failures whose pattern is in the text (a line, or lines that belong together), the best explanation first."""
+    cut = text[:LONGEST]
+    return tuple(entry for entry in known() if entry.pattern.search(cut))
+
+
+@cache
+def read(name: str) -> dict[str, Any]:
+    """A data file of this folder."""
+    content: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    return content
+
+
+def _entry(data: dict[str, Any]) -> Known:
+    return Known(**{**data, "pattern": re.compile(data["pattern"]), "sources": tuple(data["sources"])})

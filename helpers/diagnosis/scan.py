@@ -1,0 +1,187 @@
+"""Finds the lines of a log that may tell of a failure, fast: substrings first, patterns only on what they leave.
+
+A training log is nearly all clean. Searching a few substrings costs about 0.6 ns a byte each; the patterns of all
+known failures on every line cost 300. NEEDLES must cover every known failure; a test holds that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from helpers.diagnosis.known import Known, matches
+from helpers.diagnosis.line import Line, parse
+from helpers.diagnosis.log import Log
+
+NEEDLES = (
+    b"rror", b"ERR", b"raceback (most", b"xception", b"ailed", b"not found", b"arning: ", b"out of", b"SIG",
+    b"Interrupt", b"NumPy 1.x", b"simulat", b"has gone", b"imeout", b"timed out", b"No space", b"exitcode",
+    b"Root Cause", b"No NPUs", b'"AI Core"', b"owner does not", b"ATAL", b"CRITICAL", b"errcode", b"not support",
+    b"device is used", b"Killed", b"bytes do not fit", b"both use device", b"EADDRINUSE", b" fail", b"debugDir",
+)  # fmt: skip
+#: CANN's codes stand in lines that say nothing else of an error.
+CODES = re.compile(rb"E[A-Z1-9]\d{4}[:\[]")
+EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Expired)(?::|$)")
+LEVEL = re.compile(r"(?<![\w=-])(?:ERROR|CRITICAL|FATAL)(?![\w=-])")
+#: CANN's own log: lines of these levels tell of no failure, whatever they name.
+QUIET = re.compile(r"\[(?:DEBUG|INFO|EVENT|TRACE)\]")
+TRACEBACK = "Traceback (most recent call last)"
+CHAINED = ("During handling of the above", "The above exception was")
+DIGITS = b"0123456789"
+CHUNK_BYTES = 1 << 26
+#: Lines that differ in their digits only are read this often; a storm of errors says nothing new after that.
+REPEATS = 64
+#: How far a traceback's last line is looked for, and how far an Opdebug record goes.
+TRACEBACK_BYTES, RECORD_LINES = 60_000, 14
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A line that tells of a failure. `kind` is known, exception (unknown) or level (unknown).
+
+    `start` is the byte where its text begins and `first` that line's number: the traceback's where it has one.
+    `chained`: Python raised it while or because of the exception before.
+    """
+
+    log: Log
+    number: int
+    first: int
+    start: int
+    line: Line
+    kind: str
+    known: tuple[Known, ...] = ()
+    chained: bool = False
+
+    @property
+    def rank(self) -> str:
+        return self.line.rank or self.log.rank
+
+    @property
+    def strong(self) -> bool:
+        """It ends the search: an exception, or a failure that is neither a warning nor a follow-up."""
+        return self.kind == "exception" or any(entry.severity in ("error", "info") for entry in self.known)
+
+
+@dataclass
+class Scan:
+    """What one log holds: its hits in the order of lines, and how much was read."""
+
+    log: Log
+    hits: list[Hit] = field(default_factory=list)
+    lines: int = 0
+    size: int = 0
+    repeated: int = 0
+    root_rank: str = ""
+
+
+def scan(log: Log) -> Scan:
+    """Reads a log once."""
+    found = Scan(log)
+    seen: Counter[bytes] = Counter()
+    with log.open() as stream:
+        for data in _chunks(stream):
+            _read(found, data, seen)
+            found.lines += data.count(b"\n") + (0 if data.endswith(b"\n") else 1)
+            found.size += len(data)
+    found.hits.sort(key=lambda hit: hit.number)
+    return found
+
+
+def _chunks(stream: BinaryIO) -> Iterator[bytes]:
+    """Whole lines, many at once."""
+    rest = b""
+    while block := stream.read(CHUNK_BYTES):
+        cut = block.rfind(b"\n") + 1
+        if cut == 0 and len(block) == CHUNK_BYTES:
+            rest += block
+            continue
+        whole = rest + (block[:cut] if len(block) == CHUNK_BYTES else block)
+        rest = block[cut:] if len(block) == CHUNK_BYTES else b""
+        yield whole
+    if rest:
+        yield rest
+
+
+def _starts(data: bytes) -> list[int]:
+    """Where the lines begin that hold a needle or a code."""
+    found: set[int] = set()
+    for needle in NEEDLES:
+        at = data.find(needle)
+        while at >= 0:
+            found.add(data.rfind(b"\n", 0, at) + 1)
+            end = data.find(b"\n", at)
+            at = data.find(needle, end) if end >= 0 else -1
+    found.update(data.rfind(b"\n", 0, match.start()) + 1 for match in CODES.finditer(data))
+    return sorted(found)
+
+
+def _read(found: Scan, data: bytes, seen: Counter[bytes]) -> None:
+    """Adds this chunk's hits."""
+    number, counted, taken = found.lines + 1, 0, set[int]()
+    for start in _starts(data):
+        end = data.find(b"\n", start)
+        raw = data[start : end if end >= 0 else len(data)]
+        key = raw.translate(None, DIGITS)
+        seen[key] += 1
+        if seen[key] > REPEATS:
+            found.repeated += 1
+            continue
+        number += data.count(b"\n", counted, start)
+        counted = start
+        line = parse(_text(raw))
+        if TRACEBACK in line.message:
+            _traceback(found, data, start, number, line, taken)
+        elif start not in taken:
+            _judge(found, data, start, number, line, _text(raw))
+
+
+def _judge(found: Scan, data: bytes, start: int, number: int, line: Line, whole: str) -> None:
+    """A hit, or nothing where the line only looked like one."""
+    if "Root Cause" in line.message:
+        rank = re.search(rb"rank\s*:\s*(\d+)", data[start : start + 1000])
+        found.root_rank = found.root_rank or (rank.group(1).decode() if rank else "")
+        return
+    text = line.message
+    if QUIET.match(text):
+        return
+    if '"AI Core"' in text:  # an Opdebug record: the status stands some lines below
+        text = "\n".join(_text(data[start : start + 2000]).split("\n")[:RECORD_LINES])
+    entries = matches(text)
+    if entries:
+        kind = "known"
+    elif EXCEPTION.match(line.message):
+        kind = "exception"
+    elif LEVEL.search(whole):
+        kind = "level"
+    else:
+        return
+    found.hits.append(Hit(found.log, number, number, found.size + start, line, kind, entries))
+
+
+def _traceback(found: Scan, data: bytes, start: int, number: int, first: Line, taken: set[int]) -> None:
+    """The line that ends the traceback is the hit; lines of other ranks in between are passed over."""
+    at, passed = start, 0
+    chained = any(word in data[max(0, start - 400) : start].decode("utf-8", "replace") for word in CHAINED)
+    while 0 <= at < min(start + TRACEBACK_BYTES, len(data)):
+        end = data.find(b"\n", at)
+        line = parse(_text(data[at : end if end >= 0 else len(data)]))
+        message = line.message
+        indented = not message.strip() or message[:1].isspace() or TRACEBACK in message
+        if line.stream == first.stream and not indented:
+            entries = matches(message)
+            line = line._replace(time=line.time or first.time)
+            kind = "known" if entries else "exception"
+            offset = found.size + start
+            found.hits.append(Hit(found.log, number + passed, number, offset, line, kind, entries, chained))
+            taken.add(at)
+            return
+        if end < 0:
+            return
+        at, passed = end + 1, passed + 1
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", errors="replace")

@@ -1,0 +1,114 @@
+"""Words of `explain`: the report on a log, and the checklists of symptoms."""
+
+from __future__ import annotations
+
+from helpers.words import Words
+
+_HEADINGS = {
+    "explain": ("What the log says", "日志解读"),
+    "explain_symptom": ("Checklist", "排查清单"),
+    "explain_role": ("Found", "类别"),
+    "explain_codes": ("Code", "错误码"),
+    "cause": ("Cause", "原因"),
+    "confidence": ("Confidence", "可信度"),
+    "source": ("Source", "来源"),
+    "command": ("Command that checks it", "检查命令"),
+    "number": ("No.", "序号"),
+    "log_excerpt": ("Lines of the log", "日志原文"),
+}
+
+_ROLES = {
+    "first": ("first error", "首个错误"),
+    "same": ("named with it", "同时指出"),
+    "other": ("other rank", "其他 rank"),
+    "warning": ("warning", "警告"),
+    "acl": ("ACL code", "ACL 错误码"),
+    "aclnn": ("aclnn code", "aclnn 错误码"),
+    "hccl": ("HCCL result", "HCCL 返回值"),
+    "cann": ("CANN code", "CANN 错误码"),
+    "bit": ("AI core bit", "AI Core 状态位"),
+    "overflow": ("overflow bit", "溢出状态位"),
+    "err": ("torch_npu suffix", "torch_npu 后缀"),
+}
+
+_CONFIDENCES = {
+    "reproduced": ("reproduced", "已复现"),
+    "documented": ("documented", "有文档"),
+    "reported": ("reported by users", "用户反馈"),
+}
+
+WORDS: dict[str, Words] = {
+    **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
+    **{f"explain.role.{name}": Words(en, zh) for name, (en, zh) in _ROLES.items()},
+    **{f"explain.confidence.{name}": Words(en, zh) for name, (en, zh) in _CONFIDENCES.items()},
+    "EXP001.first": Words("{cause}", "{cause}", "{fix}", "{fix}"),
+    "EXP001.first_rank": Words(
+        "rank {rank} failed first of {ranks}: {cause}",
+        "共 {ranks} 个 rank 报错，rank {rank} 最先：{cause}",
+        "{fix}",
+        "{fix}",
+    ),
+    "EXP002.unknown": Words(
+        "an error that is not in our list: {error}",
+        "列表中没有的错误：{error}",
+        "Collect `ascend-workbook check --json check.json`, this log from its first error on, `npu-smi info` and "
+        "~/ascend/log (plog). Ask in the forum (https://www.hiascend.com/forum) or the issue tracker "
+        "(https://github.com/Ascend/pytorch/issues); on ModelArts or with a support contract open a ticket "
+        "(https://www.hiascend.com/support).",
+        "请收集 `ascend-workbook check --json check.json`、从首个错误开始的日志、`npu-smi info` 以及 ~/ascend/log"
+        "（plog）。可在论坛（https://www.hiascend.com/forum）或问题跟踪"
+        "（https://github.com/Ascend/pytorch/issues）提问；使用 ModelArts 或有支持合同时请提工单"
+        "（https://www.hiascend.com/support）。",
+    ),
+    "EXP003.follow_up": Words(
+        "only follow-ups of another failure: {cause}", "只有其他错误的后续现象：{cause}", "{fix}", "{fix}"
+    ),
+    "EXP004.level": Words(
+        "no failure that is known and no exception, but {count} lines at the level ERROR; the first: {error}",
+        "没有已知错误或异常，但有 {count} 行 ERROR 级别日志；第一行：{error}",
+        "A run that went on can have them. Where it stopped, collect `ascend-workbook check --json check.json` and "
+        "~/ascend/log, and ask in the forum (https://www.hiascend.com/forum).",
+        "能继续运行的任务也可能出现。若任务已停止，请收集 `ascend-workbook check --json check.json` 与 ~/ascend/log，"
+        "在论坛（https://www.hiascend.com/forum）提问。",
+    ),
+    "EXP005.warning": Words("{cause} ({count} times)", "{cause}（{count} 次）", "{fix}", "{fix}"),
+    "EXP006.clean": Words(
+        "clean: no error in {lines} lines (logs read: {logs})", "没有发现错误：共 {lines} 行（日志 {logs} 份）"
+    ),
+    "EXP006.empty": Words(
+        "nothing to read: the logs ({logs}) are empty",
+        "没有可读内容：{logs} 份日志均为空",
+        "Give the log that holds the error.",
+        "请给出包含错误的日志。",
+    ),
+    "EXP007.repeated": Words(
+        "{count} more lines only repeat errors already seen", "另有 {count} 行只是重复已出现的错误"
+    ),
+    "EXP008.also": Words("{cause}", "{cause}", "{fix}", "{fix}"),
+    "explain.nothing": Words(
+        "Nothing to explain was given.",
+        "没有给出要解读的内容。",
+        "Give a log, a folder of logs, `-` for standard input, a code such as 507015, or --symptom.",
+        "请给出日志、日志目录、`-`（标准输入）、错误码（如 507015），或 --symptom。",
+    ),
+    "explain.no_file": Words(
+        "There is no file or folder {path}.",
+        "找不到文件或目录 {path}。",
+        "Check the path; it is relative to the folder you are in.",
+        "请检查路径；相对路径以当前目录为准。",
+    ),
+    "explain.unreadable": Words("The log {path} cannot be read: {error}", "无法读取日志 {path}：{error}"),
+    "explain.no_logs": Words(
+        "The folder {path} holds no log ({suffixes}).",
+        "目录 {path} 中没有日志（{suffixes}）。",
+        "Give the file itself.",
+        "请直接给出文件。",
+    ),
+    "explain.symptom_unknown": Words(
+        "No checklist for the symptom {symptom}; there are {known}.", "没有症状 {symptom} 的清单；可用的有 {known}。"
+    ),
+    "EXP010.checklist": Words(
+        '{count} known causes of "{symptom}", the most frequent first',
+        "“{symptom}”有 {count} 个已知原因，按常见程度排列",
+    ),
+}

@@ -1,0 +1,221 @@
+"""Which error began it: by time, by torchrun's word, before those that only wait; and what the report shows."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+import helpers
+from helpers.__main__ import build_parser, main
+from helpers.diagnosis import SYMPTOMS, explain, explanation
+from helpers.diagnosis.line import parse
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.report import Report
+from helpers.words import catalogue, show
+from tests.diagnosis.test_known import LOGS
+
+TIMEOUT = "RuntimeError: store->get('0') got error: Socket Timeout"
+OOM = "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 1; 60.97 GiB total capacity)"
+TRACE = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n'
+
+
+def write(folder: Path, **texts: str) -> list[Path]:
+    paths = []
+    for name, text in texts.items():
+        paths.append(folder / f"{name}.log")
+        paths[-1].write_text(text, encoding="utf-8")
+    return paths
+
+
+def first(report: Report) -> tuple[str | None, str | None]:
+    found = report.facts["first"]
+    return found["id"], found["rank"]
+
+
+def test_the_first_failing_rank_by_time() -> None:
+    """Rank 1 stands later in the file; its error came half an hour before rank 0's time-out."""
+    report = explain(LOGS / "two_ranks.log")
+    assert report.status is Status.FAIL
+    assert first(report) == ("mte_ddr_range", "1")
+    assert report.facts["first"]["line"] == 21
+    codes = [code["code"] for code in report.facts["first"]["codes"]]
+    assert codes == ["507015", "EZ9999", "bit 23", "bit 78", "ERR00100"]
+    assert report.table
+    roles = [show(role, "en") for role in report.table.values("explain_role")]
+    assert roles[:2] == ["first error", "named with it"] and roles[-1] == "other rank"
+    assert "rank 1 failed first of 2" in report.verdict("en")
+    assert Report.from_json(report.to_json()) == report
+
+
+def test_torchruns_root_cause_where_no_line_has_a_time() -> None:
+    summary = "Root Cause (first observed failure):\n[0]:\n  rank      : 1 (local_rank: 1)\n"
+    text = f"[rank0]: ValueError: a\n[rank1]: {OOM}\n[rank2]: KeyError: 'b'\n"
+    assert first(explain(text)) == (None, "0")
+    assert first(explain(text + summary)) == ("oom", "1")
+
+
+def test_who_only_waits_is_not_the_first(tmp_path: Path) -> None:
+    paths = write(tmp_path, rank0=f"{TRACE}{TIMEOUT}\n", rank1=f"{TRACE}{OOM}\n")
+    assert first(explain(*paths)) == ("oom", "1")
+    assert first(explain(paths[0])) == ("store_timeout", "0")
+
+
+def test_times_count_over_files(tmp_path: Path) -> None:
+    late = "2026-11-20 10:00:09,000 - ERROR - RuntimeError: x\nKeyError: 2026-11-20 10:00:09,100 late\n"
+    early = "ValueError: 2026-11-20 09:59:58,000 early\n"
+    assert explain(*write(tmp_path, rank0=late, rank1=early)).facts["first"]["rank"] == "1"
+
+
+def test_a_chained_exception_is_explained_by_its_root() -> None:
+    text = (
+        f"{TRACE}ImportError: libhccl.so: cannot open shared object file: No such file or directory\n\n"
+        "The above exception was the direct cause of the following exception:\n\n"
+        f"{TRACE}RuntimeError: Failed to load the backend extension: torch_npu. You can disable extension auto-loading\n"
+    )
+    report = explain(text)
+    assert first(report)[0] == "libhccl_missing"
+    assert [show(cell, "en") for cell in report.table.values("explain_codes")][1] == "autoload_failed"  # type: ignore[union-attr]
+
+
+def test_a_later_traceback_is_another_error() -> None:
+    report = explain(f"{TRACE}ValueError: mine\nretrying\n{TRACE}{OOM}\n")
+    assert first(report)[0] is None and "ValueError: mine" in report.verdict("en")
+
+
+def test_an_unknown_error_says_what_to_collect_and_where_to_ask() -> None:
+    report = explain(f"{TRACE}mypackage.Boom: 42 widgets\n")
+    assert report.status is Status.FAIL and "mypackage.Boom: 42 widgets" in report.verdict("en")
+    for lang in ("en", "zh"):
+        hint = report.findings[0].hint(lang)
+        assert "check --json" in hint and "plog" in hint
+        assert all(place in hint for place in ("/forum", "/issues", "/support"))
+
+
+def test_only_follow_ups() -> None:
+    report = explain("[ERROR] TBE Subprocess[task_distribute] raise error[], main process disappeared!\n"
+                     "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n")  # fmt: skip
+    assert report.status is Status.FAIL and "only follow-ups" in report.verdict("en")
+
+
+def test_warnings_do_not_block() -> None:
+    line = "[W] Warning: CAUTION: The operator 'aten::x' is not currently supported on the NPU backend and will fall back\n"
+    report = explain(line * 3 + "step 1 loss 2.0\n")
+    assert report.status is Status.WARN and "(3 times)" in report.verdict("en")
+
+
+def test_lines_at_the_level_error_are_not_called_clean() -> None:
+    report = explain("[ERROR] RUNTIME(7,python3):2026-11-20-10:00:00.000.001 [a.cc:1]7 f: something odd\n")
+    assert report.status is Status.WARN and "something odd" in report.verdict("en")
+
+
+def test_an_empty_log_was_not_looked_at(tmp_path: Path) -> None:
+    assert explain(*write(tmp_path, empty="")).status is Status.SKIPPED
+
+
+def test_a_storm_of_errors_is_counted_not_read(tmp_path: Path) -> None:
+    text = "".join(f"[ERROR] RUNTIME(7,python3):2026-11-20-10:00:00.{n:03d}.001 [a.cc:{n}]7 odd\n" for n in range(900))
+    report = explain(*write(tmp_path, plog=text + OOM + "\n"))
+    assert first(report)[0] == "oom" and report.facts["first"]["line"] == 901
+    assert report.facts["repeated"] == 900 - 64
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [
+        ("507015", "AI core"),
+        ("272", "left its number type"),
+        ("0x10", "error register"),
+        ("EI0006", "did not connect in time"),
+        ("7", "A call of HCCL failed"),
+        ("ERR00100", "torch_npu's own suffix"),
+    ],
+)
+def test_a_bare_code_is_explained(code: str, verdict: str) -> None:
+    assert verdict in explain(code).verdict("en")
+
+
+def test_folders_standard_input_and_what_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "attempt_0" / "3").mkdir(parents=True)
+    (tmp_path / "attempt_0" / "3" / "stderr.log").write_text(OOM)
+    assert first(explain(tmp_path)) == ("oom", "3")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(OOM.encode())))
+    assert first(explain("-"))[0] == "oom"
+    (tmp_path / "none").mkdir()
+    for missing, key in (("runs/absent.log", "no_file"), (str(tmp_path / "none"), "no_logs")):
+        with pytest.raises(WorkbookError) as error:
+            explain(missing)
+        assert error.value.key == f"explain.{key}"
+    with pytest.raises(WorkbookError):
+        explain()
+
+
+def test_secrets_in_the_log_are_not_repeated() -> None:
+    report = explain(f"{TRACE}ValueError: cannot log in with token=hunter2 and password: hunter2\n")
+    assert "hunter2" not in report.to_json() + report.text("en") + report.html("zh")
+
+
+@pytest.mark.parametrize(
+    ("text", "stream", "message"),
+    [
+        ("[rank1]:   File x", "1", "  File x"),
+        ("[default0]:[rank0]: KeyError: 1", "0", "KeyError: 1"),
+        ("(Worker_TP0 pid=85) ERROR 11-27 12:40:30 [a.py:815] ValueError: x", "Worker_TP0 pid=85", "ValueError: x"),
+        ("2026-11-20T10:00:00.1Z stderr F worker-1: x", "worker-1", "x"),
+        ("\x1b[31mRuntimeError: x\x1b[0m", "", "RuntimeError: x"),
+        (" 10%|#  \r 20%|## \rdone", "", "done"),
+        ("[1, 2, 3]: x", "", "[1, 2, 3]: x"),
+    ],
+)
+def test_marks_before_a_line(text: str, stream: str, message: str) -> None:
+    line = parse(text)
+    assert (line.stream, line.message) == (stream, message)
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("[ERROR] RUNTIME(1,python3):2026-11-20-10:31:39.645.648 [a.cc:1]", (11, 20, 10, 31, 39.645)),
+        ("2026-11-20 10:31:39,645 - INFO", (11, 20, 10, 31, 39.645)),
+        ("[W428 20:51:15.589252880 ToKernelNpu.cpp:41] Warning", (4, 28, 20, 51, 15.58925288)),
+        ("E1120 10:31:45.000000 2000 torch/distributed/run.py:1] x", (11, 20, 10, 31, 45.0)),
+        ("11/20/2026 10:00:00 - INFO - x", (11, 20, 10, 0, 0.0)),
+        ("step 3 loss 0.5", None),
+    ],
+)
+def test_times(text: str, time: tuple[float, ...] | None) -> None:
+    assert parse(text).time == time
+
+
+def test_the_short_form() -> None:
+    found = explanation(f"RuntimeError: {OOM}")
+    assert found and found.known.id == "oom" and "memory" in show(found.cause, "en") and found.source
+    assert explanation("ValueError: mine") is None
+    assert explanation("error code is 507000") is None
+
+
+@pytest.mark.parametrize("symptom", SYMPTOMS)
+def test_checklists(symptom: str) -> None:
+    report = helpers.explain(symptom=symptom)
+    assert report.status is Status.NOTE and report.table and len(report.table.rows) >= 8
+    for cause, fix in zip(report.table.values("cause"), report.table.values("fix")):
+        assert isinstance(cause, dict) and isinstance(fix, dict)
+        assert cause["say"] in catalogue() and fix["say"] in catalogue()
+    ours = [command for command in report.facts["commands"] if command.startswith("ascend-workbook ")]
+    for command in (part for line in ours for part in line.split(" && ")):
+        build_parser().parse_args(command.split()[1:])
+    with pytest.raises(WorkbookError):
+        explain(symptom="ugly")
+
+
+def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clean, bad = write(tmp_path, clean="step 1\n", bad=OOM)
+    assert main(["explain", str(clean)]) == 0
+    assert "clean" in capsys.readouterr().out
+    assert main(["explain", str(bad), "--json", str(tmp_path / "r.json"), "--lang", "zh"]) == 1
+    assert "显存" in capsys.readouterr().out
+    assert main(["explain", str(tmp_path / "absent.log")]) == 2
+    assert main(["explain"]) == 2
+    assert main(["explain", "--symptom", "slow"]) == 0

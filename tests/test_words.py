@@ -53,6 +53,7 @@ def test_no_sentence_is_left_over() -> None:
 def test_nested_sentences_and_lists() -> None:
     said = words.say("device.absent", "en", wanted="npu", why={"say": "device.why.no_cann"})
     assert said == "device npu is not here: no CANN was found"
+    assert words.show({"hint": "run.name"}, "en") == words.catalogue()["run.name"].hint_en
     assert words.show(["a", 1.23456789], "en") == "a, 1.235"
     assert words.show(None, "zh") == "-"
 

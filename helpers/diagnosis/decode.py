@@ -60,8 +60,10 @@ def bits(words: list[int]) -> list[int]:
 def _runtime(text: str) -> Iterator[Code]:
     for match in ACL.finditer(text):
         number = match.group(1) or match.group(2)
-        kind = "aclnn" if f"code.aclnn.{number}" in catalogue() else "acl"
-        yield Code(kind, number, _listed(f"code.{kind}.{number}"), SOURCES[kind])
+        if f"code.aclnn.{number}" in catalogue():
+            yield Code("aclnn", number, {"say": f"code.aclnn.{number}"}, SOURCES["aclnn"])
+        else:
+            yield Code("acl", number, _listed(f"code.acl.{number}"), SOURCES["acl"])
 
 
 def _hccl(text: str) -> Iterator[Code]:
@@ -116,7 +118,7 @@ def _overflow_bits(status: int) -> Iterator[Code]:
 
 def _suffixes(text: str) -> Iterator[Code]:
     for match in SUFFIX.finditer(text):
-        module, kind = (f"code.err.{part}.{value}" for part, value in zip(("module", "kind"), match.groups()))
+        module, kind = f"code.err.module.{match.group(1)}", f"code.err.kind.{match.group(2)}"
         meaning: Scalar = {"say": "code.err.unknown"}
         if module in catalogue() and kind in catalogue():
             meaning = {"say": "code.err.is", "args": {"module": {"say": module}, "kind": {"say": kind}}}

@@ -1,4 +1,4 @@
-"""The known failures: data/known_errors.json, one pattern and its sources an entry; words `known.<id>` and `fix.<id>`.
+"""The known failures: data/known_errors.json, one pattern and its sources an entry; its words are `known.<id>`.
 
 Which of several entries explains a line: a specific one before those that only name the kind of error (`info`), and
 those before follow-ups of another failure (`noise`); of equals the one that stands first in the file.

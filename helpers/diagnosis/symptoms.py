@@ -1,6 +1,6 @@
 """Checklists for a run that fails without an error: a symptom's known causes, each with the command that checks it.
 
-The most frequent stand first. Sentences: `symptom.<symptom>.<cause>`, its hint the cure.
+The most frequent stand first. Each is a sentence (words/symptoms.py), its hint the cure.
 """
 
 from __future__ import annotations
@@ -16,58 +16,67 @@ _DRY_RUN = "ascend-workbook dry-run --steps 20 train.py"
 
 SYMPTOMS: dict[str, tuple[tuple[str, str], ...]] = {
     "slow": (
-        ("fallback", "grep -c 'fall back to run on the CPU' train.log"),
-        ("blocking", "env | grep -E 'TASK_QUEUE_ENABLE|ASCEND_LAUNCH_BLOCKING|PYTORCH_NO_NPU_MEMORY_CACHING'"),
-        ("warm_up", _DRY_RUN),
-        ("compiling", 'python -c "import torch, torch_npu; print(torch.npu.is_jit_compile_false())"'),
-        ("synchronising", _PROFILE),
-        ("loading", _PROFILE),
-        ("host", "nproc; cat /sys/fs/cgroup/cpu.max; cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        ("binding", "npu-smi info -t topo; lscpu | grep NUMA; env | grep CPU_AFFINITY_CONF"),
-        ("precision", "grep -nE 'autocast|bfloat16|allow_hf32' train.py"),
-        ("copies", _PROFILE),
-        ("communication", _PROFILE),
-        ("neighbours", "npu-smi info"),
-        ("logging", "env | grep -E 'ASCEND_GLOBAL_LOG_LEVEL|ASCEND_SLOG_PRINT_TO_STDOUT'"),
+        ("symptom.slow.fallback", "grep -c 'fall back to run on the CPU' train.log"),
+        (
+            "symptom.slow.blocking",
+            "env | grep -E 'TASK_QUEUE_ENABLE|ASCEND_LAUNCH_BLOCKING|PYTORCH_NO_NPU_MEMORY_CACHING'",
+        ),
+        ("symptom.slow.warm_up", _DRY_RUN),
+        ("symptom.slow.compiling", 'python -c "import torch, torch_npu; print(torch.npu.is_jit_compile_false())"'),
+        ("symptom.slow.synchronising", _PROFILE),
+        ("symptom.slow.loading", _PROFILE),
+        (
+            "symptom.slow.host",
+            "nproc; cat /sys/fs/cgroup/cpu.max; cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+        ),
+        ("symptom.slow.binding", "npu-smi info -t topo; lscpu | grep NUMA; env | grep CPU_AFFINITY_CONF"),
+        ("symptom.slow.precision", "grep -nE 'autocast|bfloat16|allow_hf32' train.py"),
+        ("symptom.slow.copies", _PROFILE),
+        ("symptom.slow.communication", _PROFILE),
+        ("symptom.slow.neighbours", "npu-smi info"),
+        ("symptom.slow.logging", "env | grep -E 'ASCEND_GLOBAL_LOG_LEVEL|ASCEND_SLOG_PRINT_TO_STDOUT'"),
     ),
     "oom": (
-        ("neighbours", "npu-smi info"),
-        ("first_card", "grep -nE 'set_device|LOCAL_RANK' train.py"),
-        ("kept_graph", "grep -nE '(\\+=|append\\().*loss' train.py"),
-        ("evaluation", "grep -nE 'no_grad|inference_mode' train.py"),
-        ("batch", _DRY_RUN),
-        ("full_precision", "grep -nE 'autocast|bfloat16|\\.half\\(' train.py"),
-        ("fragments", "env | grep PYTORCH_NPU_ALLOC_CONF"),
-        ("hccl_buffers", "env | grep HCCL_BUFFSIZE; grep -n new_group train.py"),
-        ("optimizer", 'python -c "import torch, torch_npu; print(torch.npu.memory_summary())"'),
-        ("host_memory", "free -g; df -h /dev/shm; dmesg | grep -i oom"),
+        ("symptom.oom.neighbours", "npu-smi info"),
+        ("symptom.oom.first_card", "grep -nE 'set_device|LOCAL_RANK' train.py"),
+        ("symptom.oom.kept_graph", "grep -nE '(\\+=|append\\().*loss' train.py"),
+        ("symptom.oom.evaluation", "grep -nE 'no_grad|inference_mode' train.py"),
+        ("symptom.oom.batch", _DRY_RUN),
+        ("symptom.oom.full_precision", "grep -nE 'autocast|bfloat16|\\.half\\(' train.py"),
+        ("symptom.oom.fragments", "env | grep PYTORCH_NPU_ALLOC_CONF"),
+        ("symptom.oom.hccl_buffers", "env | grep HCCL_BUFFSIZE; grep -n new_group train.py"),
+        ("symptom.oom.optimizer", 'python -c "import torch, torch_npu; print(torch.npu.memory_summary())"'),
+        ("symptom.oom.host_memory", "free -g; df -h /dev/shm; dmesg | grep -i oom"),
     ),
     "nan": (
-        ("half_overflow", "grep -nE 'GradScaler|autocast|float16|\\.half\\(' train.py"),
-        ("scale", "grep -inE 'loss scale|overflow|skipp' train.log"),
-        ("script", _DRY_RUN),
-        ("operator", _COMPARE),
-        ("data", "python -c \"import torch; print(torch.isfinite(torch.load('batch.pt')).all())\""),
-        ("domain", "grep -nE 'log\\(|sqrt\\(|/ ?\\(|softmax\\(|1e-' train.py"),
-        ("index", "ASCEND_LAUNCH_BLOCKING=1 python train.py"),
-        ("race", "grep -nE 'non_blocking|npu.Stream|cuda.Stream|record_stream' train.py"),
-        ("empty", "grep -nE 'torch\\.empty|new_empty' train.py"),
-        ("infinities", "env | grep INF_NAN_MODE_ENABLE"),
-        ("reduction", "grep -nE 'all_reduce|reduce_scatter' train.py"),
+        ("symptom.nan.half_overflow", "grep -nE 'GradScaler|autocast|float16|\\.half\\(' train.py"),
+        ("symptom.nan.scale", "grep -inE 'loss scale|overflow|skipp' train.log"),
+        ("symptom.nan.script", _DRY_RUN),
+        ("symptom.nan.operator", _COMPARE),
+        ("symptom.nan.data", "python -c \"import torch; print(torch.isfinite(torch.load('batch.pt')).all())\""),
+        ("symptom.nan.domain", "grep -nE 'log\\(|sqrt\\(|/ ?\\(|softmax\\(|1e-' train.py"),
+        ("symptom.nan.index", "ASCEND_LAUNCH_BLOCKING=1 python train.py"),
+        ("symptom.nan.race", "grep -nE 'non_blocking|npu.Stream|cuda.Stream|record_stream' train.py"),
+        ("symptom.nan.empty", "grep -nE 'torch\\.empty|new_empty' train.py"),
+        ("symptom.nan.infinities", "env | grep INF_NAN_MODE_ENABLE"),
+        ("symptom.nan.reduction", "grep -nE 'all_reduce|reduce_scatter' train.py"),
     ),
     "differs": (
-        ("seeds", "grep -nE 'manual_seed|seed_everything|random.seed' train.py"),
-        ("dropout", "grep -nE '[Dd]ropout' train.py"),
-        ("order", "grep -nE 'shuffle|sampler|worker_init_fn' train.py"),
-        ("weights", _COMPARE),
-        ("settings", "grep -nE 'batch_size|accum|world_size|lr *=' train.py"),
-        ("reduced_matmul", "grep -nE 'allow_tf32|allow_hf32|float32_matmul_precision' train.py"),
-        ("float64", "ascend-workbook scan train.py"),
-        ("amp", "grep -nE 'autocast|GradScaler|amp' train.py"),
-        ("nondeterministic", "grep -n use_deterministic_algorithms train.py; env | grep HCCL_DETERMINISTIC"),
-        ("operator", _COMPARE),
-        ("noise", "ascend-workbook curves runs/baseline runs/npu"),
-        ("fused", "grep -nE 'fused=True|npu_fused|apex' train.py"),
+        ("symptom.differs.seeds", "grep -nE 'manual_seed|seed_everything|random.seed' train.py"),
+        ("symptom.differs.dropout", "grep -nE '[Dd]ropout' train.py"),
+        ("symptom.differs.order", "grep -nE 'shuffle|sampler|worker_init_fn' train.py"),
+        ("symptom.differs.weights", _COMPARE),
+        ("symptom.differs.settings", "grep -nE 'batch_size|accum|world_size|lr *=' train.py"),
+        ("symptom.differs.reduced_matmul", "grep -nE 'allow_tf32|allow_hf32|float32_matmul_precision' train.py"),
+        ("symptom.differs.float64", "ascend-workbook scan train.py"),
+        ("symptom.differs.amp", "grep -nE 'autocast|GradScaler|amp' train.py"),
+        (
+            "symptom.differs.nondeterministic",
+            "grep -n use_deterministic_algorithms train.py; env | grep HCCL_DETERMINISTIC",
+        ),
+        ("symptom.differs.operator", _COMPARE),
+        ("symptom.differs.noise", "ascend-workbook curves runs/baseline runs/npu"),
+        ("symptom.differs.fused", "grep -nE 'fused=True|npu_fused|apex' train.py"),
     ),
 }
 COLUMNS = (Column("number"), Column("cause", wrap=50), Column("command", wrap=60), Column("fix", wrap=50))
@@ -79,9 +88,8 @@ def checklist(symptom: str) -> Report:
     if causes is None:
         raise WorkbookError("explain.symptom_unknown", symptom=symptom, known=list(SYMPTOMS))
     rows: list[tuple[Scalar, ...]] = []
-    for number, (name, command) in enumerate(causes, 1):
-        key = f"symptom.{symptom}.{name}"
-        rows.append((number, {"say": key}, command, {"say": f"{key}.fix"}))
+    for number, (key, command) in enumerate(causes, 1):
+        rows.append((number, {"say": key}, command, {"hint": key}))
     args: dict[str, Scalar] = {"count": len(causes), "symptom": {"say": f"symptom.{symptom}"}}
     found = Finding("EXP010", Status.NOTE, "EXP010.checklist", args)
     facts = {"symptom": symptom, "commands": [command for _, command in causes]}

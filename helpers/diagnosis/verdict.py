@@ -70,7 +70,7 @@ def cause(entry: Known) -> Scalar:
 
 
 def fix(entry: Known) -> Scalar:
-    return {"say": f"fix.{entry.id}"}
+    return {"hint": f"known.{entry.id}"}
 
 
 def _first(first: Episode, found: list[Episode]) -> Finding:

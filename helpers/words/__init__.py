@@ -14,7 +14,8 @@ from importlib import import_module
 from typing import Any, Union
 
 LANGUAGES = ("en", "zh")
-#: What an argument of a sentence may be; a mapping `{"say": key, "args": {...}}` is itself a sentence.
+#: What an argument of a sentence may be; a mapping `{"say": key, "args": {...}}` is itself a sentence, and with "hint"
+#: in place of "say" that sentence's next step.
 Scalar = Union[str, int, float, bool, None, "list[Any]", "dict[str, Any]"]
 
 
@@ -79,6 +80,8 @@ def _fill(key: str, lang: str, kind: str, args: dict[str, Scalar]) -> str:
 
 def show(value: Scalar, lang: str) -> str:
     """One value as a reader sees it: lists joined, floats to 4 significant digits, sentences said."""
+    if isinstance(value, dict) and "hint" in value:
+        return hint(value["hint"], lang, **value.get("args", {}))
     if isinstance(value, dict):
         return say(value["say"], lang, **value.get("args", {}))
     if isinstance(value, (list, tuple)):

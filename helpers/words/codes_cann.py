@@ -174,7 +174,7 @@ _MODULES = {
     "A": ("operator compiler (TBE)", "算子编译器（TBE）"),
     "B": ("operator compiler passes (TBE)", "算子编译器 pass（TBE）"),
     "C": ("automatic tuning", "Auto Tune"),
-    "D": ("automatic tuning (RL Tune)", "RL Tune"),
+    "D": ("automatic tuning (RL Tune)", "自动调优（RL Tune）"),
     "E": ("runtime", "Runtime"),
     "F": ("LxFusion", "LxFusion"),
     "G": ("tuning engine (AOE)", "调优引擎（AOE）"),

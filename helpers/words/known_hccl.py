@@ -150,7 +150,4 @@ _HCCL = {
     ),
 }
 
-WORDS: dict[str, Words] = {
-    **{f"known.{name}": Words(*texts) for name, texts in _HCCL.items()},
-    **{f"fix.{name}": Words(texts[2], texts[3]) for name, texts in _HCCL.items()},
-}
+WORDS: dict[str, Words] = {f"known.{name}": Words(*texts) for name, texts in _HCCL.items()}

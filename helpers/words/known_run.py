@@ -347,7 +347,4 @@ _GENERIC = {
 }
 
 _ALL = {**_OPERATOR, **_MEMORY, **_FILES, **_SIMULATOR, **_GENERIC}
-WORDS: dict[str, Words] = {
-    **{f"known.{name}": Words(*texts) for name, texts in _ALL.items()},
-    **{f"fix.{name}": Words(texts[2], texts[3]) for name, texts in _ALL.items()},
-}
+WORDS: dict[str, Words] = {f"known.{name}": Words(*texts) for name, texts in _ALL.items()}

@@ -118,7 +118,7 @@ _IMPORT = {
         "opencv-python needs libraries of a desktop that this container lacks.",
         "opencv-python 依赖桌面环境的库，而容器里没有。",
         "`pip uninstall opencv-python && pip install opencv-python-headless`.",
-        "`pip uninstall opencv-python && pip install opencv-python-headless`。",
+        "改装无界面版本：`pip uninstall opencv-python && pip install opencv-python-headless`。",
     ),
     "autoload_attr": (
         "An old torch_npu, or a folder of that name in the working directory, was picked up instead of the paired one.",
@@ -288,8 +288,4 @@ _INIT = {
     ),
 }
 
-_ALL = {**_IMPORT, **_INIT}
-WORDS: dict[str, Words] = {
-    **{f"known.{name}": Words(*texts) for name, texts in _ALL.items()},
-    **{f"fix.{name}": Words(texts[2], texts[3]) for name, texts in _ALL.items()},
-}
+WORDS: dict[str, Words] = {f"known.{name}": Words(*texts) for name, texts in {**_IMPORT, **_INIT}.items()}

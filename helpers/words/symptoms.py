@@ -302,8 +302,5 @@ _DIFFERS = {
 _LISTS = (("slow", _SLOW), ("oom", _OOM), ("nan", _NAN), ("differs", _DIFFERS))
 WORDS: dict[str, Words] = {
     **{f"symptom.{name}": Words(en, zh) for name, (en, zh) in _NAMES.items()},
-    **{f"symptom.{at}.{name}": Words(texts[0], texts[1]) for at, causes in _LISTS for name, texts in causes.items()},
-    **{
-        f"symptom.{at}.{name}.fix": Words(texts[2], texts[3]) for at, causes in _LISTS for name, texts in causes.items()
-    },
+    **{f"symptom.{at}.{name}": Words(*texts) for at, causes in _LISTS for name, texts in causes.items()},
 }

@@ -83,3 +83,16 @@ def test_chart_facts_tell_a_changed_curve() -> None:
     assert report.table
     changed = Table(report.table.columns, (("a", 3.0, "OK"),))
     assert charts.facts(Report("profiling", "run", table=changed, chart=report.chart)) != before
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_wrapped_cell_goes_on_in_the_next_line(lang: str) -> None:
+    """Nothing is lost, no line is wider than asked, and the columns after it stay in line."""
+    sentence = "NPU 显存已满，请减小 batch 或启用重计算。" * 3 if lang == "zh" else "word and another word, " * 9
+    table = Table((Column("operator", wrap=24), Column("time", "ms")), ((sentence.strip(), 1.5), ("mul", None)))
+    lines = text.render(Report("profiling", "run", table=table), lang).splitlines()
+    body = lines[lines.index(next(line for line in lines if set(line) == {"-", " "})) + 1 :]
+    cells = [line if "1.5" not in line else line[: line.index("1.5")] for line in body[:-1]]
+    assert "".join(cells).replace(" ", "") == sentence.replace(" ", "")
+    assert all(text._width(cell.rstrip()) <= 26 for cell in cells) and len(cells) > 3
+    assert body[0].endswith("1.5 ms") and body[-1].startswith("mul")

@@ -92,10 +92,11 @@ def copy_references(target: Path) -> None:
 
 
 def write_cann_files(out: Path, plan: Plan, location: Path) -> None:
-    """set_env.sh, version.cfg and the install file that torch_npu reads its CANN version from."""
+    """set_env.sh, version.cfg, the table of data types, the file that torch_npu reads its CANN version from."""
     script = (NATIVE / "set_env.sh.in").read_text(encoding="utf-8")
     script = script.replace("@LOCATION@", quoted(location))
     (out / "set_env.sh").write_text(script, encoding="utf-8")
+    shutil.copyfile(NATIVE / "kernels" / "dtypes.txt", out / "dtypes.txt")
     cfg = f"simulated=true\nversion={CANN_VERSION}\ntorch={plan.torch.version}\ntorch_npu={plan.torch_npu.version}\n"
     (out / "version.cfg").write_text(cfg, encoding="utf-8")
     info = out / f"{platform.machine()}-linux" / "ascend_toolkit_install.info"

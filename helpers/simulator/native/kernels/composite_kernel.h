@@ -4,6 +4,8 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include "dtype_limits.h"
+
 namespace npu_sim {
 
 // Runs what PyTorch itself would run at the autograd key of a backend without kernels of its own:
@@ -14,7 +16,10 @@ class StockAutogradKernel final : public c10::OperatorKernel {
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
  private:
+  void check_hardware(const c10::OperatorHandle& op, const torch::jit::Stack& stack) const;
+
   c10::SafeKernelFunction stock_;
+  std::shared_ptr<const DtypeLimits> limits_;  // nullptr: not known, or judged operator by operator below
 };
 
 }  // namespace npu_sim

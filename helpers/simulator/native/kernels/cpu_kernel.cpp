@@ -8,7 +8,6 @@
 #include <unordered_set>
 
 #include "device_memory.h"
-#include "hardware_limits.h"
 #include "queue_order.h"
 #include "random.h"
 
@@ -56,7 +55,8 @@ struct CpuKernel::Call {
 CpuKernel::CpuKernel(const c10::OperatorHandle& op)
     : name_(c10::toString(op.operator_name())),
       return_count_(op.schema().returns().size()),
-      cube_(runs_on_cube(op.operator_name())),
+      limits_(dtype_limits(op)),
+      call_check_(call_check(op)),
       matrix_unit_(matrix_unit_of(op)),
       faults_(faults_of(op)) {
   const auto mixed = mixed_device_arguments().find(op.operator_name().name);
@@ -87,12 +87,19 @@ void CpuKernel::check_plain(const at::Tensor& tensor) const {
                               tensor.is_quantized() ? "quantized" : c10::str(tensor.layout()), " tensors");
 }
 
+void CpuKernel::check_hardware(const at::Tensor& tensor, size_t argument) const {
+  if (limits_ && tensor.device().type() == at::kPrivateUse1 && !takes(*limits_, argument, tensor)) {
+    refuse_tensor(*limits_, name_, arguments_[argument], argument, tensor);
+  }
+}
+
 at::Tensor CpuKernel::take_tensor(Call& call, const at::Tensor& tensor, size_t argument) const {
   if (!tensor.defined()) {
     return tensor;
   }
   check_device(call, tensor, argument);
   check_plain(tensor);
+  check_hardware(tensor, argument);
   return tensor.device().type() == at::kPrivateUse1 ? call.faces.face(tensor, written_[argument])
                                                        : call.faces.host(tensor);
 }
@@ -184,14 +191,17 @@ void CpuKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack,
 }
 
 void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  if (cube_) {
-    check_cube_dtypes(op, *stack);
+  if (!limits_ && !used_.exchange(true, std::memory_order_relaxed)) {
+    note_unknown(name_);
   }
   Call call;
   find_device(call, *stack);
   c10::DeviceGuard device_guard(*call.device);
   drain_queue(*call.device);
   const size_t first = stack->size() - arguments_.size();
+  if (call_check_ != nullptr) {
+    call_check_(*stack, first);
+  }
   for (size_t i = 0; i < arguments_.size(); ++i) {
     take(call, (*stack)[first + i], i);
   }
@@ -206,6 +216,9 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
     if (!faults_.empty()) {
       apply_faults(faults_, name_, stack, return_count_);
     }
+  }
+  if (limits_ && return_count_ > 0 && !gives(*limits_, (*stack)[stack->size() - return_count_])) {
+    refuse_result(*limits_, name_, (*stack)[stack->size() - return_count_].toTensor().scalar_type());
   }
   call.faces.sync();
   for (size_t i = stack->size() - return_count_; i < stack->size(); ++i) {

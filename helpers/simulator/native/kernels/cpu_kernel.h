@@ -3,11 +3,14 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "call_limits.h"
+#include "dtype_limits.h"
 #include "faces.h"
 #include "faults.h"
 #include "numerics.h"
@@ -32,13 +35,16 @@ class CpuKernel : public c10::OperatorKernel {
   void find_device(Call& call, const torch::jit::Stack& stack) const;
   void check_device(Call& call, const at::Tensor& tensor, size_t argument) const;
   void check_plain(const at::Tensor& tensor) const;  // dense and not quantized
+  void check_hardware(const at::Tensor& tensor, size_t argument) const;
 
   std::string name_;
   std::vector<std::string> arguments_;  // their names
   size_t return_count_;
   std::vector<bool> written_;
   std::optional<size_t> generator_;
-  bool cube_;
+  std::shared_ptr<const DtypeLimits> limits_;  // nullptr: not known
+  CallCheck call_check_;
+  std::atomic<bool> used_{false};
   std::optional<MatrixUnit> matrix_unit_;
   std::vector<std::shared_ptr<Fault>> faults_;
   std::vector<bool> may_differ_;

@@ -12,8 +12,10 @@
 #include "copies.h"
 #include "cpu_kernel.h"
 #include "device_memory.h"
+#include "dtype_limits.h"
 #include "fallbacks.h"
 #include "faults.h"
+#include "gradients.h"
 #include "npu_operators.h"
 #include "numerics.h"
 #include "queue_order.h"
@@ -60,7 +62,14 @@ std::string& record() {
   return *lines;
 }
 
-void note(const std::string& name, const char* kind) { record() += name + " " + kind + "\n"; }
+void note(const std::string& name, const char* kind, const std::string& dtypes = "-") {
+  record() += name + " " + kind + " " + dtypes + "\n";
+}
+
+std::string known_dtypes(const c10::OperatorHandle& op) {
+  const auto limits = dtype_limits(op);
+  return limits ? limits->function : "unknown";
+}
 
 struct Libraries {
   // Leaked: taking some 1,500 registrations back at exit costs time and helps nobody.
@@ -107,17 +116,18 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
     return note(full, "composite");
   }
-  if (autograd && name != "_thnn_fused_gru_cell") {  // register_recurrent brings that one's gradient
+  if (autograd && name != "_thnn_fused_gru_cell" && !has_own_gradient(name)) {  // register_recurrent brings the first
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
   }
   if (by_hand().count(full) > 0) {
-    return note(full, "simulated");
+    return note(full, "simulated", "unknown");
   }
   if (!on_npu) {
     return note(full, "composite");  // torch_npu had an autograd kernel only
   }
   const bool by_reference = !has_cpu_road(op) && has_reference(full);
-  note(full, has_cpu_road(op) || by_reference ? "simulated" : "refused");
+  const bool here = has_cpu_road(op) || by_reference;
+  note(full, here ? "simulated" : "refused", here ? known_dtypes(op) : "-");
   libraries.aten.impl(name.c_str(), by_reference       ? boxed<ReferenceKernel>(op)
                                     : has_cpu_road(op) ? boxed<CpuKernel>(op)
                                                        : torch::CppFunction::makeFromBoxedFunction<&refuse>());
@@ -129,15 +139,17 @@ void register_npu(Libraries& libraries, const c10::OperatorHandle& op) {
   }
   const auto full = c10::toString(op.operator_name());
   const bool by_reference = has_reference(full);
-  note(full, by_reference || has_npu_operator(full) ? "simulated" : "refused");
+  const bool here = by_reference || has_npu_operator(full);
+  note(full, here ? "simulated" : "refused", here ? "unknown" : "-");
   if (by_reference) {
     libraries.npu.impl(local_name(op).c_str(), boxed<ReferenceKernel>(op));
-  } else if (!has_npu_operator(full)) {
+  } else if (!here) {
     libraries.npu.impl(local_name(op).c_str(), torch::CppFunction::makeFromBoxedFunction<&refuse>());
   }
 }
 
 void install() {
+  read_dtype_limits();
   read_faults();
   read_numerics();
   install_cpu_allocator();
@@ -158,6 +170,7 @@ void install() {
   register_random(libraries.aten);
   register_recurrent(libraries.aten, libraries.autograd);
   register_sparse(libraries.aten);
+  register_gradients(libraries.autograd);
   register_npu_operators(libraries.npu);
   announce_faults();
   let_torch_npu_poll_slowly();
@@ -167,10 +180,16 @@ void install() {
 }  // namespace npu_sim
 
 // One line for each operator that torch_npu itself implements: its name, then "simulated" (on the CPU's kernel),
-// "composite" (made of others), "torch_npu" (host-side kernel of torch_npu, kept) or "refused" (raises). What is not
-// listed falls back to the CPU as torch_npu decides.
+// "composite" (made of others), "torch_npu" (host-side kernel of torch_npu, kept) or "refused" (raises), then what is
+// known of the data types that the hardware takes: CANN's function (dtypes.txt holds its list), "unknown", or "-"
+// where nothing is computed here. What is not listed falls back to the CPU as torch_npu decides.
 extern "C" __attribute__((visibility("default"))) const char* npu_sim_operators() {
   return npu_sim::record().c_str();
+}
+
+// The operators that ran in this process although it is not known which data types the hardware takes; a line each.
+extern "C" __attribute__((visibility("default"))) const char* npu_sim_unknown_dtypes() {
+  return npu_sim::unknown_in_use();
 }
 
 // Called once, by aclInit. 0: all is registered; anything else: it is not, and stderr says why.

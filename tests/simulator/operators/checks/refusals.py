@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import tempfile
@@ -64,14 +63,6 @@ def check_cpu_scalars_and_indices_are_taken() -> None:
     assert npu[torch.tensor([3, 0])].tolist() == [3.0, 0.0]
     assert (npu > torch.tensor(1.5)).tolist() == [False, False, True, True]
     assert torch.where(npu > 1, npu, torch.tensor(-1.0)).tolist() == [-1.0, -1.0, 2.0, 3.0]
-
-
-def check_the_matrix_unit_has_no_float64_and_no_int64() -> None:
-    unit = "matrix unit"
-    for dtype in (torch.float64, torch.int64):
-        image, weight = torch.ones(1, 1, 4, 4, dtype=dtype).npu(), torch.ones(1, 1, 2, 2, dtype=dtype).npu()
-        raises(functools.partial(F.conv2d, image, weight), "aten::convolution", unit)
-        raises(functools.partial(torch.mm, image[0, 0], image[0, 0]), "aten::mm", unit)
 
 
 def check_what_is_not_simulated_names_itself() -> None:

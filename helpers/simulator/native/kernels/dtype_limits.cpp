@@ -1,0 +1,231 @@
+#include "dtype_limits.h"
+
+#include <dlfcn.h>
+
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <unordered_map>
+
+#include "cann_error.h"
+
+namespace npu_sim {
+namespace {
+
+using at::ScalarType;
+
+constexpr uint64_t bit(ScalarType type) { return uint64_t{1} << static_cast<unsigned>(type); }
+
+struct Named {
+  const char* name;   // in dtypes.txt
+  const char* acl;    // in CANN's messages
+  ScalarType type;
+};
+
+// In the order of CANN's own lists.
+constexpr Named kTypes[] = {
+    {"float16", "DT_FLOAT16", ScalarType::Half},           {"float32", "DT_FLOAT", ScalarType::Float},
+    {"bfloat16", "DT_BFLOAT16", ScalarType::BFloat16},     {"float64", "DT_DOUBLE", ScalarType::Double},
+    {"int8", "DT_INT8", ScalarType::Char},                 {"uint8", "DT_UINT8", ScalarType::Byte},
+    {"int16", "DT_INT16", ScalarType::Short},              {"int32", "DT_INT32", ScalarType::Int},
+    {"int64", "DT_INT64", ScalarType::Long},               {"uint16", "DT_UINT16", ScalarType::UInt16},
+    {"uint32", "DT_UINT32", ScalarType::UInt32},           {"uint64", "DT_UINT64", ScalarType::UInt64},
+    {"bool", "DT_BOOL", ScalarType::Bool},                 {"complex32", "DT_COMPLEX32", ScalarType::ComplexHalf},
+    {"complex64", "DT_COMPLEX64", ScalarType::ComplexFloat},
+    {"complex128", "DT_COMPLEX128", ScalarType::ComplexDouble}};
+
+uint64_t bits_of(const std::string& name) {
+  for (const auto& [shown, acl, type] : kTypes) {
+    if (name == shown) {
+      return bit(type);
+    }
+  }
+  if (name == "float") {
+    return bit(ScalarType::Half) | bit(ScalarType::Float) | bit(ScalarType::BFloat16);
+  }
+  if (name == "int") {
+    return bit(ScalarType::Char) | bit(ScalarType::Byte) | bit(ScalarType::Short) | bit(ScalarType::Int) |
+           bit(ScalarType::Long);
+  }
+  if (name == "uint") {
+    return bit(ScalarType::UInt16) | bit(ScalarType::UInt32) | bit(ScalarType::UInt64);
+  }
+  TORCH_CHECK(name == "complex", "dtypes.txt: unknown data type ", name);
+  return bit(ScalarType::ComplexFloat) | bit(ScalarType::ComplexDouble);
+}
+
+uint64_t mask_of(const std::string& list) {
+  uint64_t mask = 0;
+  std::istringstream names(list);
+  for (std::string name; std::getline(names, name, ',');) {
+    mask |= bits_of(name);
+  }
+  return mask;
+}
+
+struct Row {
+  std::string function, source, arguments;
+};
+
+std::unordered_map<std::string, std::shared_ptr<const Row>>& rows() {
+  static auto* found = new std::unordered_map<std::string, std::shared_ptr<const Row>>;
+  return *found;
+}
+
+// dtypes.txt lies beside the folder of this library, where the build has put it.
+std::string table_path() {
+  Dl_info here{};
+  TORCH_CHECK(dladdr(reinterpret_cast<void*>(&table_path), &here) != 0, "the simulator does not find its own library");
+  const std::string library = here.dli_fname;
+  return library.substr(0, library.rfind('/')) + "/../dtypes.txt";
+}
+
+void add_row(const std::string& line) {
+  std::vector<std::string> fields;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 3) {
+    end = line.find(" | ", begin);
+    fields.push_back(line.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  TORCH_CHECK(fields.size() == 4, "dtypes.txt: expected OPERATORS | FUNCTION | SOURCE | ARGUMENTS, found: ", line);
+  const auto row = std::make_shared<const Row>(Row{fields[1], fields[2], fields[3]});
+  std::istringstream names(fields[0]);
+  for (std::string name; names >> name;) {
+    rows()["aten::" + name] = row;
+  }
+}
+
+std::string list_of(uint64_t accepted) {
+  std::string list;
+  for (const auto& [shown, acl, type] : kTypes) {
+    if ((accepted & bit(type)) != 0) {
+      list += std::string(acl) + ",";
+    }
+  }
+  return list;
+}
+
+std::string acl_name(ScalarType type) {
+  for (const auto& [shown, acl, known] : kTypes) {
+    if (known == type) {
+      return acl;
+    }
+  }
+  return c10::str("DT_", type);
+}
+
+// The type to use instead; empty where none keeps the values.
+std::string other_type(uint64_t accepted, ScalarType type) {
+  constexpr Named kReal = {"torch.float32", "", ScalarType::Float};
+  constexpr Named kWhole = {"torch.int64", "", ScalarType::Long}, kShort = {"torch.int32", "", ScalarType::Int};
+  const bool whole = at::isIntegralType(type, true);
+  for (const auto& choice : whole ? std::vector<Named>{kWhole, kShort, kReal} : std::vector<Named>{kReal, kWhole}) {
+    if ((accepted & bit(choice.type)) != 0 && !at::isComplexType(type)) {
+      return choice.name;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+void read_dtype_limits() {
+  const auto path = table_path();
+  std::ifstream file(path);
+  TORCH_CHECK(file.good(), "the simulator does not find ", path, "; build it again");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line[0] != '#') {
+      add_row(line);
+    }
+  }
+}
+
+std::shared_ptr<const DtypeLimits> dtype_limits(const c10::OperatorHandle& op) {
+  const auto found = rows().find(c10::toString(op.operator_name()));
+  if (found == rows().end()) {
+    return nullptr;
+  }
+  const Row& row = *found->second;
+  auto limits = std::make_shared<DtypeLimits>();
+  limits->function = row.function;
+  limits->source = row.source;
+  limits->accepted.resize(op.schema().arguments().size());
+  std::istringstream arguments(row.arguments);
+  for (std::string word; arguments >> word;) {
+    const auto equals = word.find('=');
+    const auto name = word.substr(0, equals), value = word.substr(equals + 1);
+    if (name == "dims") {
+      limits->dims = std::stoll(value);
+      continue;
+    }
+    if (name == "result") {
+      limits->result = mask_of(value);
+      continue;
+    }
+    const auto index = op.schema().argumentIndexWithName(name);
+    TORCH_CHECK(index, "dtypes.txt: ", op.operator_name(), " has no argument ", name);
+    limits->accepted[*index] = mask_of(value);
+  }
+  return limits;
+}
+
+namespace {
+
+std::mutex& unknown_mutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+std::string& unknown() {
+  static auto* names = new std::string;
+  return *names;
+}
+
+}  // namespace
+
+void note_unknown(const std::string& op) {
+  const std::lock_guard<std::mutex> lock(unknown_mutex());
+  unknown() += op + "\n";
+}
+
+const char* unknown_in_use() {
+  static thread_local std::string copy;
+  const std::lock_guard<std::mutex> lock(unknown_mutex());
+  copy = unknown();
+  return copy.c_str();
+}
+
+namespace {
+
+std::string by_documentation(const DtypeLimits& limits) {
+  return "by its documentation (https://gitcode.com/cann, CANN 9.1.0, " + limits.source + ")";
+}
+
+[[noreturn]] void refuse_type(const DtypeLimits& limits, const std::string& op, const std::string& tensor,
+                              at::ScalarType type, uint64_t accepted, const std::string& verb) {
+  const auto other = other_type(accepted, type);
+  refuse_as_cann(op.substr(op.find("::") + 2), limits.function,
+                 c10::str("Tensor ", tensor, " not implemented for ", acl_name(type),
+                          ", should be in dtype support list [", list_of(accepted), "]."),
+                 c10::str(op, " does not ", verb, " ", type, " on a real NPU (Atlas A2), ", by_documentation(limits),
+                          other.empty() ? "" : "; use " + other));
+}
+
+}  // namespace
+
+void refuse_tensor(const DtypeLimits& limits, const std::string& op, const std::string& argument, size_t index,
+                   const at::Tensor& tensor) {
+  const uint64_t accepted = limits.accepted[index];
+  if ((accepted & bit(tensor.scalar_type())) == 0) {
+    refuse_type(limits, op, argument, tensor.scalar_type(), accepted, "take");
+  }
+  refuse_as_cann(op.substr(op.find("::") + 2), limits.function,
+                 c10::str("The ", argument, " tensor cannot be larger than ", limits.dims, " dimensions."),
+                 c10::str(op, " takes at most ", limits.dims, " dimensions on a real NPU (Atlas A2), ",
+                          by_documentation(limits)));
+}
+
+void refuse_result(const DtypeLimits& limits, const std::string& op, at::ScalarType type) {
+  refuse_type(limits, op, "out", type, limits.result, "give");
+}
+
+}  // namespace npu_sim

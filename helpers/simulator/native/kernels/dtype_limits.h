@@ -1,0 +1,49 @@
+// Which data types an Atlas A2 takes, operator by operator and argument by argument: dtypes.txt.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace npu_sim {
+
+struct DtypeLimits {
+  std::string function;             // CANN's function behind the operator
+  std::string source;               // where its documentation says so
+  std::vector<uint64_t> accepted;   // for each argument a bit by ScalarType; 0: not known
+  uint64_t result = 0;              // the types of the (first) result; 0: not known
+  int64_t dims = 0;                 // the most dimensions of a tensor; 0: not known
+};
+
+// Reads dtypes.txt of the simulator's folder; throws c10::Error if it is missing or malformed.
+void read_dtype_limits();
+
+// nullptr where it is not known what the hardware takes.
+std::shared_ptr<const DtypeLimits> dtype_limits(const c10::OperatorHandle& op);
+
+// Remembers an operator that ran although it is not known what the hardware takes.
+void note_unknown(const std::string& op);
+
+// The operators so remembered in this process, each on a line.
+const char* unknown_in_use();
+
+// Raises as torch_npu does when CANN refuses a tensor for its type or its number of dimensions.
+[[noreturn]] void refuse_tensor(const DtypeLimits& limits, const std::string& op, const std::string& argument,
+                                size_t index, const at::Tensor& tensor);
+
+[[noreturn]] void refuse_result(const DtypeLimits& limits, const std::string& op, at::ScalarType type);
+
+inline bool gives(const DtypeLimits& limits, const c10::IValue& result) {
+  return limits.result == 0 || !result.isTensor() ||
+         (limits.result >> static_cast<unsigned>(result.toTensor().scalar_type()) & 1) != 0;
+}
+
+inline bool takes(const DtypeLimits& limits, size_t index, const at::Tensor& tensor) {
+  const uint64_t accepted = limits.accepted[index];
+  return accepted == 0 || ((accepted >> static_cast<unsigned>(tensor.scalar_type()) & 1) != 0 &&
+                           (limits.dims == 0 || tensor.dim() <= limits.dims));
+}
+
+}  // namespace npu_sim

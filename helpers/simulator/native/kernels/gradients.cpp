@@ -1,0 +1,29 @@
+#include "gradients.h"
+
+#include <ATen/ATen.h>
+
+#include <numeric>
+
+namespace npu_sim {
+namespace {
+
+// PyTorch accumulates the norm in float64 on its way back, torch_npu in float32
+// (op_plugin/ops/opapi/RenormBackwardKernelNpu.cpp).
+at::Tensor renorm(const at::Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& maxnorm) {
+  std::vector<int64_t> others(self.dim());
+  std::iota(others.begin(), others.end(), 0);
+  others.erase(others.begin() + c10::maybe_wrap_dim(dim, self.dim()));
+  const bool half = self.scalar_type() == at::kHalf || self.scalar_type() == at::kBFloat16;
+  const auto norm = at::linalg_vector_norm(self, p, others, true, half ? at::kFloat : self.scalar_type());
+  constexpr double kTiny = 1e-7;  // as in PyTorch's renorm
+  const auto factor = at::where(norm.gt(maxnorm), norm.add(kTiny).reciprocal().mul(maxnorm), at::ones_like(norm));
+  return self.mul(factor.to(self.scalar_type()));
+}
+
+}  // namespace
+
+bool has_own_gradient(const std::string& name) { return name == "renorm"; }
+
+void register_gradients(torch::Library& autograd) { autograd.impl("renorm", TORCH_FN(renorm)); }
+
+}  // namespace npu_sim

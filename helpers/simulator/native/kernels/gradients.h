@@ -1,0 +1,15 @@
+// Gradients that torch_npu forms in its own way, because PyTorch's formula needs what an NPU lacks.
+#pragma once
+
+#include <torch/library.h>
+
+#include <string>
+
+namespace npu_sim {
+
+// Whether register_gradients brings the gradient of the operator.
+bool has_own_gradient(const std::string& name);
+
+void register_gradients(torch::Library& autograd);
+
+}  // namespace npu_sim

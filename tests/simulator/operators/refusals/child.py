@@ -1,0 +1,58 @@
+"""Runs every call of refused.py and accepted.py on the simulated NPU; prints one JSON line per call.
+
+Started by path, in the simulator's environment, by test_refusals.py.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import warnings
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from accepted import ACCEPTED
+from refused import REFUSED
+
+f16, bf16, f32, f64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
+i8, u8, i16, i32, i64, boolean = torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.bool
+c64, c128 = torch.complex64, torch.complex128
+
+
+def cpu(dtype: torch.dtype, *shape: int) -> torch.Tensor:
+    return torch.ones(shape, dtype=dtype)
+
+
+def x(dtype: torch.dtype, *shape: int) -> torch.Tensor:
+    return cpu(dtype, *shape).npu()
+
+
+def nine() -> torch.Tensor:
+    return x(f32, *[1] * 9)
+
+
+NAMES = {"copy": copy, "torch": torch, "F": F, **{n: v for n, v in globals().items() if isinstance(v, torch.dtype)},
+         "cpu": cpu, "x": x, "nine": nine}
+
+
+def outcome(call: str) -> dict[str, Any]:
+    try:
+        eval(call, dict(NAMES))
+        torch.npu.synchronize()
+    except Exception as error:  # noqa: BLE001  the error is what is asked for
+        return {"call": call, "error": type(error).__name__, "runtime": isinstance(error, RuntimeError),
+                "said": str(error)}
+    return {"call": call, "error": "", "runtime": False, "said": ""}
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    for call in [*(call for call, _, _ in REFUSED), *ACCEPTED]:
+        print("CALL " + json.dumps(outcome(call)), flush=True)
+    torch.zeros(1, device="npu").add_(1).item()
+    print("CALL " + json.dumps({"call": "the device after all refusals", "error": "", "runtime": False, "said": ""}))
+
+
+if __name__ == "__main__":
+    main()

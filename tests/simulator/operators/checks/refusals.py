@@ -69,8 +69,8 @@ def check_what_is_not_simulated_names_itself() -> None:
     x = torch.ones(2, 4, device="npu")
     raises(lambda: torch.ops.npu.npu_sign_bits_pack(x, 1), "NPU simulator lacks the operator npu::npu_sign_bits_pack")
     raises(lambda: torch.ops.npu.npu_dynamic_quant(x), "NPU simulator lacks the operator npu::npu_dynamic_quant")
-    raises(lambda: torch.ops.aten._masked_scale(x, x, 2.0), "NPU simulator lacks the operator aten::_masked_scale")
-    raises(lambda: x.to_sparse(), "NPU simulator lacks aten::_to_sparse")
+    backward = torch.ops.aten._thnn_fused_lstm_cell_backward_impl
+    raises(lambda: backward(x, x, x, x, x, False), "NPU simulator lacks the operator aten::_thnn_fused_lstm_cell_")
 
 
 def check_quantized_tensors_are_refused() -> None:

@@ -50,6 +50,7 @@ EXAMPLES = (
     ("def f(device_type):\n    return device_type == 'cuda'  # 未知\n", "auto", None),
     ("d = x.device\nok = d.type != 'cuda'\n", "rewrite", "d = x.device\nok = d.type not in ('cuda', 'npu')\n"),
     ("if 'cuda' in str(x.device):\n    pass\n", "manual", None),
+    ("def f(device):\n    cuda = device.type != 'cpu'\n    if cuda and 多卡:\n        pass\n", "auto", None),
 )
 NEAR_MISSES = (
     "if x.device.type in ('cuda', 'npu'):  # 已支持\n    pass\n",
@@ -58,6 +59,8 @@ NEAR_MISSES = (
     "ok = name.startswith('cuda_')\n",
     "ok = str(x.device).startswith(('cuda', 'npu'))\n",
     "ok = x.device == y.device\n",
+    "cuda = 1\nif cuda:\n    pass\n",
+    "def f(cuda):\n    if cuda:  # 参数\n        pass\n",
 )
 
 
@@ -68,6 +71,10 @@ def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
         if method(call) == "startswith":
             yield from _startswith(source, call)
+    for branch in (*source.nodes(ast.If), *source.nodes(ast.IfExp)):
+        flag = next((node for node in _asked(branch.test) if _is_flag(source, node)), None)
+        if flag is not None:
+            yield found(source, flag, "MIG104.holds", AUTO)
 
 
 def _comparison(source: Source, compare: ast.Compare) -> Iterable[Finding]:
@@ -149,6 +156,32 @@ def _in_both(source: Source, compare: ast.Compare, asked: ast.expr, value: ast.e
     start, end = source.span(compare)
     both = f"({quoted}, {quoted[0]}{other}{quoted[0]})"
     return (Edit(start, end, f"{source.segment(asked)} {word} {both}"),)
+
+
+def _asked(test: ast.expr) -> Iterable[ast.Name]:
+    """The bare names that a condition asks: `a and not b`."""
+    if isinstance(test, ast.Name):
+        yield test
+    elif isinstance(test, ast.UnaryOp):
+        yield from _asked(test.operand)
+    elif isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from _asked(value)
+
+
+def _is_flag(source: Source, node: ast.Name) -> bool:
+    """The name was given the answer of a test of a device's type that holds on an NPU: `device.type != "cpu"`."""
+    values = source.names.values(node)
+    return len(values) == 1 and isinstance(values[0], ast.Compare) and _holds(source, values[0])
+
+
+def _holds(source: Source, compare: ast.Compare) -> bool:
+    left, right = compare.left, compare.comparators[0]
+    asked, word = (right, string(left)) if string(left) is not None else (left, string(right))
+    if word not in ("cuda", "cpu") or len(compare.ops) != 1 or not _is_type(asked):
+        return False
+    assert isinstance(asked, ast.Attribute)
+    return word == "cpu" or kinds(source, asked.value) <= {DEVICE}
 
 
 def _is_type(node: ast.expr) -> bool:

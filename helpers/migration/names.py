@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Union
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -16,6 +17,15 @@ BINDERS = frozenset(
     (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
     + (ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.AugAssign, ast.withitem, ast.ExceptHandler)
 )
+#: Nodes without any of interest below them.
+LEAVES = frozenset((ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.Import, ast.ImportFrom))
+#: Fields that hold no node: names, operators, contexts.
+PLAIN = {"ctx", "op", "ops", "id", "attr", "name", "names", "arg", "module", "level", "conversion", "simple"} | {
+    "is_async", "kind", "type_comment", "type_ignores", "rest", "kwd_attrs", "tag",
+}  # fmt: skip
+#: Per type of node the fields that may hold others, the last first; filled as types are met.
+FIELDS: dict[type[ast.AST], tuple[str, ...]] = {getattr(ast, "MatchSingleton", ast.Constant): ()}
+NOTHING: frozenset[ast.AST] = frozenset()
 #: A bound name: the dotted name it imports, or the expressions assigned to it (None: something unknown).
 Bound = Union[str, None, ast.expr]
 
@@ -58,6 +68,20 @@ class Names:
             known = self._resolved[node] = self._resolve(node)
         return known
 
+    @cached_property
+    def named(self) -> list[tuple[ast.Name | ast.Attribute, str]]:
+        """Every name and attribute of the tree that has a full dotted name, with it."""
+        found: list[tuple[ast.Name | ast.Attribute, str]] = []
+        for root in self.by_type.get(ast.Name, ()):
+            name = self.resolve(root)
+            node: ast.AST = root
+            while name and isinstance(node, (ast.Name, ast.Attribute)):
+                found.append((node, name))
+                self._resolved[node] = name
+                node = self.parents[node]
+                name = f"{name}.{node.attr}" if isinstance(node, ast.Attribute) else ""
+        return found
+
     def _resolve(self, node: ast.Name | ast.Attribute) -> str:
         if isinstance(node, ast.Attribute):
             base = self.resolve(node.value)
@@ -74,12 +98,16 @@ class Names:
 
     def values(self, node: ast.Name) -> list[Bound]:
         """What a name is bound to in the nearest scope that binds it."""
+        return self.bound_at(node.id, node)
+
+    def bound_at(self, name: str, node: ast.Name) -> list[Bound]:
+        """What another name is bound to where `node` stands."""
         scope: Scope | None = self.scopes.get(node)
         first = True
         while scope:
             visible = first or not isinstance(scope.node, ast.ClassDef)
-            if visible and node.id in scope.bound:
-                return scope.bound[node.id]
+            if visible and name in scope.bound:
+                return scope.bound[name]
             scope, first = scope.parent, False
         return []
 
@@ -107,21 +135,39 @@ class Names:
     def _visit(self, node: ast.AST, scope: Scope) -> None:
         """Iterative: a file of thousands of `+` nests deeper than Python's own stack."""
         todo: list[tuple[ast.AST, Scope]] = [(node, scope)]
+        parents, scopes, by_type = self.parents, self.scopes, self.by_type
         while todo:
             node, scope = todo.pop()
-            kind = type(node)
-            self.by_type.setdefault(kind, []).append(node)
-            self.scopes[node] = scope
+            kind = node.__class__
+            if kind in by_type:
+                by_type[kind].append(node)
+            else:
+                by_type[kind] = [node]
+            if kind is ast.Name:
+                scopes[node] = scope
+                continue
             if kind in BINDERS:
                 self._bind(node, scope)
-            inner, body = scope, frozenset[int]()
+            if kind in LEAVES:
+                continue
+            fields = FIELDS.get(kind)
+            if fields is None:
+                fields = FIELDS[kind] = tuple(name for name in reversed(kind._fields) if name not in PLAIN)
+            inner, body = scope, NOTHING
             if kind in OPENERS:
                 inner = Scope(node, scope)
                 self._bind_arguments(node, inner)
-                body = frozenset(map(id, _body(node)))
-            for child in reversed(list(ast.iter_child_nodes(node))):
-                self.parents[child] = node
-                todo.append((child, inner if id(child) in body else scope))
+                body = frozenset(_body(node))
+            for field_name in fields:
+                value = getattr(node, field_name, None)
+                if value.__class__ is list:
+                    for child in reversed(value):
+                        if child is not None:
+                            parents[child] = node
+                            todo.append((child, inner if child in body else scope))
+                elif value is not None:
+                    parents[value] = node
+                    todo.append((value, inner if value in body else scope))
 
     def _bind(self, node: ast.AST, scope: Scope) -> None:
         if isinstance(node, ast.Import):

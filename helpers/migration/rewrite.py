@@ -16,8 +16,9 @@ from helpers.errors import WorkbookError
 from helpers.finding import Edit, Finding, Status
 from helpers.migration.entry import needs_import, transfer_edit
 from helpers.migration.files import Tree, tree
+from helpers.migration.registry import wanted
 from helpers.migration.repair import MANUAL, REWRITE, UNSUPPORTED, class_of, found
-from helpers.migration.scan import HINTS, scan_source
+from helpers.migration.scan import scan_source
 from helpers.migration.source import Source, Unreadable, decode, parse
 from helpers.report import Column, Listing, Report, Table
 from helpers.storage import open_storage
@@ -90,7 +91,7 @@ def diff(source: Source, text: str) -> str:
 def _read(file: Path, name: str) -> Source | None:
     """The file as a Source; None where no rule has anything to look for."""
     data = file.read_bytes()
-    if not HINTS.search(data):
+    if not wanted(data) and b"torch" not in data:
         return None
     try:
         text, encoding, bom = decode(data)

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from helpers.finding import Finding, Place, Status
-from helpers.migration import rules as rules_package
 from helpers.migration.files import Tree, tree
+from helpers.migration.knowledge import dress
+from helpers.migration.registry import Rule, wanted
 from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED, class_of
 from helpers.migration.source import Source, Unreadable, decode, parse
 from helpers.report import Chart, Column, Report, Table
-from helpers.rules import judge, rules_of
+from helpers.rules import judge
 from helpers.words import Scalar
 
 SUMMARY = "MIG100"
 SUMMARY_WEIGHT = 1000.0
-#: A file without any of these words has nothing for a rule; most of a repository is passed over this way.
-HINTS = re.compile(
-    rb"cuda|nccl|nvidia|NVIDIA|torch|apex|triton|flash_attn|xformers|bitsandbytes|cupy|tensorrt|deepspeed|pynvml"
-    rb"|mmcv|megatron|detectron2|\.double\(|nvtx|GPUtil|e1[23]\b|_C\b|auto_gptq|awq|vllm|dgl|numba"
-)
 COLUMNS = tuple(Column(name) for name in ("file", "line", "column", "code", "rule", "repair", "repair_action"))
 
 
@@ -53,19 +48,26 @@ def scan_file(file: Path, name: str) -> tuple[list[Finding], str]:
     """The findings of one file in order of place, and the hash of its text where there are any."""
     try:
         data = file.read_bytes()
-        if not HINTS.search(data):
+        rules = wanted(data)
+        if not rules:
             return [], ""
         text, encoding, bom = decode(data)
         source = parse(text, name, encoding=encoding, bom=bom, file=file)
     except (Unreadable, OSError) as cause:
         return [unreadable(name, cause)], ""
-    found = scan_source(source)
+    found = scan_source(source, rules=rules)
     return found, source.sha256 if found else ""
 
 
-def scan_source(source: Source, *, strict: bool = False) -> list[Finding]:
-    """All findings of all rules on one source, in order of place."""
-    found = judge(source, rules_of(rules_package), strict=strict)
+def scan_source(source: Source, *, strict: bool = False, rules: Iterable[Rule] | None = None) -> list[Finding]:
+    """All findings of the rules (of those that may have something to say, unless told) in order of place."""
+    if rules is None:
+        rules = wanted(source.text.encode("utf-8", "surrogatepass"))
+    found = [
+        dress(finding, rule.known)
+        for rule in rules
+        for finding in judge(source, {rule.code: rule.check}, strict=strict)
+    ]
     return sorted(found, key=lambda f: (f.place.line, f.place.column, f.rule) if f.place else (0, 0, f.rule))
 
 

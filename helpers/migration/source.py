@@ -15,6 +15,7 @@ import tokenize
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
@@ -54,6 +55,8 @@ class Source:
     @cached_property
     def line_starts(self) -> list[int]:
         """The offset at which each line begins; index 0 is line 1."""
+        if "\r" not in self.text:
+            return [0, *accumulate(len(line) + 1 for line in self.text.split("\n")[:-1])]
         return [0, *(end.end() for end in LINE_END.finditer(self.text))]
 
     @cached_property
@@ -72,8 +75,9 @@ class Source:
 
     def line(self, number: int) -> str:
         """A line by its number from 1, without its end."""
-        ends = [*self.line_starts[1:], len(self.text)]
-        return self.text[self.line_starts[number - 1] : ends[number - 1]].rstrip("\r\n")
+        starts = self.line_starts
+        end = starts[number] if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].rstrip("\r\n")
 
     def offset(self, line: int, byte_column: int) -> int:
         """The code point at a line (from 1) and an `ast` column (bytes from 0)."""

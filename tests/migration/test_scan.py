@@ -46,7 +46,7 @@ def test_folders_of_other_people_are_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["import torch\nx = (", "import torch\nprint 'cuda'", "# coding: nonsense\nimport torch\n"]
+    "text", ["import torch\nx = ('cuda'", "import torch\nprint 'cuda'", "# coding: nonsense\nimport torch\n"]
 )
 def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, text: str) -> None:
     report = scan(_write(tmp_path, {"good.py": CUDA, "bad.py": text}))

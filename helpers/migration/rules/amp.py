@@ -10,11 +10,14 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
+from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.names import load
 from helpers.migration.repair import AUTO, found
 from helpers.migration.source import Source
 
 CODE = "MIG108"
+WORDS = ("amp", "autocast")
+KNOWN = Known(MEASURED, TRANSFER)
 NAMES = ("torch.autocast", "torch.amp.", "torch.cuda.amp.", "torch.is_autocast_enabled", "torch.set_autocast_",
          "torch.get_autocast_")  # fmt: skip
 EXAMPLES = (
@@ -43,8 +46,7 @@ def _on_cpu(call: ast.Call) -> bool:
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for node in (*source.nodes(ast.Attribute), *source.nodes(ast.Name)):
-        name = source.names.resolve(node)
+    for node, name in source.names.named:
         above = source.names.parent(node)
         on_cpu = isinstance(above, ast.Call) and above.func is node and _on_cpu(above)
         if name.startswith(NAMES) and load(node) and not isinstance(above, ast.Attribute) and not on_cpu:

@@ -6,10 +6,13 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
+from helpers.migration.knowledge import DOCUMENTED, NATIVE, Known
 from helpers.migration.repair import ADVICE, found
 from helpers.migration.source import Source
 
 CODE = "MIG119"
+WORDS = ("backends", "cuda")
+KNOWN = Known(DOCUMENTED, NATIVE)
 FAMILIES = ("torch.backends.cudnn.", "torch.backends.cuda.")
 EXAMPLES = (
     ("import torch.backends.cudnn as cudnn\ncudnn.benchmark = True  # 加速\n", "advice", None),
@@ -24,10 +27,9 @@ NEAR_MISSES = (
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for node in source.nodes(ast.Attribute):
-        if isinstance(source.names.parent(node), ast.Attribute):
+    for node, name in source.names.named:
+        if not isinstance(node, ast.Attribute) or isinstance(source.names.parent(node), ast.Attribute):
             continue
-        name = source.names.resolve(node)
         if name.startswith(FAMILIES):
             outcome = "tf32" if "tf32" in name or "precision" in name else "no_effect"
             yield found(source, node, f"MIG119.{outcome}", ADVICE, name=name)

@@ -11,10 +11,13 @@ from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
 from helpers.migration.calls import argument, string, within_string
+from helpers.migration.knowledge import ASCEND, MEASURED, Known
 from helpers.migration.repair import ADVICE, REWRITE, found
 from helpers.migration.source import Source
 
 CODE = "MIG111"
+TOKENS = ("compile",)
+KNOWN = Known(MEASURED, ASCEND + "torch_npu/_inductor/utils.py", inferred=("backend",))
 HERE = {"eager", "aot_eager"}
 EXAMPLES = (
     (

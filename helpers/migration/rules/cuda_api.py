@@ -11,10 +11,13 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration import api_map
+from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.repair import MANUAL, found
 from helpers.migration.source import Source
 
 CODE = "MIG101"
+WORDS = ("cuda",)
+KNOWN = Known(MEASURED, TRANSFER, hours={"absent": 8.0, "untouched": 0.0}, inferred=("unknown",))
 PREFIX = "torch.cuda."
 #: torch.cuda.amp has a rule of its own (amp.py).
 ELSEWHERE = {"amp"}
@@ -38,12 +41,12 @@ NEAR_MISSES = (
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for node in (*source.nodes(ast.Attribute), *source.nodes(ast.Name)):
-        name = source.names.resolve(node)
+    for node, name in source.names.named:
         if name.startswith(PREFIX) and not _part_of_longer(source, node) and not _stored(node):
             yield from _judge(source, node, name[len(PREFIX) :])
-        elif isinstance(node, ast.Attribute) and node.attr in ("major", "minor") and _is_properties(source, node.value):
-            yield found(source, node, "MIG101.compute_capability", MANUAL)
+    for attribute in source.nodes(ast.Attribute):
+        if attribute.attr in ("major", "minor") and _is_properties(source, attribute.value):
+            yield found(source, attribute, "MIG101.compute_capability", MANUAL)
 
 
 def _judge(source: Source, node: ast.AST, name: str) -> Iterable[Finding]:

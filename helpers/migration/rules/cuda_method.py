@@ -13,10 +13,13 @@ from collections.abc import Iterable
 from helpers.finding import Edit, Finding
 from helpers.migration.calls import argument, method
 from helpers.migration.kinds import NUMBER, STRING, UNKNOWN, about_devices, kinds
+from helpers.migration.knowledge import ASCEND, MEASURED, Known
 from helpers.migration.repair import AUTO, REWRITE, found
 from helpers.migration.source import Source
 
 CODE = "MIG103"
+TOKENS = ("cuda",)
+KNOWN = Known(MEASURED, ASCEND + "torch_npu/utils/_module.py")
 EXAMPLES = (
     ("model = net().cuda()  # 放到显卡\n", "auto", None),
     ("x = x.cuda(0, non_blocking=True)\n", "auto", None),

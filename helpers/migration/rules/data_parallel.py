@@ -10,10 +10,13 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
+from helpers.migration.knowledge import MEASURED, NATIVE, Known
 from helpers.migration.repair import UNSUPPORTED, found
 from helpers.migration.source import Source
 
 CODE = "MIG109"
+TOKENS = ("DataParallel", "data_parallel")
+KNOWN = Known(MEASURED, NATIVE, hours={"no_kernel": 4.0})
 NAMES = {
     "torch.nn.DataParallel",
     "torch.nn.parallel.DataParallel",

@@ -8,18 +8,22 @@ from collections.abc import Iterable
 from helpers.finding import Finding
 from helpers.migration.calls import method
 from helpers.migration.kinds import NUMBER, kinds
+from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.repair import AUTO, found
 from helpers.migration.source import Source
 
 CODE = "MIG126"
+WORDS = ("rank", "RANK", "gpu", "GPU", "cuda", "CUDA")
+KNOWN = Known(MEASURED, TRANSFER, inferred=("number",))
 NAMES = {"gpu", "gpu_id", "local_rank", "rank", "cuda_id", "device_id"}
 EXAMPLES = (
     ("x = x.to(args.gpu)  # 第几张卡\n", "auto", None),
-    ("m.to(0)\n", "auto", None),
+    ("m.cuda()\nm.to(0)\n", "auto", None),
     ("def f(m, local_rank):\n    m.to(local_rank)\n", "auto", None),
 )
 NEAR_MISSES = (
     "x = x.to(设备)\n",
+    "m.to(0)\n",
     "import torch\nx = x.to(torch.float32)\n",
     "x = x.to('cpu')\n",
     "x = x.to(y)\n",
@@ -29,6 +33,8 @@ NEAR_MISSES = (
 
 
 def check(source: Source) -> Iterable[Finding]:
+    if not any(word in source.text for word in WORDS):  # nothing says that the numbers are devices
+        return
     for call in source.nodes(ast.Call):
         if method(call) == "to" and len(call.args) == 1 and _is_number(source, call.args[0]):
             yield found(source, call, "MIG126.number", AUTO)

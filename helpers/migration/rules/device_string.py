@@ -12,11 +12,14 @@ from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
 from helpers.migration.calls import is_docstring, method, string, within_string
+from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.repair import ADVICE, AUTO, REWRITE, found
 from helpers.migration.rules import amp
 from helpers.migration.source import Source
 
 CODE = "MIG102"
+WORDS = ("cuda",)
+KNOWN = Known(MEASURED, TRANSFER)
 DEVICE = re.compile(r"cuda(:\d*)?\Z")
 #: Not in transfer_to_npu's lists; each raised when run under it (torch_npu 2.13.0).
 NOT_REPLACED = {

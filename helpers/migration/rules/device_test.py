@@ -12,10 +12,13 @@ from collections.abc import Iterable
 from helpers.finding import Edit, Finding
 from helpers.migration.calls import argument, method, string, within_string
 from helpers.migration.kinds import DEVICE, DEVICE_TEXT, OWN, UNKNOWN, is_options, kinds
+from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.repair import AUTO, MANUAL, REWRITE, found
 from helpers.migration.source import Source
 
 CODE = "MIG104"
+WORDS = ("cuda", "cpu")
+KNOWN = Known(MEASURED, TRANSFER, inferred=("assumed",))
 EXAMPLES = (
     (
         "if x.device.type == 'cuda':  # 在显卡上\n    pass\n",
@@ -71,8 +74,9 @@ def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
         if method(call) == "startswith":
             yield from _startswith(source, call)
-    for branch in (*source.nodes(ast.If), *source.nodes(ast.IfExp)):
-        flag = next((node for node in _asked(branch.test) if _is_flag(source, node)), None)
+    tests = [*(node.test for node in source.nodes(ast.If)), *(node.test for node in source.nodes(ast.IfExp))]
+    for test in tests:
+        flag = next((node for node in _asked(test) if _is_flag(source, node)), None)
         if flag is not None:
             yield found(source, flag, "MIG104.holds", AUTO)
 

@@ -6,10 +6,19 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
+from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.repair import AUTO, found
 from helpers.migration.source import Source
 
 CODE = "MIG110"
+TOKENS = (
+    "DistributedDataParallel",
+    "FullyShardedDataParallel",
+    "init_device_mesh",
+    "SyncBatchNorm",
+    "is_nccl_available",
+)
+KNOWN = Known(MEASURED, TRANSFER)
 NAMES = {
     "torch.nn.parallel.DistributedDataParallel",
     "torch.nn.parallel.distributed.DistributedDataParallel",

@@ -11,10 +11,13 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.calls import method, string, within_string
+from helpers.migration.knowledge import DOCUMENTED, VARIABLES, Known
 from helpers.migration.repair import ADVICE, MANUAL, REWRITE, found
 from helpers.migration.source import Source
 
 CODE = "MIG107"
+WORDS = ("CUDA", "NCCL", "CUBLAS", "CUDNN", "NVIDIA")
+KNOWN = Known(DOCUMENTED, VARIABLES + "env_variable_list.md")
 #: Same meaning, other name.
 RENAMED = {
     "CUDA_VISIBLE_DEVICES": "ASCEND_RT_VISIBLE_DEVICES",

@@ -7,10 +7,17 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.calls import argument, string
+from helpers.migration.knowledge import ASCEND, MEASURED, Known
 from helpers.migration.repair import UNSUPPORTED, found
 from helpers.migration.source import Source
 
 CODE = "MIG114"
+TOKENS = ("cpp_extension",)
+KNOWN = Known(
+    MEASURED,
+    ASCEND + "docs/zh/developer_notes/custom_operator_adaptation/c_extensions_operator_adaptation.md",
+    hours={"cuda": 40.0},
+)
 BUILD = "torch.utils.cpp_extension."
 EXAMPLES = (
     ("from torch.utils.cpp_extension import CUDAExtension\ne = CUDAExtension('核', ['a.cu'])\n", "unsupported", None),

@@ -8,10 +8,13 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.calls import argument, method, string
+from helpers.migration.knowledge import ASCEND, DOCUMENTED, Known
 from helpers.migration.repair import ADVICE, MANUAL, REWRITE, found
 from helpers.migration.source import Source
 
 CODE = "MIG115"
+TOKENS = ("float64", "double")
+KNOWN = Known(DOCUMENTED, ASCEND + "torch_npu/csrc/distributed/ProcessGroupHCCL.cpp", inferred=("kernel",))
 DOUBLE = {"torch.float64", "torch.double"}
 COLLECTIVES = {"all_reduce", "reduce", "all_gather", "broadcast", "reduce_scatter", "all_gather_into_tensor"}
 EXAMPLES = (

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
 from helpers.finding import Finding
+from helpers.migration.knowledge import INFERRED, Known
 from helpers.migration.repair import MANUAL, found
 from helpers.migration.source import Source
 
 CODE = "MIG120"
+KNOWN = Known(INFERRED, "https://www.nvidia.com/en-us/data-center/", versions="any", hours={"peak": 0.25})
 #: Peak FLOP/s of V100, A100, H100 and RTX cards as their data sheets give them.
 PEAKS = {
     125e12,
@@ -29,11 +32,23 @@ PEAKS = {
     15.7e12,
     14e12,
 }
+#: The last part of each way to write them: 312e12, 3.12e14, 3.12e+14.
+MANTISSAS = {f"{peak / 10**power:g}".rpartition(".")[2] + f"e{power}" for peak in PEAKS for power in range(12, 16)}
+TOKENS = {
+    spelled
+    for token in (*MANTISSAS, *(token.partition("e")[0] + "e" for token in MANTISSAS), "0e12")
+    for spelled in (token, token.upper())
+}
 EXAMPLES = (("peak = 312e12  # A100 的峰值\n", "manual", None), ("mfu = flops / 989.5e12\n", "manual", None))
 NEAR_MISSES = ("规模 = 1e12\n", "n = 312\n", "s = '312e12'\n")
 
 
 def check(source: Source) -> Iterable[Finding]:
     for node in source.nodes(ast.Constant):
-        if isinstance(node.value, float) and node.value in PEAKS:
+        if isinstance(node.value, float) and node.value in PEAKS and _is_written_out(source.segment(node)):
             yield found(source, node, "MIG120.peak", MANUAL)
+
+
+def _is_written_out(text: str) -> bool:
+    """With an exponent, as people write such figures."""
+    return not TOKENS.isdisjoint(re.split(r"\W", text))

@@ -11,11 +11,14 @@ import re
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
+from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.repair import AUTO, REWRITE, found
 from helpers.migration.rules import triton
 from helpers.migration.source import Source
 
 CODE = "MIG105"
+TOKENS = ("is_cuda",)
+KNOWN = Known(MEASURED, TRANSFER)
 EXAMPLES = (
     (
         "if x.is_cuda:  # 显卡分支\n    from .triton_ops import f\n    f(x)\n",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
+from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.names import load
 from helpers.migration.repair import ADVICE, found
 from helpers.migration.source import Source
 
 CODE = "MIG118"
+TOKENS = ("jit",)
+KNOWN = Known(MEASURED, TRANSFER)
 NAMES = {"torch.jit.script", "torch.jit.script_method"}
 EXAMPLES = (
     ("import torch\n@torch.jit.script\ndef f(x):\n    return x  # 脚本\n", "advice", None),
@@ -20,6 +22,6 @@ NEAR_MISSES = ("import torch\n图 = torch.jit.trace(f, x)\n", "script(f)\n")
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for node in (*source.nodes(ast.Attribute), *source.nodes(ast.Name)):
-        if source.names.resolve(node) in NAMES and load(node):
+    for node, name in source.names.named:
+        if name in NAMES and load(node):
             yield found(source, node, "MIG118.disabled", ADVICE)

@@ -12,10 +12,13 @@ from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
 from helpers.migration.calls import is_docstring, string, within_string
+from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.repair import AUTO, REWRITE, found
 from helpers.migration.source import Source
 
 CODE = "MIG106"
+WORDS = ("nccl", "NCCL", "Nccl")
+KNOWN = Known(MEASURED, TRANSFER)
 BACKEND = re.compile(r"(nccl|cpu:gloo,cuda:nccl|cuda:nccl,cpu:gloo|cuda:nccl)\Z")
 GROUPS = ("init_process_group", "new_group", "new_subgroups")
 EXAMPLES = (
@@ -47,11 +50,11 @@ NEAR_MISSES = (
 def check(source: Source) -> Iterable[Finding]:
     for node in source.nodes(ast.Constant):
         text = string(node)
-        if text and "nccl" in text.lower() and not is_docstring(source, node):
+        if text and any(word in text for word in WORDS) and not is_docstring(source, node):
             yield from _judge(source, node, text)
-    for attribute in source.nodes(ast.Attribute):
-        if source.names.resolve(attribute).startswith("torch.distributed.") and "nccl" in attribute.attr.lower():
-            yield found(source, attribute, "MIG106.replaced", AUTO)
+    for named, name in source.names.named:
+        if isinstance(named, ast.Attribute) and name.startswith("torch.distributed.") and "nccl" in named.attr.lower():
+            yield found(source, named, "MIG106.replaced", AUTO)
 
 
 def _judge(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:

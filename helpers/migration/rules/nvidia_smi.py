@@ -8,10 +8,13 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.calls import string
+from helpers.migration.knowledge import DOCUMENTED, Known
 from helpers.migration.repair import MANUAL, found
 from helpers.migration.source import Source
 
 CODE = "MIG123"
+WORDS = ("nvidia-smi",)
+KNOWN = Known(DOCUMENTED, "https://www.hiascend.com/document", versions="any")
 RUNNERS = re.compile(r"(subprocess\.|os\.(system|popen)|shutil\.which)")
 EXAMPLES = (
     ("import subprocess\nsubprocess.run(['nvidia-smi'])  # 显存\n", "manual", None),

@@ -7,10 +7,13 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.calls import method
+from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.repair import AUTO, found
 from helpers.migration.source import Source
 
 CODE = "MIG117"
+TOKENS = ("pin_memory",)
+KNOWN = Known(MEASURED, TRANSFER)
 EXAMPLES = (("x = x.pin_memory().to(d, non_blocking=True)  # 锁页\n", "auto", None),)
 NEAR_MISSES = (
     "from torch.utils.data import DataLoader\nl = DataLoader(d, pin_memory=True)  # 锁页\n",

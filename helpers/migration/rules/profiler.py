@@ -10,11 +10,14 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.calls import argument, method
+from helpers.migration.knowledge import ASCEND, MEASURED, Known
 from helpers.migration.names import load
 from helpers.migration.repair import AUTO, MANUAL, found
 from helpers.migration.source import Source
 
 CODE = "MIG124"
+WORDS = ("profiler",)
+KNOWN = Known(MEASURED, ASCEND + "docs/zh/developer_notes/ascend_pytorch_profiler_user_guide.md")
 REPLACED = {
     "torch.profiler.profile",
     "torch.profiler.schedule",
@@ -45,8 +48,8 @@ NEAR_MISSES = (
 
 def check(source: Source) -> Iterable[Finding]:
     used = False
-    for node in (*source.nodes(ast.Attribute), *source.nodes(ast.Name)):
-        if source.names.resolve(node) in REPLACED and load(node):
+    for node, name in source.names.named:
+        if name in REPLACED and load(node):
             used = True
             yield found(source, node, "MIG124.replaced", AUTO)
     for call in source.nodes(ast.Call):

@@ -10,10 +10,13 @@ from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
 from helpers.migration.calls import argument, method, string
+from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.repair import MANUAL, REWRITE, found
 from helpers.migration.source import Source
 
 CODE = "MIG122"
+WORDS = ("torch.cuda.",)
+KNOWN = Known(MEASURED, TRANSFER)
 PREFIX = "torch.cuda."
 EXAMPLES = (
     (
@@ -46,8 +49,11 @@ def check(source: Source) -> Iterable[Finding]:
 def _edits(source: Source, call: ast.Call, name: ast.expr, text: str) -> tuple[Edit, ...]:
     """Without its quotes the string is the class, where `torch` means torch."""
     start, end = source.span(name)
-    torch = ast.copy_location(ast.Name("torch", ast.Load()), name)
-    source.names.scopes[torch] = source.names.scopes[call]
-    if source.names.resolve(torch) != "torch" or source.text[start + 1 : end - 1] != text:
+    inside = next((node for node in ast.walk(call) if isinstance(node, ast.Name)), None)
+    if (
+        inside is None
+        or set(source.names.bound_at("torch", inside)) != {"torch"}
+        or source.text[start + 1 : end - 1] != text
+    ):
         return ()
     return (Edit(start, end, text),)

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration import api_map
+from helpers.migration.knowledge import DOCUMENTED, Known
 from helpers.migration.repair import found
 from helpers.migration.source import Source
 
 CODE = "MIG113"
+TOKENS = {name.split(".")[0] for name in api_map.load("third_party")["names"]}
+KNOWN = Known(DOCUMENTED, "https://www.hiascend.com/document", versions="as the entry says")
 ELSEWHERE = {"triton"}  # triton.py
 EXAMPLES = (
     ("from flash_attn import flash_attn_func  # 注意力\n", "unsupported", None),

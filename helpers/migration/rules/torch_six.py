@@ -6,10 +6,13 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
+from helpers.migration.knowledge import MEASURED, Known
 from helpers.migration.repair import REWRITE, found
 from helpers.migration.source import Source
 
 CODE = "MIG121"
+TOKENS = ("_six",)
+KNOWN = Known(MEASURED, "https://github.com/pytorch/pytorch/pull/94709", versions="torch >= 2.0")
 EXAMPLES = (
     ("from torch._six import inf  # 无穷\n", "rewrite", "from math import inf  # 无穷\n"),
     ("from torch._six import string_classes\n", "manual", None),

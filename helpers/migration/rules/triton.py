@@ -6,10 +6,13 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
+from helpers.migration.knowledge import DOCUMENTED, Known
 from helpers.migration.repair import UNSUPPORTED, found
 from helpers.migration.source import Source
 
 CODE = "MIG112"
+WORDS = ("triton",)
+KNOWN = Known(DOCUMENTED, "https://pypi.org/project/triton-ascend/", hours={"kernel": 16.0, "call": 1.0})
 EXAMPLES = (
     ("import triton\nimport triton.language as tl  # 内核\n", "unsupported", None),
     ("def 核(x):\n    from .triton_ops import k\n    return k(x)\n\n\ny = 核(1)\n", "unsupported", None),

@@ -1,0 +1,50 @@
+"""How sure a rule is, what its repair costs, for which versions it holds, and where to read on.
+
+Each rule file has a KNOWN beside its code; `dress` puts it into the arguments of the rule's findings. What a
+finding brings itself (a library's own entry in a table) is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from helpers.finding import Finding
+from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, UNSUPPORTED, class_of
+from helpers.words import Scalar
+
+#: Run with torch_npu; read in its documentation or source; concluded from what this file shows.
+MEASURED, DOCUMENTED, INFERRED = CONFIDENCE = ("measured", "documented", "inferred")
+VERSIONS = "torch 2.13.0, torch_npu 2.13.0"
+#: Ascend/pytorch at a fixed commit.
+ASCEND = "https://github.com/Ascend/pytorch/blob/9e73e708ab9350d203475609f36f8a43f6a0c2ab/"
+TRANSFER = ASCEND + "torch_npu/contrib/transfer_to_npu.py"
+VARIABLES = ASCEND + "docs/zh/api/environment_variable/"
+NATIVE = ASCEND + "docs/zh/api/native_api/"
+#: Person-hours for one place of a class, review and a run included; an estimate to be corrected by experience.
+HOURS = {AUTO: 0.0, REWRITE: 0.1, ADVICE: 0.1, MANUAL: 1.0, UNSUPPORTED: 16.0}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A rule's own facts. `hours` and `inferred` name outcomes (`kernel` of `MIG105.kernel`) that differ."""
+
+    confidence: str
+    link: str
+    versions: str = VERSIONS
+    hours: dict[str, float] = field(default_factory=dict)
+    inferred: tuple[str, ...] = ()
+
+
+def dress(finding: Finding, known: Known) -> Finding:
+    """The finding with `confidence`, `effort_h`, `versions` and `link` among its arguments."""
+    repair = class_of(finding)
+    if not repair:
+        return finding
+    outcome = finding.key.rpartition(".")[2]
+    facts: dict[str, Scalar] = {
+        "confidence": INFERRED if outcome in known.inferred else known.confidence,
+        "effort_h": known.hours.get(outcome, HOURS[repair]) if repair != AUTO else 0.0,
+        "versions": known.versions,
+        "link": known.link,
+    }
+    return replace(finding, args={**facts, **finding.args})

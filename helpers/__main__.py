@@ -10,6 +10,7 @@ import os
 import pkgutil
 import sys
 import traceback
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -68,10 +69,10 @@ def verb_modules() -> list[ModuleType]:
 
 def _finish(report: Report, args: argparse.Namespace) -> int:
     print(report.text(args.lang))
-    for path, text in ((args.json, report.to_json()), (args.html, report.html(args.lang) if args.html else "")):
+    for path, make in ((args.json, report.to_json), (args.html, partial(report.html, args.lang))):
         if path:
             target = Path(path).resolve()
-            open_storage(str(target.parent)).write_text(target.name, text)
+            open_storage(str(target.parent)).write_text(target.name, make())
             print(say("command.written", args.lang, path=path))
     if "page" in report.facts:  # a run's index: its path is the last line, so that it is easily found
         print(report.facts["page"])

@@ -56,6 +56,7 @@ class Names:
         self.star_imports: list[ast.ImportFrom] = []
         self.by_type: dict[type[ast.AST], list[ast.AST]] = {}
         self._resolved: dict[ast.AST, str] = {}
+        self._by_scope: dict[tuple[int, str], str] = {}
         self._visit(tree, Scope(tree))
 
     def resolve(self, node: ast.AST) -> str:
@@ -72,8 +73,11 @@ class Names:
     def named(self) -> list[tuple[ast.Name | ast.Attribute, str]]:
         """Every name and attribute of the tree that has a full dotted name, with it."""
         found: list[tuple[ast.Name | ast.Attribute, str]] = []
+        known, scopes = self._by_scope, self.scopes
         for root in self.by_type.get(ast.Name, ()):
-            name = self.resolve(root)
+            assert isinstance(root, ast.Name)
+            key = id(scopes[root]), root.id
+            name = known[key] if key in known else known.setdefault(key, self.resolve(root))
             node: ast.AST = root
             while name and isinstance(node, (ast.Name, ast.Attribute)):
                 found.append((node, name))

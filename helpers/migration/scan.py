@@ -14,6 +14,7 @@ from helpers.migration.knowledge import dress
 from helpers.migration.registry import Rule, wanted
 from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED, class_of
 from helpers.migration.source import Source, Unreadable, decode, parse
+from helpers.migration.spread import spread
 from helpers.report import Chart, Column, Report, Table
 from helpers.rules import judge
 from helpers.words import Scalar
@@ -33,15 +34,19 @@ def scan(path: str | os.PathLike[str]) -> Report:
     where = tree(path)
     findings: list[Finding] = []
     hashes: dict[str, str] = {}
-    for file in where.python:
-        found, sha256 = scan_file(file, where.name(file))
+    names = [where.name(file) for file in where.python]
+    for name, (found, sha256) in zip(names, spread(_scan, list(zip(where.python, names)))):
         findings += found
         if sha256:
-            hashes[where.name(file)] = sha256
+            hashes[name] = sha256
     if not where.python:
         findings.append(Finding(SUMMARY, Status.SKIPPED, "MIG100.no_file", {"path": os.fspath(path)}))
     findings += _not_python(where)
     return _report(path, where, findings, hashes)
+
+
+def _scan(file_and_name: tuple[Path, str]) -> tuple[list[Finding], str]:
+    return scan_file(*file_and_name)
 
 
 def scan_file(file: Path, name: str) -> tuple[list[Finding], str]:

@@ -138,8 +138,10 @@ def decode(data: bytes) -> tuple[str, str, bytes]:
     """Text, encoding and BOM of a file's bytes, by PEP 263. Raises Unreadable."""
     bom = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        encoding = encoding.replace("utf-8-sig", "utf-8")
+        encoding = "utf-8"
+        if b"coding" in b"".join(data.split(b"\n", 2)[:2]):
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+            encoding = encoding.replace("utf-8-sig", "utf-8")
         return data[len(bom) :].decode(encoding), encoding, bom
     except (SyntaxError, LookupError, UnicodeDecodeError) as cause:
         raise Unreadable(str(cause)) from cause

@@ -16,7 +16,8 @@ from helpers.migration.repair import AUTO, found
 from helpers.migration.source import Source
 
 CODE = "MIG108"
-WORDS = ("amp", "autocast")
+WORDS = ("autocast",)
+TOKENS = ("amp",)
 KNOWN = Known(MEASURED, TRANSFER)
 NAMES = ("torch.autocast", "torch.amp.", "torch.cuda.amp.", "torch.is_autocast_enabled", "torch.set_autocast_",
          "torch.get_autocast_")  # fmt: skip

@@ -16,7 +16,7 @@ from helpers.migration.repair import ADVICE, MANUAL, REWRITE, found
 from helpers.migration.source import Source
 
 CODE = "MIG107"
-WORDS = ("CUDA", "NCCL", "CUBLAS", "CUDNN", "NVIDIA")
+WORDS = ("CUDA", "NCCL", "CUBLAS", "CUDNN", "NVIDIA_")
 KNOWN = Known(DOCUMENTED, VARIABLES + "env_variable_list.md")
 #: Same meaning, other name.
 RENAMED = {

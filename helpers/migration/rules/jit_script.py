@@ -11,7 +11,7 @@ from helpers.migration.repair import ADVICE, found
 from helpers.migration.source import Source
 
 CODE = "MIG118"
-TOKENS = ("jit",)
+TOKENS = ("script", "script_method")
 KNOWN = Known(MEASURED, TRANSFER)
 NAMES = {"torch.jit.script", "torch.jit.script_method"}
 EXAMPLES = (

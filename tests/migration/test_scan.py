@@ -141,7 +141,7 @@ def test_real_files_scan_without_a_crash_and_edits_change_only_their_spans() -> 
 
 
 def test_a_file_that_was_not_checked_is_told_in_text_and_page(tmp_path: Path) -> None:
-    report = scan(_write(tmp_path, {"good.py": "import os\n", "bad.py": "import torch\nx = ("}))
+    report = scan(_write(tmp_path, {"good.py": "import os\n", "bad.py": "import torch\nx = ('cuda'"}))
     assert "no CUDA use in 1 file(s); 1 file(s) could not be read" in report.verdict("en")
     for shown in (report.text("en"), report.html("en")):
         assert "bad.py could not be read as Python (line 2)" in shown and "Mend the file" in shown
@@ -153,7 +153,7 @@ def test_a_use_is_listed_once(tmp_path: Path) -> None:
     assert report.parts[0].status is Status.WARN, "one place has no way today: that is not OK"
 
 
-@pytest.mark.parametrize(("files", "name"), [({"bad.py": "import torch\nx = ("}, "bad.py"), ({"n.txt": ""}, "")])
+@pytest.mark.parametrize(("files", "name"), [({"bad.py": "import torch\nx = ('cuda'"}, "bad.py"), ({"n.txt": ""}, "")])
 def test_the_command_could_not_run_where_nothing_was_looked_at(
     tmp_path: Path, files: dict[str, str], name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -303,6 +303,22 @@ WORDS: dict[str, Words] = {
         "未发现差异：{count} 个算子的误差在 {form} 允许范围内，{agrees} 个在舍入误差内一致，"
         "{explained} 个的误差由输入引起，{left} 个未比对；引入误差最大的是 {operator}：{own}，允许 {allowed}",
     ),
+    "ACC235.parted": Words(
+        "no operator parts the runs, but after the update of step {step} (rank {rank}) what {operator} reads differs by"
+        " {error}, more than rounding leaves ({limit}): the optimizer, its learning rate, gradient clipping or the loss"
+        " scale computes other values",
+        "没有算子使两次运行产生差异，但在第 {step} 步（rank {rank}）更新之后，{operator} 读到的数据误差为 {error}，"
+        "超出舍入误差（{limit}）：优化器、学习率、梯度裁剪或损失缩放的计算结果不同",
+        "Compare the optimizer's settings and the gradient norms; run one update on both from the saved gradients.",
+        "请比较优化器设置与梯度范数，并用保存的梯度在两种设备上各执行一次更新。",
+    ),
+    "ACC235.unseen": Words(
+        "what the optimizer computes was not looked at: no step was captured together with the one after it"
+        " (captured: {steps})",
+        "未检查优化器的计算：没有采集相邻的两步（已采集：{steps}）",
+        "Capture two steps in a row, as with --steps 2 --dump-steps 0,1.",
+        "请采集相邻的两步，例如 --steps 2 --dump-steps 0,1。",
+    ),
     "ACC250.together": Words(
         "the losses stay together over {steps} steps: at most {worst} apart, allowed {tolerance}",
         "损失在 {steps} 步内保持一致：最大相对差 {worst}，允许 {tolerance}",

@@ -19,17 +19,18 @@ def same(value: torch.Tensor) -> torch.Tensor:
 
 def convolutions(root: Path, *, task: str = "tensor", seed: int = 0, faults: dict[str, Change] | None = None,
                  noise: Change = same, step: int = 0, rank: str = "proc7", skip: str = "",
-                 dtype: torch.dtype = torch.float32) -> Path:  # fmt: skip
+                 dtype: torch.dtype = torch.float32, weights: Change = same) -> Path:  # fmt: skip
     """conv2d, batch_norm, relu, three times over, then the backward of it; a fault changes one named result.
 
     `noise` is applied to every result: it stands for another device. `skip` leaves out one entry.
+    `weights` changes those of the convolutions: an update that went another way.
     """
     draw = torch.Generator().manual_seed(seed)  # of its own: noise must not change what comes after it
     faults = faults or {}
     dump, tape = Dump(root, step=step, rank=rank, task=task), []
     x = torch.randn(4, 6, 8, 8, generator=draw).to(dtype)
     for call in range(3):
-        weight = torch.randn(6, 6, 3, 3, generator=draw).to(dtype) * 0.2
+        weight = weights(torch.randn(6, 6, 3, 3, generator=draw).to(dtype) * 0.2)
         x = _step(dump, tape, "conv2d", F.conv2d, [x, weight, None, 1, 1], (0, 1), call, faults, noise, skip)
         norm = [x, torch.zeros(6), torch.ones(6), torch.ones(6), torch.zeros(6), True, 0.1, 1e-5]
         x = _step(dump, tape, "batch_norm", F.batch_norm, norm, (0, 3, 4), call, faults, noise, skip)

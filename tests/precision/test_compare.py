@@ -82,6 +82,26 @@ def test_statistics_alone(tmp_path: Path) -> None:
     assert compare(plain, plain).facts["first_divergence"] is None
 
 
+@pytest.mark.parametrize(("apart", "noise", "expected"), [(1e-3, 1e-7, Status.WARN), (0.5, 0.0, Status.WARN),
+                                                          (1e-5, 1e-7, Status.OK), (0.0, 0.0, Status.OK)])  # fmt: skip
+def test_an_update_that_went_another_way_is_told(tmp_path: Path, apart: float, noise: float, expected: Status) -> None:
+    for step, change in ((0, scaled(1.0)), (1, scaled(1 + apart))):
+        convolutions(tmp_path / "a", step=step, seed=step)
+        convolutions(tmp_path / "b", step=step, seed=step, noise=jitter(noise), weights=change)
+    report = compare(tmp_path / "a", tmp_path / "b")
+    told = [one for one in report.findings if one.rule == "ACC235"]
+    assert report.facts["first_divergence"] is None
+    assert [one.key for one in told] == (["ACC235.parted"] if expected is Status.WARN else [])
+    if told:
+        assert verdict(report)[0] == "ACC235.parted" and told[0].args["operator"] == NAMES[0].replace("1", "0")
+
+
+def test_updates_between_steps_that_were_not_captured_are_not_called_equal(tmp_path: Path) -> None:
+    for step in (0, 2):
+        convolutions(tmp_path, step=step)
+    assert "ACC235.unseen" in keys(compare(tmp_path, tmp_path))
+
+
 def test_the_wrong_side_is_told(baseline: Path, tmp_path: Path) -> None:
     sick = convolutions(tmp_path, faults={NAMES[0]: scaled(1.01)})
     for target, base, side in ((sick, baseline, "target"), (baseline, sick, "baseline")):

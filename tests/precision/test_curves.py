@@ -78,20 +78,22 @@ def test_logs_that_cannot_be_compared(tmp_path: Path) -> None:
         curves(tmp_path / "a.json", tmp_path / "b.json")
 
 
-def comparison(status: Status, steps: list[int], weights: float) -> Report:
+def comparison(status: Status, steps: list[int], weights: str) -> Report:
     found = Finding("ACC230", status, "ACC230.identical", {"count": 1}, weight=100)
-    table = Table((Column("step"), Column("error_in")), tuple((step, weights if step else 0.0) for step in steps))
-    return Report("precision", "compare", (found,), table, facts={"steps": steps}, tier="cpu")
+    update = {"unseen": Status.NOTE, "parted": Status.WARN, "": None}[weights]
+    told = (found, Finding("ACC235", update, f"ACC235.{weights}")) if update else (found,)
+    return Report("precision", "compare", told, Table((Column("step"),), ()), facts={"steps": steps}, tier="cpu")
 
 
 @pytest.mark.parametrize(
     ("status", "steps", "weights", "expected"),
-    [(Status.OK, [0, 1, 2], 1e-6, Status.NOTE), (Status.OK, [0], 0.0, Status.WARN), (Status.OK, [2], 0.0, Status.WARN),
-     (Status.OK, [0, 2], 1e-6, Status.WARN), (Status.OK, [0, 1, 2], 3e-3, Status.WARN),
-     (Status.WARN, [0, 1, 2], 1e-6, Status.WARN), (Status.FAIL, [0, 1, 2], 1e-6, Status.FAIL)],
+    [(Status.OK, [0, 1, 2], "", Status.NOTE), (Status.OK, [0], "unseen", Status.WARN),
+     (Status.OK, [2], "unseen", Status.WARN), (Status.OK, [0, 2], "unseen", Status.WARN),
+     (Status.OK, [0, 1, 2], "parted", Status.WARN),
+     (Status.WARN, [0, 1, 2], "", Status.WARN), (Status.FAIL, [0, 1, 2], "", Status.FAIL)],
 )  # fmt: skip
 def test_drift_is_explained_only_where_both_ends_were_compared(
-    tmp_path: Path, status: Status, steps: list[int], weights: float, expected: Status
+    tmp_path: Path, status: Status, steps: list[int], weights: str, expected: Status
 ) -> None:
     drift = curves(log(tmp_path / "a.json", [2.0, 1.5, 1.0]), log(tmp_path / "b.json", [2.0, 1.6, 1.0]))
     joined = align(drift, comparison(status, steps, weights))

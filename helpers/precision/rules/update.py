@@ -1,0 +1,39 @@
+"""ACC235: did the optimizer's update agree? It is not captured itself; it shows in the weights that the first operator
+of the next step reads. Where no step was captured with the one after it, an optimizer that computes wrong values stays
+unseen, and that is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.finding import Finding, Status
+from helpers.precision.comparison import Comparison, StepComparison
+from helpers.precision.record import FORWARD
+
+CODE = "ACC235"
+#: Relative L2 error of what the first operator of the next step reads, its weights among it. Rounding and HF32
+#: leave about 1e-5 after one update; an optimizer that is off by half leaves the update's own size, 1e-3 and more.
+LIMIT = 1e-4
+
+
+def check(facts: Comparison) -> Iterator[Finding]:
+    if facts.differences or facts.first is not None:
+        return
+    by_key = {(one.step, one.rank): one for one in facts.steps}
+    pairs = [(one, by_key[one.step + 1, one.rank]) for one in facts.steps if (one.step + 1, one.rank) in by_key]
+    if not pairs:
+        yield Finding(CODE, Status.NOTE, "ACC235.unseen", {"steps": sorted({one.step for one in facts.steps})})
+    for before, after in pairs:
+        yield from _parted(before, after)
+
+
+def _parted(before: StepComparison, after: StepComparison) -> Iterator[Finding]:
+    """Held against what the step before began with: later steps inherit the difference of earlier updates."""
+    first = next((one for one in after.judged if one.agreement.pair.target.direction == FORWARD), None)
+    began = next((one for one in before.judged if one.agreement.pair.target.direction == FORWARD), None)
+    if first is None or began is None:
+        return
+    error, had = first.agreement.error_in, began.agreement.error_in
+    if error > max(LIMIT, 30 * had):
+        args = {"step": before.step, "rank": after.rank, "operator": first.name, "error": error, "limit": LIMIT}
+        yield Finding(CODE, Status.WARN, "ACC235.parted", args, weight=200)

@@ -48,8 +48,9 @@ WORDS: dict[str, Words] = {
     ),
     "coverage.operators": Words(
         "torch_npu implements {total} operators; {simulated} run on a kernel of the simulator, for {known} of them the"
-        " data types that the hardware takes are known",
-        "torch_npu 实现 {total} 个算子；其中 {simulated} 个由模拟器内核执行，{known} 个已知硬件支持的数据类型",
+        " data types that the hardware takes are known; {fallbacks} more fall back to the CPU on the NPU too",
+        "torch_npu 实现 {total} 个算子；其中 {simulated} 个由模拟器内核执行，{known} 个已知硬件支持的数据类型；"
+        "另有 {fallbacks} 个在 NPU 上也回退到 CPU",
     ),
     "coverage.unknown": Words(
         "torch's operator database has no entry {names}",

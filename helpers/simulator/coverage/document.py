@@ -84,6 +84,7 @@ MEANINGS = {
     "simulated": "On PyTorch's CPU kernel or a reference implementation. \\*: the hardware's data types are known.",
     "composite": "Made of other operators by PyTorch itself, where torch_npu has a fused kernel.",
     "torch_npu": "torch_npu's own kernel, which needs no device function.",
+    "fallback": "torch_npu itself lets it run on the CPU; the simulator counts these calls and names them at the end.",
     "refused": "Raises `NotImplementedError` that names the operator.",
 }
 

@@ -8,8 +8,6 @@ from typing import Any
 
 #: From good to bad; what each means stands in helpers/words/coverage.py.
 OUTCOMES = ("equal", "alike", "refused", "skipped", "raises", "crashed", "mismatch")
-#: How an operator is run; the last are torch_npu's own ways.
-STATES = ("simulated", "composite", "torch_npu", "refused")
 
 
 @dataclass(frozen=True)

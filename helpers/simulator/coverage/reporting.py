@@ -68,9 +68,9 @@ def _operators_part(states: Mapping[str, State]) -> Report:
     known = sum(1 for state in states.values() if state.kind == "simulated" and state.dtypes)
     rows = tuple((space, kind, number) for (space, kind), number in sorted(kinds.items()))
     simulated = sum(number for (_, kind), number in kinds.items() if kind == "simulated")
-    finding = Finding(
-        "SIM004", Status.NOTE, "coverage.operators", {"total": len(states), "known": known, "simulated": simulated}
-    )
+    fallbacks = sum(1 for state in states.values() if state.kind == "fallback")
+    args: dict[str, Scalar] = {"total": len(states) - fallbacks, "known": known, "simulated": simulated}
+    finding = Finding("SIM004", Status.NOTE, "coverage.operators", {**args, "fallbacks": fallbacks})
     columns = tuple(map(Column, ("namespace", "operator_state", "operators")))
     facts = {"operators": {name: [state.kind, state.dtypes] for name, state in states.items()}}
     return Report(STAGE, "coverage_operators", (finding,), Table(columns, rows), tier="npu-simulated", facts=facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 import re
@@ -32,9 +33,12 @@ UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_
 #: dtype now" (torch_npu/csrc/aten/common/ToKernelNpu.cpp).
 DOUBLE_BECOMES_FLOAT = {"double", "float_power"}
 #: How an NPU's refusals are worded: CANN's of an operator's parameter (161002), torch_npu's own of a parameter, value,
-#: type or feature (torch_npu/csrc/core/npu/NPUException.h), and the dispatcher's of a layout for which neither torch
-#: nor torch_npu has a kernel. What the stand-in CANN itself lacks is worded otherwise.
-REFUSED = re.compile(r"error code is 161002|ERR010(?:01|02|03|07) |with arguments from the '\w+npu' backend")
+#: type or feature (torch_npu/csrc/core/npu/NPUException.h), the dispatcher's of a layout for which neither torch nor
+#: torch_npu has a kernel, and torch's own of a device other than CPU and CUDA. What the stand-in CANN itself lacks is
+#: worded otherwise.
+REFUSED = re.compile(
+    r"error code is 161002|ERR010(?:01|02|03|07) |with arguments from the '\w+npu' backend|device type, got: npu"
+)
 #: Where a refusal's documentation stands, as the simulator itself says it.
 SOURCE = re.compile(r"\(https?://[^)]*\)")
 
@@ -77,11 +81,20 @@ def check(op: Any, dtype: torch.dtype, direction: str, most: int) -> Outcome:
 def _samples(op: Any, dtype: torch.dtype, direction: str, most: int) -> Iterator[Any]:
     samples = op.sample_inputs("cpu", dtype, requires_grad=direction == "backward")
     for sample in itertools.islice(samples, most):
+        _settle(sample)
         plain = all(tensor.layout == torch.strided for tensor in placing.tensors(sample.input))
         if direction != "strided":
             yield sample
         elif plain:  # torch's own noncontiguous() ends the process on a sparse tensor
             yield sample.noncontiguous()
+
+
+def _settle(sample: Any) -> None:
+    """Half precision accumulates alike: torch's own choice is float32 on the CPU, the input's type elsewhere."""
+    options = sample.kwargs.get("options")
+    if getattr(options, "acc_policy", "") == "auto" and sample.input.dtype in (torch.float16, torch.bfloat16):
+        changed = dataclasses.replace(options, acc_policy="accurate", acc_dtype=sample.input.dtype)
+        sample.kwargs = {**sample.kwargs, "options": changed}
 
 
 def _raised(error: Exception) -> tuple[str, str]:

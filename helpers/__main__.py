@@ -25,7 +25,8 @@ from helpers.words import LANGUAGES, say
 
 def main(argv: list[str] | None = None) -> int:
     """Runs one verb; the exit code."""
-    args = build_parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    args = build_parser(given[0] if given else "").parse_args(given)
     try:
         report = args.run(args)
         # `simulator env` and the like print for themselves
@@ -46,25 +47,28 @@ def main(argv: list[str] | None = None) -> int:
     return 2
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser with every verb of the commands folder."""
+def build_parser(verb: str = "") -> argparse.ArgumentParser:
+    """The parser with every verb of the commands folder, or with this one where it is one of them: it starts sooner."""
     parser = argparse.ArgumentParser(prog="ascend-workbook", description=__doc__.split("\n")[0])
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for module in verb_modules():
+    for module in verb_modules(verb):
         doc = (module.__doc__ or "").strip()
-        verb = verbs.add_parser(
+        one = verbs.add_parser(
             module.NAME, help=doc.split("\n")[0], description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
         )
-        module.configure(verb)
-        verb.add_argument("--json", metavar="FILE", help="write the report as JSON (report.schema.json describes it)")
-        verb.add_argument("--html", metavar="FILE", help="write the report as a page that opens offline")
-        verb.add_argument("--lang", choices=LANGUAGES, help="language of what is printed (default: the locale's)")
-        verb.set_defaults(run=module.run)
+        module.configure(one)
+        one.add_argument("--json", metavar="FILE", help="write the report as JSON (report.schema.json describes it)")
+        one.add_argument("--html", metavar="FILE", help="write the report as a page that opens offline")
+        one.add_argument("--lang", choices=LANGUAGES, help="language of what is printed (default: the locale's)")
+        one.set_defaults(run=module.run)
     return parser
 
 
-def verb_modules() -> list[ModuleType]:
-    return [import_module(f"{commands.__name__}.{found.name}") for found in pkgutil.iter_modules(commands.__path__)]
+def verb_modules(verb: str = "") -> list[ModuleType]:
+    """The modules of all verbs; of the one verb where there is one of that name. A file is named after its verb."""
+    names = [found.name for found in pkgutil.iter_modules(commands.__path__)]
+    asked = verb.replace("-", "_")
+    return [import_module(f"{commands.__name__}.{name}") for name in ([asked] if asked in names else names)]
 
 
 def _finish(report: Report, args: argparse.Namespace) -> int:

@@ -26,6 +26,13 @@ def test_the_command_lists_the_verbs(capsys: pytest.CaptureFixture[str]) -> None
     assert all(name in shown for name in VERBS)
 
 
+@pytest.mark.parametrize("name", VERBS)
+def test_a_verb_is_found_alone_and_among_all(name: str) -> None:
+    """A command imports its own verb only; for that its file has the verb's name."""
+    assert verb_modules(name) == [VERBS[name]]
+    assert len(verb_modules("no such verb")) == len(VERBS) == len(verb_modules())
+
+
 @pytest.mark.parametrize("module", VERBS.values(), ids=VERBS)
 def test_help_has_examples(module: ModuleType) -> None:
     assert "Examples:" in (module.__doc__ or "")

@@ -16,11 +16,11 @@ from helpers.diagnosis.known import Known, matches
 from helpers.diagnosis.line import Line, parse
 from helpers.diagnosis.log import Log
 
+#: No needle is plain `error`: training logs say "val_error" in every line.
 NEEDLES = (
-    b"rror", b"ERR", b"raceback (most", b"xception", b"ailed", b"not found", b"arning: ", b"out of", b"SIG",
-    b"Interrupt", b"NumPy 1.x", b"simulat", b"has gone", b"imeout", b"timed out", b"No space", b"exitcode",
-    b"Root Cause", b"No NPUs", b'"AI Core"', b"owner does not", b"ATAL", b"CRITICAL", b"errcode", b"not support",
-    b"device is used", b"Killed", b"bytes do not fit", b"both use device", b"EADDRINUSE", b" fail", b"debugDir",
+    b"Error", b"error code", b"errcode", b"ERR", b"raceback (most", b"ailed", b" fail", b"arning: ", b"imeout",
+    b"GLIBC", b"NumPy 1.x", b"simulat", b"xitcode", b"SIG", b"egmentation", b"Killed", b"Root Cause", b'"AI Core"',
+    b"not support",
 )  # fmt: skip
 #: CANN's codes stand in lines that say nothing else of an error.
 CODES = re.compile(rb"E[A-Z1-9]\d{4}[:\[]")
@@ -30,9 +30,10 @@ LEVEL = re.compile(r"(?<![\w=-])(?:ERROR|CRITICAL|FATAL)(?![\w=-])")
 QUIET = re.compile(r"\[(?:DEBUG|INFO|EVENT|TRACE)\]")
 TRACEBACK = "Traceback (most recent call last)"
 CHAINED = ("During handling of the above", "The above exception was")
-DIGITS = b"0123456789"
+#: Left out where lines are compared: numbers, addresses and hashes differ from line to line.
+HEX = b"0123456789abcdefABCDEF"
 CHUNK_BYTES = 1 << 26
-#: Lines that differ in their digits only are read this often; a storm of errors says nothing new after that.
+#: Lines that differ in their numbers only are read this often; a storm of errors says nothing new after that.
 REPEATS = 64
 #: How far a traceback's last line is looked for, and how far an Opdebug record goes.
 TRACEBACK_BYTES, RECORD_LINES = 60_000, 14
@@ -124,7 +125,7 @@ def _read(found: Scan, data: bytes, seen: Counter[bytes]) -> None:
     for start in _starts(data):
         end = data.find(b"\n", start)
         raw = data[start : end if end >= 0 else len(data)]
-        key = raw.translate(None, DIGITS)
+        key = raw.translate(None, HEX)
         seen[key] += 1
         if seen[key] > REPEATS:
             found.repeated += 1

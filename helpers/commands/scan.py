@@ -19,7 +19,7 @@ NAME = "scan"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", help="a Python file, or a folder of them")
+    parser.add_argument("path", help="a Python file, notebook, launch script or list of requirements, or a folder")
 
 
 def run(args: argparse.Namespace) -> Report:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from helpers.errors import WorkbookError
+from helpers.migration.texts import requirements, shell
 
 #: Folders that hold other people's code, or none.
 SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages", "dist-packages", "venv", "env", "build", "dist"}
@@ -27,29 +28,48 @@ class Tree:
     python: list[Path]
     cuda_sources: list[Path] = field(default_factory=list)
     others: list[Path] = field(default_factory=list)
+    texts: list[Path] = field(default_factory=list)
+    notebooks: list[Path] = field(default_factory=list)
 
     def name(self, file: Path) -> str:
         return file.relative_to(self.root).as_posix()
 
 
 def tree(path: str | os.PathLike[str]) -> Tree:
-    """A file or a folder as a Tree. Raises WorkbookError where there is none, or the file is no Python."""
+    """A file or a folder as a Tree. Raises WorkbookError where there is none, or the file is of no scanned kind."""
     place = Path(path)
     if place.is_file():
-        if place.suffix not in (".py", ".pyw"):
+        found = Tree(place.parent, [])
+        if not _sort(found, place):
             raise WorkbookError("migration.not_a_script", path=str(path))
-        return Tree(place.parent, [place])
+        return found
     if not place.is_dir():
         raise WorkbookError("migration.no_path", path=str(path))
     found = Tree(place, [])
     for file in _walk(place):
-        if file.suffix in (".py", ".pyw"):
-            found.python.append(file)
-        elif file.suffix in CUDA_SOURCES:
+        if _sort(found, file):
+            continue
+        if file.suffix in CUDA_SOURCES:
             found.cuda_sources.append(file)
         elif file.suffix in OTHER_KINDS and _mentions_cuda(file):
             found.others.append(file)
     return found
+
+
+def _sort(found: Tree, file: Path) -> bool:
+    """Puts a file that is scanned into its list; setup.py is Python and a list of requirements."""
+    is_python, is_text = file.suffix in (".py", ".pyw"), _is_text(file.name)
+    if is_python:
+        found.python.append(file)
+    if is_text:
+        found.texts.append(file)
+    if file.suffix == ".ipynb":
+        found.notebooks.append(file)
+    return is_python or is_text or file.suffix == ".ipynb"
+
+
+def _is_text(name: str) -> bool:
+    return shell.is_shell(name) or requirements.is_requirements(name)
 
 
 def _walk(root: Path) -> Iterator[Path]:

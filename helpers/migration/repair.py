@@ -8,9 +8,10 @@ and so may never be reached.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from typing import Any
 
-from helpers.finding import Edit, Finding, Status
+from helpers.finding import Edit, Finding, Place, Status
 from helpers.migration.source import Source
 
 AUTO, REWRITE, MANUAL, UNSUPPORTED, ADVICE = CLASSES = ("auto", "rewrite", "manual", "unsupported", "advice")
@@ -29,6 +30,19 @@ def found(source: Source, node: ast.AST, key: str, repair: str, edits: tuple[Edi
     code = source.line(place.line).strip()
     code = code if len(code) <= CODE_WIDTH else code[: CODE_WIDTH - 1] + "…"
     return Finding(key.split(".")[0], status, key, {"class": repair, "code": code, **args}, place, edits=edits)
+
+
+def found_at(
+    source: Source, offset: int, key: str, repair: str, edits: tuple[Edit, ...] = (), **args: Any
+) -> Finding:
+    """A finding at an offset of a text that has no tree: a launch script, a list of requirements."""
+    if repair == REWRITE and not edits:
+        repair = MANUAL
+    line = bisect_right(source.line_starts, offset)
+    code = source.line(line).strip()
+    code = code if len(code) <= CODE_WIDTH else code[: CODE_WIDTH - 1] + "…"
+    place = Place(source.path, line, offset - source.line_starts[line - 1] + 1)
+    return Finding(key.split(".")[0], STATUS[repair], key, {"class": repair, "code": code, **args}, place, edits=edits)
 
 
 def conditional(source: Source, node: ast.AST) -> bool:

@@ -20,6 +20,7 @@ from helpers.migration.registry import wanted
 from helpers.migration.repair import MANUAL, REWRITE, UNSUPPORTED, class_of, found
 from helpers.migration.scan import scan_source
 from helpers.migration.source import Source, Unreadable, decode, parse
+from helpers.migration.texts import read_text, scan_text
 from helpers.report import Column, Listing, Report, Table
 from helpers.storage import open_storage
 from helpers.words import Scalar
@@ -51,9 +52,29 @@ def rewrite(
         left += [finding for finding in scan_source(source) if class_of(finding) in (MANUAL, UNSUPPORTED)]
         if text != source.text:
             changed[source.path] = (source, text, made)
+    for file in where.texts:
+        if file.suffix != ".py":
+            _rewrite_text(file, where.name(file), changed, left, expect)
     if out is not None:
         _write(where, changed, Path(out))
     return _report(path, where, changed, left, out)
+
+
+def _rewrite_text(
+    file: Path, name: str, changed: dict[str, tuple[Source, str, list[Finding]]], left: list[Finding],
+    expect: dict[str, str] | None,
+) -> None:  # fmt: skip
+    """A launch script's own edits; lists of requirements are reported only."""
+    try:
+        source = read_text(file, name)
+    except Unreadable as cause:
+        raise WorkbookError("migration.unreadable", path=name, line=cause.line, error=cause.error) from cause
+    _refuse_changed(source, expect)
+    found = scan_text(source)
+    made = [finding for finding in found if class_of(finding) == REWRITE]
+    left += [finding for finding in found if class_of(finding) in (MANUAL, UNSUPPORTED)]
+    if made:
+        changed[name] = (source, apply(source, [edit for finding in made for edit in finding.edits]), made)
 
 
 def migrate(source: Source, *, alone: bool = True) -> tuple[str, list[Finding]]:
@@ -106,13 +127,14 @@ def _refuse_changed(source: Source, expect: dict[str, str] | None) -> None:
 
 
 def _write(where: Tree, changed: dict[str, tuple[Source, str, list[Finding]]], out: Path) -> None:
-    """Every Python file of the tree, changed or not: the result must be able to import what it needs."""
+    """Every Python file and script of the tree, changed or not: the result must find what it needs."""
     storage = open_storage(os.fspath(out))
-    for file in where.python:
+    files = dict.fromkeys((*where.python, *where.texts))
+    for file in files:
         name = where.name(file)
         if storage.path(name).resolve() == file.resolve():
             raise WorkbookError("migration.out_is_input", path=str(file))
-    for file in where.python:
+    for file in files:
         name = where.name(file)
         data = changed[name][0].encode(changed[name][1]) if name in changed else file.read_bytes()
         storage.write_bytes(name, data)

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from helpers.finding import Finding, Place, Status
 from helpers.migration.files import Tree, tree
@@ -15,12 +15,15 @@ from helpers.migration.registry import Rule, wanted
 from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED, class_of
 from helpers.migration.source import Source, Unreadable, decode, parse
 from helpers.migration.spread import spread
+from helpers.migration.texts import read_text, scan_notebook, scan_text
 from helpers.report import Chart, Column, Report, Table
 from helpers.rules import judge
 from helpers.words import Scalar
 
 SUMMARY = "MIG100"
 SUMMARY_WEIGHT = 1000.0
+#: The findings of a file, and the hash of its text where it has any.
+Found = tuple[list[Finding], str]
 COLUMNS = tuple(Column(name) for name in ("file", "line", "column", "code", "rule", "repair", "repair_action"))
 
 
@@ -34,19 +37,38 @@ def scan(path: str | os.PathLike[str]) -> Report:
     where = tree(path)
     findings: list[Finding] = []
     hashes: dict[str, str] = {}
-    names = [where.name(file) for file in where.python]
-    for name, (found, sha256) in zip(names, spread(_scan, list(zip(where.python, names)))):
+    kinds = ((_python, where.python), (_text, where.texts), (_notebook, where.notebooks))
+    jobs = [(kind, file, where.name(file)) for kind, files in kinds for file in files]
+    for (_, _, name), (found, sha256) in zip(jobs, spread(_scan, jobs)):
         findings += found
         if sha256:
             hashes[name] = sha256
-    if not where.python:
+    if not jobs:
         findings.append(Finding(SUMMARY, Status.SKIPPED, "MIG100.no_file", {"path": os.fspath(path)}))
     findings += _not_python(where)
     return _report(path, where, findings, hashes)
 
 
-def _scan(file_and_name: tuple[Path, str]) -> tuple[list[Finding], str]:
-    return scan_file(*file_and_name)
+def _scan(job: tuple[Callable[[Path, str], Found], Path, str]) -> Found:
+    look, file, name = job
+    try:
+        return look(file, name)
+    except (Unreadable, OSError) as cause:
+        return [unreadable(name, cause)], ""
+
+
+def _python(file: Path, name: str) -> Found:
+    return scan_file(file, name)
+
+
+def _text(file: Path, name: str) -> Found:
+    source = read_text(file, name)
+    found = scan_text(source)
+    return found, source.sha256 if found and file.suffix != ".py" else ""
+
+
+def _notebook(file: Path, name: str) -> Found:
+    return scan_notebook(file, name), ""
 
 
 def scan_file(file: Path, name: str) -> tuple[list[Finding], str]:

@@ -222,6 +222,52 @@ _RULES: dict[str, Words] = {
         "the autograd profiler is not replaced and raises for cuda; use torch.profiler.profile",
         "autograd profiler 不会被替换，对 cuda 会出错；请用 torch.profiler.profile",
     ),
+    "MIG127.renamed": Words("an NPU reads {new}, not {name}", "NPU 读取 {new}，而非 {name}"),
+    "MIG127.no_effect": Words("{name} has no effect on an NPU", "{name} 在 NPU 上没有效果"),
+    "MIG127.nccl_variable": Words(
+        "{name} tunes NCCL; HCCL has variables of its own (HCCL_SOCKET_IFNAME, HCCL_CONNECT_TIMEOUT, ...)",
+        "{name} 用于 NCCL；HCCL 有自己的变量（HCCL_SOCKET_IFNAME、HCCL_CONNECT_TIMEOUT 等）",
+    ),
+    "MIG127.backend": Words(
+        "{option} nccl: on an NPU the backend is hccl", "{option} nccl：NPU 上的后端为 hccl"
+    ),
+    "MIG127.fixed_choices": Words(
+        "{option} takes only its own choices: keep nccl, it becomes hccl where the group is made",
+        "{option} 只接受固定选项：保留 nccl，创建进程组时变为 hccl",
+    ),
+    "MIG127.smi": Words(
+        "nvidia-smi is not on an Ascend machine; npu-smi info", "昇腾机器上没有 nvidia-smi；请用 npu-smi info"
+    ),
+    "MIG127.nvidia_profiler": Words(
+        "{command} is NVIDIA's profiler; use msprof or torch_npu.profiler",
+        "{command} 是 NVIDIA 的性能工具；请使用 msprof 或 torch_npu.profiler",
+    ),
+    "MIG127.toolkit": Words(
+        "{command} belongs to the CUDA toolkit; source CANN's set_env.sh instead",
+        "{command} 属于 CUDA 工具包；请改为 source CANN 的 set_env.sh",
+    ),
+    "MIG127.wheel": Words(
+        "{command}: a CUDA build of torch; on an NPU take the CPU build and torch_npu",
+        "{command}：torch 的 CUDA 版本；NPU 上请安装 CPU 版本与 torch_npu",
+    ),
+    "MIG127.docker": Words(
+        "{command}: Ascend containers take --runtime=ascend or the /dev/davinci* devices",
+        "{command}：昇腾容器使用 --runtime=ascend 或挂载 /dev/davinci* 设备",
+    ),
+    "MIG127.launch": Words(
+        "torch.distributed.launch works but is deprecated; torchrun takes its place",
+        "torch.distributed.launch 可用但已弃用；请改用 torchrun",
+    ),
+    "MIG127.torchrun": Words("torchrun starts NPU processes as it is", "torchrun 可直接启动 NPU 进程"),
+    "MIG128.library": Words("{library}: {use}", "{library}：{use}"),
+    "MIG128.toolkit": Words(
+        "{library} is built for CUDA: leave it out on an Ascend machine",
+        "{library} 为 CUDA 构建：昇腾机器上请去掉",
+    ),
+    "MIG128.cuda_build": Words(
+        "a CUDA build of {library}: take the CPU build of a version that torch_npu has a partner for",
+        "{library} 的 CUDA 版本：请安装与 torch_npu 配套版本的 CPU 版",
+    ),
     "MIG126.number": Words("a device by number means npu:N", "以编号给出的设备表示 npu:N"),
     "MIG125.not_followed": Words(
         "names from `from {module} import *` were not followed", "`from {module} import *` 引入的名称未被跟踪"
@@ -264,8 +310,8 @@ WORDS: dict[str, Words] = {
     "MIG100.not_python": Words(
         "{count} {kind} file(s) mention CUDA and were not scanned, first: {first}",
         "有 {count} 个 {kind} 文件提到 CUDA 但未扫描，首个：{first}",
-        "Only Python sources are scanned. Read these by hand.",
-        "目前只扫描 Python 源码，请人工查看这些文件。",
+        "Python, notebooks, launch scripts and lists of requirements are scanned. Read these by hand.",
+        "目前扫描 Python、笔记本、启动脚本与依赖清单，请人工查看这些文件。",
     ),
     "MIG100.cuda_sources": Words(
         "{count} CUDA source file(s), first: {first}; each kernel needs a port to Ascend C or PyTorch",

@@ -1,0 +1,113 @@
+"""Launch scripts: device variables, nccl, torchrun, and NVIDIA's tools.
+
+CUDA_VISIBLE_DEVICES is not read by an NPU: a job given two cards would take all of them. Megatron's
+`--distributed-backend nccl` has fixed choices and CUDA_DEVICE_MAX_CONNECTIONS=1 is asked for by Megatron and
+MindSpeed alike: both stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from helpers.finding import Edit, Finding
+from helpers.migration.knowledge import DOCUMENTED, VARIABLES, Known
+from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
+from helpers.migration.rules.environment import RENAMED, WITHOUT_EFFECT
+from helpers.migration.source import Source
+
+CODE = "MIG127"
+KNOWN = Known(DOCUMENTED, VARIABLES + "env_variable_list.md")
+SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
+#: A quoted string or a comment; what is left of a line are its words.
+COMMENT = re.compile(r"(?:^|(?<=[\s;]))#.*$")
+VARIABLE = re.compile(r"(?<![\w-])(?:" + "|".join(sorted((*RENAMED, *WITHOUT_EFFECT))) + r")(?!\w)")
+NCCL_VARIABLE = re.compile(r"(?<!\w)(?:TORCH_)?NCCL_[A-Z0-9_]+(?==)")
+BACKEND = re.compile(
+    r"(?P<option>--?[\w-]*backend[\w-]*)(?:=|\s+)(?P<quote>['\"]?)(?P<value>nccl|NCCL)(?P=quote)(?![\w-])"
+)
+#: Options whose script takes nothing but its own choices.
+FIXED_CHOICES = {"--distributed-backend"}
+COMMANDS = (
+    (re.compile(r"(?<![\w/.-])nvidia-smi(?![\w-])"), "smi", MANUAL),
+    (re.compile(r"(?<![\w/.-])(?:nsys|ncu|nvprof|nv-nsight-cu-cli)(?=\s)"), "nvidia_profiler", MANUAL),
+    (re.compile(r"(?<![\w/.-])nvcc(?![\w-])|/usr/local/cuda[\w.-]*|(?<!\w)CUDA_HOME(?!\w)"), "toolkit", MANUAL),
+    (re.compile(r"download\.pytorch\.org/whl/(?:[\w/]*/)?cu\d+"), "wheel", MANUAL),
+    (re.compile(r"--gpus[= ](?:all|\S+)(?=.*\s\S)|--runtime[= ]nvidia"), "docker", MANUAL),
+    (re.compile(r"-m\s+torch\.distributed\.launch(?!\w)"), "launch", ADVICE),
+    (re.compile(r"(?<![\w/.-])torchrun(?![\w-])|-m\s+torch\.distributed\.run(?!\w)"), "torchrun", AUTO),
+)
+DOCKER = re.compile(r"(?<!\w)docker\s+run")
+EXAMPLES = (
+    (
+        "CUDA_VISIBLE_DEVICES=0,1 python 训练.py\n",
+        "rewrite",
+        "ASCEND_RT_VISIBLE_DEVICES=0,1 python 训练.py\n",
+    ),
+    (
+        "export CUDA_VISIBLE_DEVICES=$1  # 显卡\n",
+        "rewrite",
+        "export ASCEND_RT_VISIBLE_DEVICES=$1  # 显卡\n",
+    ),
+    ("echo ${CUDA_VISIBLE_DEVICES}\n", "rewrite", "echo ${ASCEND_RT_VISIBLE_DEVICES}\n"),
+    ("torchrun t.py --dist-backend 'nccl'\n", "rewrite", "torchrun t.py --dist-backend 'hccl'\n"),
+    ("python t.py --backend=nccl --x\n", "rewrite", "python t.py --backend=hccl --x\n"),
+    ("torchrun pretrain_gpt.py --distributed-backend nccl\n", "auto", None),
+    ("export NCCL_SOCKET_IFNAME=eth0\n", "manual", None),
+    ("nvidia-smi -L | wc -l\n", "manual", None),
+    ("docker run --gpus all image bash\n", "manual", None),
+    ("python -m torch.distributed.launch t.py\n", "advice", None),
+    ("pip install torch --index-url https://download.pytorch.org/whl/cu121\n", "manual", None),
+    ("export CUBLAS_WORKSPACE_CONFIG=:4096:8\n", "advice", None),
+    ("nsys profile -o x python t.py\n", "manual", None),
+)
+NEAR_MISSES = (
+    "# CUDA_VISIBLE_DEVICES=0 旧用法\n",
+    "export CUDA_DEVICE_MAX_CONNECTIONS=1\n",
+    "MY_CUDA_VISIBLE_DEVICES=0 python t.py\n",
+    "export ASCEND_RT_VISIBLE_DEVICES=0\n",
+    "python t.py --backend gloo  # nccl 不用\n",
+    "python nccl_test.py --name nccl\n",
+    "python t.py --backend nccl-tests\n",
+    "python train.py --gpus 2\n",
+    "echo done\n",
+    "./my-nvidia-smi.sh\n",
+)
+
+
+def is_shell(name: str) -> bool:
+    return name.endswith(SUFFIXES)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for number, start in enumerate(source.line_starts, 1):
+        line = source.line(number)
+        comment = COMMENT.search(line)
+        yield from judge_line(source, start, line[: comment.start()] if comment else line)
+
+
+def judge_line(source: Source, start: int, line: str) -> Iterator[Finding]:
+    """The findings of one command line that begins at an offset of the text."""
+    for match in VARIABLE.finditer(line):
+        name, at = match.group(), start + match.start()
+        if name in RENAMED:
+            edits = (Edit(at, at + len(name), RENAMED[name]),)
+            yield found_at(source, at, "MIG127.renamed", REWRITE, edits, name=name, new=RENAMED[name])
+        else:
+            yield found_at(source, at, "MIG127.no_effect", ADVICE, name=name)
+    for match in NCCL_VARIABLE.finditer(line):
+        yield found_at(source, start + match.start(), "MIG127.nccl_variable", MANUAL, name=match.group())
+    for match in BACKEND.finditer(line):
+        yield _backend(source, start, match)
+    for pattern, outcome, repair in COMMANDS:
+        command = pattern.search(line)
+        if command and (outcome != "docker" or DOCKER.search(line)):
+            yield found_at(source, start + command.start(), f"MIG127.{outcome}", repair, command=command.group())
+
+
+def _backend(source: Source, start: int, match: re.Match[str]) -> Finding:
+    at = start + match.start("value")
+    if match.group("option") in FIXED_CHOICES:
+        return found_at(source, at, "MIG127.fixed_choices", AUTO, option=match.group("option"))
+    edits = (Edit(at, at + 4, "hccl"),)
+    return found_at(source, at, "MIG127.backend", REWRITE, edits, option=match.group("option"))

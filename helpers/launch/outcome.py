@@ -66,12 +66,23 @@ def _error(spec: LaunchSpec, outcome: str, logs: tuple[RunLog, ...]) -> ChildErr
     for log in logs:
         if log.error is not None:
             kept = log.error
-            return ChildError(kept["type"], kept["message"], kept["path"], kept["line"], tuple(kept["traceback"]))
+            said = _last_words(spec) if kept["type"] == "SystemExit" and spec.nproc == 1 else ""
+            message = f"{kept['message']} ({said})" if said else kept["message"]
+            return ChildError(kept["type"], message, kept["path"], kept["line"], tuple(kept["traceback"]))
     if outcome not in ("failed", "killed"):
         return None
-    lines = (spec.out / "output.log").read_text(encoding="utf-8", errors="replace").splitlines()
-    tail = tuple(lines[-TAIL_LINES:])
+    tail = _tail(spec)
     return ChildError("", tail[-1].strip() if tail else "", traceback=tail)
+
+
+def _last_words(spec: LaunchSpec) -> str:
+    """What a script that ends itself said before, such as argparse of an option it does not know."""
+    return next((line.strip() for line in reversed(_tail(spec)) if line.strip()), "")
+
+
+def _tail(spec: LaunchSpec) -> tuple[str, ...]:
+    text = (spec.out / "output.log").read_text(encoding="utf-8", errors="replace")
+    return tuple(text.splitlines()[-TAIL_LINES:])
 
 
 def _trouble(

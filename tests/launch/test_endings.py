@@ -58,6 +58,8 @@ def test_exit_codes_are_the_scripts(tmp_path: Path, args: tuple[str, ...], code:
     assert result.trouble["say"] == ("launch.no_steps" if outcome == "finished" else "launch.failed")
     if args == ("a message",):
         assert "a message" in output(result)
+    if args == ("7",):
+        assert "torch.Size([1, 1])" in str(result.trouble["args"]), "its last words stand beside the bare number"
 
 
 def test_the_stop_unwinds_the_script(tmp_path: Path) -> None:

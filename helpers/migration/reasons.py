@@ -20,9 +20,14 @@ REASONS = (
     (r"but found one of them on device: npu", "migration.reason.data_parallel"),
     (r"CUDA_HOME", "migration.reason.extension"),
     (r"libhccl|libascendcl|\.so: cannot open shared object", "migration.reason.libraries"),
-    (r"[Ss]imulat", "migration.reason.simulator"),
+    (r"contiguous_format or preserve_format is|only supported contiguous memory format|MemoryFormat::Contiguous is",
+     "migration.reason.layout"),
+    (r"Expected all tensors to be on the same device", "migration.reason.mixed"),
+    (r"simulator lacks|simulator has npu:: operators only", "migration.reason.simulator"),
     (r"out of memory|OutOfMemory", "migration.reason.memory"),
 )  # fmt: skip
+#: A traceback's line of a file: its path (torch_npu lies in the simulator's folder) says nothing of the cause.
+FRAME = re.compile(r'^ *File ".*", line \d+.*$', re.MULTILINE)
 MISSING = re.compile(r"No module named '([\w.]+)'")
 #: torch_npu's two warnings for an operator without an NPU kernel, as the strings in libtorch_npu.so have them.
 FALLBACK = re.compile(
@@ -32,6 +37,7 @@ FALLBACK = re.compile(
 
 def reason(message: str) -> dict[str, Scalar] | None:
     """The sentence that explains an error message, or None for one not known here."""
+    message = FRAME.sub("", message)
     missing = MISSING.search(message)
     if missing:
         known = api_map.entry("third_party", missing.group(1).split(".")[0])

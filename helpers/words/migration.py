@@ -179,7 +179,11 @@ _RULES: dict[str, Words] = {
         "默认类型为 float64：许多 NPU 内核不支持；请用 float32 训练",
     ),
     "MIG116.layout": Words(
-        "channels_last is not supported on NPU: no gain; leave it out", "NPU 不支持 channels_last：没有收益，可去掉"
+        "torch_npu raises on channels_last; contiguous_format gives the same values",
+        "torch_npu 遇到 channels_last 会报错；contiguous_format 的结果相同",
+    ),
+    "MIG116.asked": Words(
+        "no tensor on an NPU is channels_last: the answer is always no", "NPU 上没有 channels_last 张量：结果总为否"
     ),
     "MIG117.patched": Words("pin_memory() pins for the NPU", "pin_memory() 为 NPU 锁页"),
     "MIG118.disabled": Words(
@@ -378,9 +382,10 @@ WORDS: dict[str, Words] = {
         "{steps} step(s): the relative loss error reaches {worst} at step {step}, allowed {tolerance} ({dtype}); "
         "baseline {baseline}",
         "{steps} 步：第 {step} 步损失的相对误差达到 {worst}，超出允许的 {tolerance}（{dtype}）；基线：{baseline}",
-        "Look for the first tensor that differs: notebook 03, precision. Random numbers drawn on the device differ "
-        "from device to device: draw them on the CPU and move them.",
-        "请用 03 精度笔记本查找第一个出现差异的张量。在设备上生成的随机数因设备而异：请在 CPU 上生成后再移到设备。",
+        "Look for the first tensor that differs: notebook 03, precision. Random numbers drawn on the device, dropout's "
+        "too, differ from device to device: draw them on the CPU and move them, and set dropout to 0.",
+        "请用 03 精度笔记本查找第一个出现差异的张量。在设备上生成的随机数（包括 dropout）因设备而异："
+        "请在 CPU 上生成后再移到设备，并把 dropout 设为 0。",
     ),
     "MIG140.drift": Words(
         "{steps} step(s): step 1 agrees ({first}), by step {step} the relative loss error has grown to {worst}, "
@@ -463,6 +468,15 @@ WORDS: dict[str, Words] = {
     "migration.reason.libraries": Words(
         "a CANN library was not found: the environment is not set up; see notebook 01",
         "找不到 CANN 的库：环境未配置；见 01 环境笔记本",
+    ),
+    "migration.reason.layout": Words(
+        "torch_npu has contiguous tensors only; write torch.contiguous_format for channels_last",
+        "torch_npu 只有连续张量；请把 channels_last 改为 torch.contiguous_format",
+    ),
+    "migration.reason.mixed": Words(
+        "a tensor of this call stayed on another device; move it with the others. CUDA refuses this too, "
+        "the CPU standing in for it does not see it",
+        "此调用中有张量留在别的设备上；请一并移过去。CUDA 同样拒绝，代替 CUDA 的 CPU 看不出来",
     ),
     "migration.reason.simulator": Words(
         "the simulated NPU lacks this function; that says nothing about a real NPU",

@@ -71,6 +71,11 @@ def test_every_reason_has_words(pattern: str, key: str) -> None:
         ("Torch not compiled with CUDA enabled", "migration.reason.still_cuda"),
         ("No module named 'flash_attn'", "migration.reason.missing"),
         ("list index out of range", None),
+        ("Only contiguous_format or preserve_format is supported.", "migration.reason.layout"),
+        ("Expected all tensors to be on the same device, but got weight is on cpu", "migration.reason.mixed"),
+        ("the NPU simulator lacks the operator aten::x", "migration.reason.simulator"),
+        ("refused\n[simulated NPU] as hardware does", None),
+        ('odd\n  File "/opt/simulator lacks/python/torch_npu/a.py", line 3, in to\n', None),
     ],
 )
 def test_known_messages_are_explained(message: str, key: str | None) -> None:

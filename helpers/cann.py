@@ -17,6 +17,8 @@ ROOTS = (
     "~/Ascend/cann",
     "~/Ascend/ascend-toolkit/latest",
 )
+#: What shows that a real CANN or driver is on this machine.
+SIGNS = (*ROOTS, "/usr/local/Ascend/driver/version.info", "/dev/davinci_manager")
 #: Variables a set_env.sh sets; what a child without CANN must not inherit.
 VARIABLES = (
     "ASCEND_HOME_PATH",
@@ -88,23 +90,33 @@ def without_simulator(environ: Mapping[str, str]) -> dict[str, str]:
     """A copy that no longer points to a simulated CANN: its variables and its entries in search paths are gone."""
     result = dict(environ)
     told = result.get("ASCEND_HOME_PATH", "")
-    if not told or not describe(Path(told), sourced=True).simulated:
-        return result
-    for name in VARIABLES:
+    simulated = bool(told) and describe(Path(told), sourced=True).simulated
+    for name in VARIABLES if simulated else ("ASCEND_WORKBOOK_SIMULATED",):
         result.pop(name, None)
-    root = Path(told).resolve()
     for name in ("LD_LIBRARY_PATH", "PYTHONPATH", "PATH"):
-        kept = [entry for entry in result.get(name, "").split(os.pathsep) if entry and not _inside(entry, root)]
-        if kept:
-            result[name] = os.pathsep.join(kept)
+        entries = result.get(name, "").split(os.pathsep)
+        kept = [entry for entry in entries if not (entry and _of_simulator(entry))]
+        if kept == entries:
+            continue
+        if any(kept):
+            result[name] = os.pathsep.join(filter(None, kept))
         else:
-            result.pop(name, None)
+            result.pop(name)
     return result
 
 
-def _inside(entry: str, root: Path) -> bool:
-    path = Path(entry).resolve()
-    return path == root or root in path.parents
+def real_sign(environ: Mapping[str, str] = os.environ) -> str:
+    """The path that shows a real CANN or driver: sourced, in a usual place, or a device file; empty where none is."""
+    told = environ.get("ASCEND_HOME_PATH", "")
+    sourced = [told] if told and Path(told).is_absolute() and Path(told).is_dir() else []
+    signs = (Path(sign).expanduser() for sign in (*sourced, *ROOTS, *SIGNS[-2:]))
+    return str(next((sign for sign in signs if sign.exists() and not describe(sign, sourced=False).simulated), ""))
+
+
+def _of_simulator(entry: str) -> bool:
+    """Whether this entry of a search path is a simulator's folder or lies in one, its python/ being a link or not."""
+    path = Path(entry)
+    return any(describe(root, sourced=True).simulated for root in (path, path.parent, path.resolve().parent))
 
 
 def _read(path: Path) -> str:

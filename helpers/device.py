@@ -125,6 +125,9 @@ def _cannot_be(tier: str) -> dict[str, Scalar] | None:
             return {"say": "device.why.not_real" if active and active.simulated else "device.why.no_cann"}
     if tier == "npu-simulated" and not simulator.is_built():
         return {"say": "device.why.no_simulator"}
+    if tier == "npu-simulated":
+        real = simulator.real_cann(cann.without_simulator(os.environ))
+        return {"say": "device.why.real_cann", "args": {"path": real}} if real else None
     return None
 
 

@@ -14,6 +14,9 @@ A shell needs no more than `source FOLDER/set_env.sh`, with the folder that `sta
   ASCEND_WORKBOOK_SIM_DEVICES      how many NPUs (default 2)
   ASCEND_WORKBOOK_SIM_MEMORY_MIB   memory of each (default: half of the host's, shared by all)
   ASCEND_WORKBOOK_SIM_SOC          chip name that torch_npu is told (default Ascend910B2, whose core counts stay)
+  ASCEND_WORKBOOK_SIM_NUMERICS     ascend: HF32 where torch_npu allows it, halves summed in float32 (default cpu)
+  ASCEND_WORKBOOK_SIM_FAULT        faults on purpose, or @FILE: softmax@3:scale=1.01, conv2d@step=2,rank=0:nan
+  ASCEND_WORKBOOK_SIM_FORCE        1: even where a real CANN or driver is
   ASCEND_WORKBOOK_SIM_TIMES        print how long the start took
   ASCEND_RT_VISIBLE_DEVICES        which of them this process sees, as with CANN
   HCCL_CONNECT_TIMEOUT, HCCL_EXEC_TIMEOUT   seconds to wait for other ranks, as with CANN (120, 1836)
@@ -59,6 +62,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
     for action in (build, status, env, kernel, measure):
         action.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
+    for action in (run, env):
+        action.add_argument("--numerics", choices=("cpu", "ascend"), help="ascend rounds as an NPU's matrix unit does")
+        action.add_argument("--fault", metavar="FAULT", help="a fault on purpose, or the file of several")
+        action.add_argument("--force", action="store_true", help="even where a real CANN or driver is")
     for action in (run, env, kernel):
         action.add_argument("--devices", type=int, metavar="N", help="how many NPUs (default: 2)")
 
@@ -102,7 +109,7 @@ def _run(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         raise WorkbookError("simulator.no_command")
-    environ = simulator.environment(args.devices)
+    environ = _environment(args)
     own = str(Path(sys.executable).parent)  # `python` is the one whose torch the simulator fits, activated or not
     environ["PATH"] = os.pathsep.join(filter(None, (own, environ.get("PATH"))))
     program = shutil.which(command[0], path=environ.get("PATH"))
@@ -113,8 +120,12 @@ def _run(args: argparse.Namespace) -> int:
         raise WorkbookError("simulator.not_found", command=command[0], error=error.strerror or str(error)) from error
 
 
+def _environment(args: argparse.Namespace) -> dict[str, str]:
+    return simulator.environment(args.devices, force=args.force, numerics=args.numerics, fault=args.fault)
+
+
 def _env(args: argparse.Namespace) -> int:
-    changed = {name: text for name, text in simulator.environment(args.devices).items() if os.environ.get(name) != text}
+    changed = {name: text for name, text in _environment(args).items() if os.environ.get(name) != text}
     for name, text in sorted(changed.items()):
         print(f"export {name}={shlex.quote(text)}")
     return 0

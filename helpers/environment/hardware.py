@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from helpers import bounded, cann
@@ -24,10 +25,16 @@ KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend*"
 
 def read_hardware(system: System) -> Hardware:
     """All signs of NPUs. npu-smi is started only where it is installed."""
+    shown = npu_smi(system) if system.which("npu-smi") else None
+    stand_in = shown if isinstance(shown, NpuSmi) and shown.simulated else None
+    if stand_in:
+        real = replace(system, environ=cann.without_simulator(system.environ))
+        shown = npu_smi(real) if real.which("npu-smi") else None
     return Hardware(
         pci=pci_chips(system),
         nodes=device_nodes(system),
-        npu_smi=npu_smi(system) if system.which("npu-smi") else None,
+        npu_smi=shown,
+        simulated_npu_smi=stand_in,
         driver=version_info(system, DRIVER),
         firmware=version_info(system, FIRMWARE),
         driver_installed=any(system.path(name).parent.is_dir() for name in DRIVER),

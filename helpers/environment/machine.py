@@ -53,7 +53,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Hardware:
-    """NPUs as the bus, the device files, npu-smi and the driver's files show them. `npu_smi` None: not installed."""
+    """NPUs as the bus, the device files, npu-smi and the driver's files show them. `npu_smi` None: not installed.
+
+    The simulator's stand-in npu-smi is kept apart: it shows no hardware.
+    """
 
     pci: Told[tuple[PciChip, ...]] = ()
     nodes: tuple[Node, ...] = ()
@@ -62,6 +65,7 @@ class Hardware:
     firmware: Told[str] = ""
     driver_installed: bool = False
     groups: tuple[str, ...] = ()
+    simulated_npu_smi: NpuSmi | None = None
 
     @property
     def chips(self) -> int:

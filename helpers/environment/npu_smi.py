@@ -49,7 +49,10 @@ class Process:
 
 @dataclass(frozen=True)
 class NpuSmi:
-    """What npu-smi said. `unread` holds table lines that made no sense: they are told, never dropped."""
+    """What npu-smi said; `simulated` where it is the simulator's stand-in.
+
+    `unread` holds table lines that made no sense: they are told, never dropped.
+    """
 
     version: str = ""
     driver: str = ""
@@ -57,6 +60,7 @@ class NpuSmi:
     processes: tuple[Process, ...] = ()
     error: int | None = None
     unread: tuple[str, ...] = ()
+    simulated: bool = False
 
 
 def parse(text: str) -> NpuSmi:
@@ -75,6 +79,7 @@ def parse(text: str) -> NpuSmi:
         processes=tuple(reader.processes),
         error=int(failed[1]) if failed else None,
         unread=tuple(reader.unread),
+        simulated="SIMULATED" in text,
     )
 
 

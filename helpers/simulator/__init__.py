@@ -9,11 +9,21 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from helpers import cann
 from helpers.errors import WorkbookError
 from helpers.simulator.building import build, default_location
 from helpers.simulator.plan import make_plan, read_stamp
 
-__all__ = ["build", "environment", "is_built", "is_current", "location", "stamp"]
+__all__ = ["build", "environment", "is_built", "is_current", "location", "real_cann", "stamp"]
+
+
+#: Set to 1, the simulator is used even where a real CANN or driver is.
+FORCE = "ASCEND_WORKBOOK_SIM_FORCE"
+
+
+def real_cann(environ: Mapping[str, str] = os.environ) -> str:
+    """The path that shows a real CANN or driver, which the simulator must not shadow; empty where none, or forced."""
+    return "" if environ.get(FORCE) == "1" else cann.real_sign(environ)
 
 
 def location() -> Path:
@@ -41,16 +51,30 @@ def is_current(where: Path | None = None) -> bool:
 
 
 def environment(
-    devices: int | None = None, base: Mapping[str, str] | None = None, where: Path | None = None
+    devices: int | None = None,
+    base: Mapping[str, str] | None = None,
+    where: Path | None = None,
+    *,
+    force: bool = False,
+    numerics: str | None = None,
+    fault: str | None = None,
 ) -> dict[str, str]:
     """What `source set_env.sh` makes of `base` (default: this process's environment), without a shell.
 
-    `devices` is the number of simulated NPUs (1 to 64; default 2). Raises WorkbookError `simulator.not_built`.
+    `devices` is the number of simulated NPUs (1 to 64; default 2). `numerics` is cpu or ascend, `fault` a fault on
+    purpose or the path of a file of them (native/kernels/numerics.h, faults.h). Raises WorkbookError
+    `simulator.not_built`, and `simulator.real_cann` where a real CANN or driver is, unless forced by `force` or
+    ASCEND_WORKBOOK_SIM_FORCE=1.
     """
     root = where or location()
     if not is_built(root):
         raise WorkbookError("simulator.not_built", path=str(root))
     result = dict(os.environ if base is None else base)
+    if force:
+        result[FORCE] = "1"
+    real = real_cann(result)
+    if real:
+        raise WorkbookError("simulator.real_cann", path=real)
     result.update(
         ASCEND_HOME_PATH=str(root),
         ASCEND_TOOLKIT_HOME=str(root),
@@ -59,10 +83,14 @@ def environment(
         ASCEND_WORKBOOK_SIMULATED="1",
     )
     _put_first(result, "LD_LIBRARY_PATH", root / "lib64")
+    _put_first(result, "PATH", root / "bin")
     if (root / "python").is_dir():
         _put_first(result, "PYTHONPATH", root / "python")
     if devices is not None:
         result["ASCEND_WORKBOOK_SIM_DEVICES"] = str(devices)
+    for name, value in (("ASCEND_WORKBOOK_SIM_NUMERICS", numerics), ("ASCEND_WORKBOOK_SIM_FAULT", fault)):
+        if value is not None:
+            result[name] = value
     return result
 
 

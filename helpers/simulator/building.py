@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from helpers import cann
 from helpers.simulator.compiling import make_libraries
 from helpers.simulator.plan import CANN_VERSION, NATIVE, REFERENCES, Plan, make_plan, read_stamp
 from helpers.simulator.reference_names import names
@@ -81,6 +82,7 @@ def fill(out: Path, plan: Plan, location: Path) -> None:
         (out / name).mkdir(parents=True)
     make_libraries(plan, objects_of(location), out / "lib64")
     copy_references(out / "references")
+    copy_npu_smi(out)
     write_cann_files(out, plan, location)
     (out / "stamp.json").write_text(json.dumps(plan.stamp(), indent=1) + "\n", encoding="utf-8")
 
@@ -91,6 +93,14 @@ def copy_references(target: Path) -> None:
     (target / "operators.txt").write_text("".join(f"{name}\n" for name in names(target)), encoding="utf-8")
 
 
+def copy_npu_smi(out: Path) -> None:
+    """The stand-in npu-smi, as a command."""
+    (out / "bin").mkdir(exist_ok=True)
+    command = out / "bin" / "npu-smi"
+    shutil.copyfile(NATIVE / "npu_smi.py", command)
+    command.chmod(0o755)
+
+
 def write_cann_files(out: Path, plan: Plan, location: Path) -> None:
     """set_env.sh, version.cfg, the table of data types, the file that torch_npu reads its CANN version from."""
     script = (NATIVE / "set_env.sh.in").read_text(encoding="utf-8")
@@ -99,6 +109,7 @@ def write_cann_files(out: Path, plan: Plan, location: Path) -> None:
     shutil.copyfile(NATIVE / "kernels" / "dtypes.txt", out / "dtypes.txt")
     cfg = f"simulated=true\nversion={CANN_VERSION}\ntorch={plan.torch.version}\ntorch_npu={plan.torch_npu.version}\n"
     (out / "version.cfg").write_text(cfg, encoding="utf-8")
+    (out / "real_signs.txt").write_text("".join(f"{sign}\n" for sign in cann.SIGNS), encoding="utf-8")
     info = out / f"{platform.machine()}-linux" / "ascend_toolkit_install.info"
     info.parent.mkdir()
     info.write_text(f"package_name=simulated\nversion={CANN_VERSION}\nsimulated=true\n", encoding="utf-8")

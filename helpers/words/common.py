@@ -101,6 +101,10 @@ WORDS: dict[str, Words] = {
     "device.why.no_device": Words(
         "torch_npu loads but sees no device: {error}", "torch_npu 可加载但看不到设备：{error}"
     ),
+    "device.why.real_cann": Words(
+        "a real CANN or driver is here ({path}), which the simulator never shadows unless ASCEND_WORKBOOK_SIM_FORCE=1",
+        "本机有真实的 CANN 或驱动（{path}），除非设置 ASCEND_WORKBOOK_SIM_FORCE=1，模拟器不会遮蔽它",
+    ),
     "device.why.not_real": Words("the CANN in use is the simulator", "当前使用的 CANN 是模拟器"),
     "device.why.import": Words("import failed: {error}", "导入失败：{error}"),
     "device.why.no_cuda": Words("torch {torch} sees no CUDA device", "torch {torch} 看不到 CUDA 设备"),

@@ -578,6 +578,16 @@ _PROCESS = {
         "in use: {count} simulated devices named {name}; values are the CPU's, times are not an NPU's",
         "正在使用：{count} 个模拟设备 {name}；数值来自 CPU，时间不代表 NPU",
     ),
+    "ENV070.forced": Words(
+        "in use by force although a real CANN is in {cann}: values are the CPU's, times are not an NPU's",
+        "强制使用中，而本机在 {cann} 有真实 CANN：数值来自 CPU，时间不代表 NPU",
+        "Unset ASCEND_WORKBOOK_SIM_FORCE to use the real one.",
+        "取消 ASCEND_WORKBOOK_SIM_FORCE 即可使用真实 CANN。",
+    ),
+    "ENV070.npu_smi": Words(
+        "npu-smi on PATH is the simulator's: its {count} SIMULATED NPUs are no hardware",
+        "PATH 中的 npu-smi 属于模拟器：其 {count} 个 SIMULATED NPU 不是硬件",
+    ),
     "ENV070.sourced": Words(
         "the environment points to the simulator in {folder}; device npu means a real one",
         "环境变量指向 {folder} 中的模拟器；device npu 表示真实 NPU",

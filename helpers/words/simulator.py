@@ -30,6 +30,12 @@ WORDS: dict[str, Words] = {
         "Build it: `ascend-workbook simulator build`.",
         "请构建：`ascend-workbook simulator build`。",
     ),
+    "simulator.real_cann": Words(
+        "a real CANN or driver is here: {path}; the simulated NPU stays out of its way",
+        "本机有真实的 CANN 或驱动：{path}；模拟 NPU 不会遮蔽它",
+        "To use the simulator all the same: --force, or ASCEND_WORKBOOK_SIM_FORCE=1.",
+        "若仍要使用模拟器：加 --force，或设置 ASCEND_WORKBOOK_SIM_FORCE=1。",
+    ),
     "simulator.devices": Words(
         "{devices} devices: expected 1 to 64",
         "设备数 {devices}：应为 1 到 64",

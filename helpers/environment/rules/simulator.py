@@ -14,7 +14,12 @@ CODE, GROUP = "ENV070", "simulator"
 def check(machine: Machine) -> Iterator[Finding]:
     sourced = [root for root in machine.cann if root.simulated and root.sourced]
     args: Args = {"folder": shown(machine.simulator), "name": machine.chosen.name, "count": machine.chosen.count}
-    if machine.chosen.tier == "npu-simulated":
+    stand_in = machine.hardware.simulated_npu_smi
+    if stand_in:
+        yield Finding(CODE, Status.NOTE, "ENV070.npu_smi", {"count": len(stand_in.chips)})
+    if machine.chosen.tier == "npu-simulated" and machine.real_cann:
+        yield Finding(CODE, Status.WARN, "ENV070.forced", {**args, "cann": shown(machine.real_cann.path)})
+    elif machine.chosen.tier == "npu-simulated":
         yield Finding(CODE, Status.NOTE, "ENV070.in_use", args)
     elif sourced and machine.chosen.wanted == "npu":
         yield Finding(CODE, Status.NOTE, "ENV070.sourced", {"folder": shown(sourced[0].path)})

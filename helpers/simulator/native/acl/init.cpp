@@ -1,5 +1,6 @@
 // Start and end: aclInit checks that the build fits the torch in this process, then loads the operators.
 #include "runtime.h"
+#include "safety.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -71,6 +72,14 @@ std::string beside_this_library(const char* name) {
   return here.substr(0, here.rfind('/') + 1) + name;
 }
 
+aclError check_no_real_cann(const char* function) {
+  const std::string real = sim::real_cann(beside_this_library(""));
+  if (real.empty()) return ACL_SUCCESS;
+  std::fprintf(stderr, "[simulated NPU] a real CANN or driver is here (%s): the simulator stays out of its way. To use it all "
+               "the same: ASCEND_WORKBOOK_SIM_FORCE=1\n", real.c_str());
+  return sim::fail(ACL_ERROR_RT_INTERNAL_ERROR, function, "a real CANN or driver is here: %s", real.c_str());
+}
+
 aclError load_operators(const char* function) {
   if (package_of("libtorch_cpu.so").empty()) return ACL_SUCCESS;
   void* library = dlopen(beside_this_library("libnpu_sim_kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -86,7 +95,8 @@ aclError load_operators(const char* function) {
 aclError aclInit(const char*) {
   SIM_REQUIRE(!initialised.exchange(true), ACL_ERROR_REPEAT_INITIALIZE, "called twice");
   const double started_ms = sim::now_ms();
-  aclError code = check_build(__func__);
+  aclError code = check_no_real_cann(__func__);
+  if (code == ACL_SUCCESS) code = check_build(__func__);
   if (code == ACL_SUCCESS) code = load_operators(__func__);
   if (code != ACL_SUCCESS) initialised = false;
   if (std::getenv("ASCEND_WORKBOOK_SIM_TIMES") != nullptr) {

@@ -77,3 +77,40 @@ def test_the_simulator_is_taken_out(tmp_path: Path) -> None:
     assert cann.without_simulator(before) == {"LD_LIBRARY_PATH": "/usr/lib", "PATH": "/usr/bin"}
     real = {"ASCEND_HOME_PATH": str(new_layout(tmp_path / "real")), "LD_LIBRARY_PATH": "/x"}
     assert cann.without_simulator(real) == real
+
+
+def test_the_simulator_is_taken_out_through_links(tmp_path: Path) -> None:
+    """python/ may be a link to where torch_npu lies, and the folder may be reached by another name."""
+    root = new_layout(tmp_path / "simulator")
+    (root / "version.cfg").write_text("version=9.1.0\nsimulated=true\n")
+    (tmp_path / "elsewhere").mkdir()
+    (root / "python").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "alias").symlink_to(root)
+    before = {
+        "ASCEND_HOME_PATH": str(tmp_path / "alias"),
+        "PYTHONPATH": f"{root}/python:{tmp_path}/alias/python:/mine",
+        "PATH": f"{tmp_path}/alias/bin:/usr/bin",
+    }
+    assert cann.without_simulator(before) == {"PYTHONPATH": "/mine", "PATH": "/usr/bin"}
+
+
+def test_the_simulator_is_taken_out_where_a_real_cann_was_sourced_after_it(tmp_path: Path) -> None:
+    root, real = new_layout(tmp_path / "simulator"), new_layout(tmp_path / "real")
+    (root / "version.cfg").write_text("version=9.1.0\nsimulated=true\n")
+    before = {"ASCEND_HOME_PATH": str(real), "ASCEND_WORKBOOK_SIMULATED": "1",
+              "LD_LIBRARY_PATH": f"{real}/lib64:{root}/lib64"}  # fmt: skip
+    assert cann.without_simulator(before) == {"ASCEND_HOME_PATH": str(real), "LD_LIBRARY_PATH": f"{real}/lib64"}
+
+
+def test_signs_of_a_real_cann(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = tmp_path / "version.info"
+    monkeypatch.setattr(cann, "ROOTS", (str(tmp_path / "cann"),))
+    monkeypatch.setattr(cann, "SIGNS", (*cann.ROOTS, str(driver), str(tmp_path / "davinci_manager")))
+    assert cann.real_sign({}) == ""
+    root = new_layout(tmp_path / "simulator")
+    (root / "version.cfg").write_text("version=9.1.0\nsimulated=true\n")
+    assert cann.real_sign({"ASCEND_HOME_PATH": str(root)}) == "", "the simulator is no real CANN"
+    driver.touch()
+    assert cann.real_sign({}) == str(driver)
+    real = new_layout(tmp_path / "cann")
+    assert cann.real_sign({}) == str(real)

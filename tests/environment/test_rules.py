@@ -164,6 +164,11 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
     "kernels of an unknown chip": (
         lambda: replace(m.server(), hardware=m.hardware(pci=(PciChip("0", "0xd806", "950"),))),
         "ENV043.unknown", Status.SKIPPED),
+    "simulator by force beside a CANN": (
+        lambda: m.chosen(m.server(), tier="npu-simulated"), "ENV070.forced", Status.WARN),
+    "simulator's npu-smi": (
+        lambda: replace(m.laptop(), hardware=replace(m.laptop().hardware, simulated_npu_smi=NpuSmi(simulated=True))),
+        "ENV070.npu_smi", Status.NOTE),
     "Python without a wheel": (lambda: m.python(m.server(), version="3.8.18"), "ENV050.no_wheel", Status.WARN),
     "torch missing": (
         lambda: m.broken_import(m.unusable(m.server()), "ModuleNotFoundError: No module named 'torch'"),

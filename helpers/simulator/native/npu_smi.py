@@ -68,7 +68,7 @@ def table(npus: Npus) -> list[str]:
     for npu in range(npus.count):
         lines += [
             row(f"{npu:<6}{npus.name}", "OK", f"{'NA':<12}{'NA':<18}0    / 0"),
-            row("0", "NA", f"{'NA':<12}{'0    / 0':<18}NA   / {npus.memory_mib(npu)}"),
+            row("0", "NA", f"{'NA':<12}{'0    / 0':<18}0    / {npus.memory_mib(npu)}"),
             DOUBLE,
         ]
     return [*lines, wide("SIMULATED NPUs: no hardware. Processes and memory in use are not known here."), DOUBLE]

@@ -6,6 +6,7 @@ Called through ctypes in this process, without torch: aclInit, which would regis
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -162,11 +163,27 @@ def ask(code: str, env: dict[str, str]) -> str:
     return done.stdout.strip()
 
 
+#: torch_npu's NPUCachingAllocator.cpp, with the device memory that the runtime told it.
+OUT_OF_MEMORY = (
+    r"NPU out of memory\. Tried to allocate 202\.00 MiB \(NPU 0; 100\.00 MiB total capacity; "
+    r"\d+ bytes already allocated; \d+ bytes current active; 98\.00 MiB free; "
+    r"2\.00 MiB reserved in total by PyTorch\)\.If reserved memory is >> allocated memory try setting "
+    r"max_split_size_mb to avoid fragmentation\."
+)
+
+
 def test_out_of_memory_is_torch_npus_own_error(simulator_env: dict[str, str]) -> None:
     code = (
         "import torch\n"
+        "kept = torch.ones(3, device='npu')\n"
         "try: torch.empty(200 << 20, dtype=torch.uint8, device='npu')\n"
-        "except torch.OutOfMemoryError as error: print('100.00 MiB total capacity' in str(error))\n"
-        "print(torch.npu.mem_get_info()[1] >> 20)"
+        "except torch.OutOfMemoryError as error: print(error)\n"
+        "print(torch.npu.mem_get_info()[1] >> 20)\n"
+        "print(torch.empty(90 << 20, dtype=torch.uint8, device='npu').numel() >> 20)\n"
+        "print(torch.npu.get_device_name(), kept.sum().item(), kept.double().dtype)"
     )
-    assert ask(code, {**simulator_env, "ASCEND_WORKBOOK_SIM_MEMORY_MIB": "100"}) == "True\n100"
+    env = {**simulator_env, "ASCEND_WORKBOOK_SIM_MEMORY_MIB": "100", "ASCEND_WORKBOOK_SIM_SOC": "Ascend910B4"}
+    said, memory, fits, after = ask(code, env).splitlines()
+    assert re.fullmatch(OUT_OF_MEMORY, said), said
+    assert (memory, fits) == ("100", "90"), "the device goes on"
+    assert after == "Ascend910B4 3.0 torch.float32", "torch_npu makes a float of a double"

@@ -108,6 +108,25 @@ class Report:
         return self.tier == "npu-simulated" or any(part.simulated for part in self.parts)
 
     @property
+    def on_purpose(self) -> list[str]:
+        """Faults that the simulated NPU injected in the runs behind this report (facts["simulator"]) and its parts."""
+        own = (self.facts.get("simulator") or {}).get("faults", [])
+        return list(dict.fromkeys([*own, *(fault for part in self.parts for fault in part.on_purpose)]))
+
+    @property
+    def ascend_numerics(self) -> bool:
+        """Whether the simulated NPU rounded as an NPU's matrix unit does."""
+        own = (self.facts.get("simulator") or {}).get("numerics") == "ascend"
+        return own or any(part.ascend_numerics for part in self.parts)
+
+    def circumstances(self, lang: str | None = None) -> list[str]:
+        """What a reader must know beside the verdict: simulated, with which numbers, and which faults on purpose."""
+        said = [say("report.simulated", lang)] if self.simulated else []
+        if self.ascend_numerics:
+            said.append(say("report.ascend_numerics", lang))
+        return said + [say("report.fault", lang, fault=fault) for fault in self.on_purpose]
+
+    @property
     def status(self) -> Status:
         """The worst finding. A report that found nothing to say has not looked."""
         return max((finding.status for finding in self.findings), default=Status.SKIPPED)

@@ -111,7 +111,7 @@ def test_the_simulator_runs_the_python_it_was_built_for(monkeypatch: pytest.Monk
     """Also where the virtual environment is not activated."""
     started: list[str] = []
     module = VERBS["simulator"]
-    monkeypatch.setattr(module.simulator, "environment", lambda devices: {"PATH": "/usr/bin"})
+    monkeypatch.setattr(module.simulator, "environment", lambda devices, **options: {"PATH": "/usr/bin"})
     monkeypatch.setattr(module.os, "execve", lambda program, command, environ: started.append(program))
     assert main(["simulator", "run", "--", Path(sys.executable).name]) == 0
     assert started == [sys.executable]

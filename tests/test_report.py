@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from dataclasses import replace
+from html import escape
 
 import jsonschema
 import pytest
@@ -51,6 +54,20 @@ def test_json_keeps_everything(tier: str) -> None:
     back = Report.from_json(made.to_json())
     assert back == made
     jsonschema.validate(json.loads(made.to_json()), SCHEMA)
+
+
+def test_faults_on_purpose_and_numerics_of_any_part_are_told() -> None:
+    facts = {"simulator": {"numerics": "ascend", "faults": ["softmax@3:nan", "mm:<zero>"], "fallbacks": {}}}
+    faulty = replace(sample(finding(), tier="npu-simulated"), facts=facts)
+    made = overview("batch", "run", [sample(finding()), faulty, faulty], tier="npu-simulated")
+    assert made.on_purpose == ["softmax@3:nan", "mm:<zero>"]
+    for shown, lang in itertools.product((faulty, made), ("en", "zh")):
+        told = shown.circumstances(lang)
+        assert len(told) == 4 and "numerics=ascend" in told[1] and told[2].endswith("softmax@3:nan")
+        assert all(remark in shown.text(lang) for remark in told)
+        assert all(escape(remark) in shown.html(lang) for remark in told)
+    plain = replace(faulty, facts={"simulator": {"numerics": "cpu", "faults": [], "fallbacks": {}}})
+    assert len(plain.circumstances("en")) == 1 and sample(finding()).circumstances("en") == []
 
 
 def test_the_schema_can_fail() -> None:

@@ -21,7 +21,7 @@ def render(result: Report, folder: Path, outcomes: list[Outcome], lang: str) -> 
         f"<h1>{escape(name)}</h1>",
         f'<p class="verdict">{html.badge(result.status.name)} {escape(result.verdict(lang))}</p>',
         f"<p>{escape(say('report.tier', lang, tier=result.tier))}</p>" if result.tier else "",
-        f'<p class="simulated">{escape(say("report.simulated", lang))}</p>' if result.simulated else "",
+        *(f'<p class="simulated">{escape(remark)}</p>' for remark in result.circumstances(lang)),
         _rows(result, folder, outcomes, lang),
         *(_stage(outcome, folder, lang) for outcome in outcomes),
     ]

@@ -122,9 +122,22 @@ def summary(name: str, folder: Path, outcomes: list[Outcome], stages: tuple[str,
         tuple(findings),
         Table(columns, tuple(rows)),
         Chart("bars", "stage", ("seconds",), "s"),
-        facts={"name": name, "page": str(folder / "index.html"), "outcomes": [vars(outcome) for outcome in outcomes]},
+        facts={
+            "name": name,
+            "page": str(folder / "index.html"),
+            "outcomes": [vars(outcome) for outcome in outcomes],
+            "simulator": _simulator([saved_report(folder / outcome.stage) for outcome in outcomes]),
+        },
         tier=tier,
     )
+
+
+def _simulator(reports: list[Report | None]) -> dict[str, Any]:
+    """With which numbers and faults on purpose the simulated NPU ran the stages; empty where it ran none."""
+    simulated = [report for report in reports if report is not None and report.simulated]
+    numerics = "ascend" if any(report.ascend_numerics for report in simulated) else "cpu"
+    faults = dict.fromkeys(fault for report in simulated for fault in report.on_purpose)
+    return {"numerics": numerics, "faults": list(faults)} if simulated else {}
 
 
 def _all_green(findings: list[Finding], outcomes: list[Outcome], stages: int) -> list[Finding]:

@@ -13,6 +13,7 @@ from helpers.environment.readiness import STAGE
 from helpers.environment.system import Args
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
+from helpers.launch.child.simulator import told
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
 
@@ -102,7 +103,12 @@ def report_on(rows: list[dict[str, Any]], broken: Args | None, tier: str) -> Rep
         findings=(verdict(rows, findings, broken), *findings),
         table=Table(COLUMNS, table),
         chart=Chart("bars", "case", ("time",), "ms", log=True) if timed else None,
-        facts={"measurements": rows, "allowed": ALLOWED, "allowed_add": ALLOWED_ADD},
+        facts={
+            "measurements": rows,
+            "allowed": ALLOWED,
+            "allowed_add": ALLOWED_ADD,
+            "simulator": told() if tier == "npu-simulated" else {},
+        },
         tier=tier,
     )
 

@@ -25,7 +25,7 @@ torch_npu's own. Nothing of this package is importable in the child under the na
 """
 
 from helpers.launch.launch import launch
-from helpers.launch.result import ChildError, LaunchResult, Progress
+from helpers.launch.result import ChildError, LaunchResult, Progress, together
 from helpers.launch.runlog import RunLog, Step
 from helpers.launch.spec import STANDING_IN, TRANSFORMS, LaunchSpec, Plugin
 
@@ -40,4 +40,5 @@ __all__ = [
     "RunLog",
     "Step",
     "launch",
+    "together",
 ]

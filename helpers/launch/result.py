@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from helpers.launch.runlog import RunLog, Step
 from helpers.words import Scalar
+
+
+def together(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What LaunchResult.simulator says, of all that hold such a part "simulator": logs, manifests, records."""
+    found: list[dict[str, Any]] = [part["simulator"] for part in parts if part.get("simulator")]
+    if not found:
+        return {}
+    fallbacks: Counter[str] = Counter()
+    for one in found:
+        fallbacks.update(one["fallbacks"])
+    numerics = "ascend" if any(one["numerics"] == "ascend" for one in found) else "cpu"
+    faults = dict.fromkeys(fault for one in found for fault in one["faults"])
+    return {"numerics": numerics, "faults": list(faults), "fallbacks": dict(sorted(fallbacks.items()))}
 
 
 @dataclass(frozen=True)
@@ -78,6 +94,14 @@ class LaunchResult:
             if sentence not in found:
                 found.append(sentence)
         return found
+
+    @property
+    def simulator(self) -> dict[str, Any]:
+        """Of a run on the simulated NPU: numerics, faults on purpose, CPU fallbacks (calls by operator, all ranks).
+
+        {"numerics": "cpu", "faults": ["softmax@3:nan"], "fallbacks": {"aten::_linalg_det.result": 4}}; else empty.
+        """
+        return together(log.meta for log in self.logs)
 
     @property
     def output_path(self) -> Path:

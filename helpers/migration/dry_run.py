@@ -212,10 +212,14 @@ def _place(plan: Plan, side: str, result: LaunchResult) -> Place | None:
 
 
 def _device_findings(target: Device, after: LaunchResult) -> list[Finding]:
-    """Operators that fell back, and what a simulated device cannot show."""
-    output = after.output_path.read_text(encoding="utf-8", errors="replace")
-    fell = fallbacks(output)
-    args: dict[str, Scalar] = {"count": len(fell), "operators": sorted(fell)}
+    """Operators that fell back, and what a simulated device cannot show.
+
+    torch_npu warns once for each that fell back; the simulator counts their calls.
+    """
+    counted = after.simulator.get("fallbacks")
+    fell = counted or fallbacks(after.output_path.read_text(encoding="utf-8", errors="replace"))
+    named = [f"{name} ({calls}x)" for name, calls in counted.items()] if counted else sorted(fell)
+    args: dict[str, Scalar] = {"count": len(fell), "operators": named}
     key, status = ("MIG141.fallback", Status.NOTE) if fell else ("MIG141.none", Status.OK)
     findings = [Finding("MIG141", status, key, args if fell else {})]
     if target.simulated:
@@ -238,6 +242,7 @@ def _facts(
         "seed": plan.seed,
         "baseline": {"tier": base.tier, "name": base.name, "losses": before.losses, "standing_in": before.standing_in},
         "target": {"tier": target.tier, "name": target.name, "losses": after.losses if after else None},
+        "simulator": after.simulator if after else {},
         "dtype": dtype,
         "tolerance": TOLERANCE[dtype],
     }

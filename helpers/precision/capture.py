@@ -146,7 +146,7 @@ def _report(folder: Path, about: dict[str, Any], result: LaunchResult) -> Report
     wanted, recorded = set(about["dump_steps"]), {run.step for run in runs}
     if wanted - recorded:
         raise WorkbookError("precision.steps_missing", missing=sorted(wanted - recorded), recorded=sorted(recorded))
-    about = {**about, "parameter_devices": result.parameter_devices}
+    about = {**about, "parameter_devices": result.parameter_devices, "simulator": result.simulator}
     written = manifest.Manifest(folder, True, about, manifest.listing(folder), sides)
     written.save()
     return _success(written, runs, result)

@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from helpers.finding import Finding, Status
+from helpers.launch import together
 from helpers.precision import rules
 from helpers.precision.agreement import TensorAgreement
 from helpers.precision.comparison import Comparison, StepComparison, examine
@@ -119,7 +121,7 @@ def _has_errors(table: Table) -> bool:
     return any(isinstance(value, float) and value > 0 for value in values)
 
 
-def _facts(facts: Comparison, mark: Scalar) -> dict[str, Scalar]:
+def _facts(facts: Comparison, mark: Scalar) -> dict[str, Any]:
     outcomes: dict[str, Scalar] = {}
     for step in facts.steps:
         for judged in step.judged:
@@ -131,6 +133,7 @@ def _facts(facts: Comparison, mark: Scalar) -> dict[str, Scalar]:
         "target": str(facts.target.folder),
         "steps": sorted({step.step for step in facts.steps}),
         "numerics": dict(facts.numerics),
+        "simulator": together(side.about.about for side in (facts.baseline, facts.target) if side.about),
         "outcomes": outcomes,
         "first_divergence": ", ".join(facts.named) or None,
         "first_divergence_outcome": first[1].outcome if first else None,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
-from helpers.launch import RunLog, Step
+from helpers.launch import RunLog, Step, together
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
 
@@ -38,7 +38,8 @@ def curves(baseline: str | Path, target: str | Path, *, tolerance: float = TOLER
     return Report("precision", "curves", tuple(findings), table,
                   Chart("lines", "step", ("loss_baseline", "loss_target"), mark=first.step if first else None),
                   facts={"baseline": str(left.path), "target": str(right.path), "tolerance": tolerance,
-                         "tiers": [str(left.meta.get("tier", "")), str(right.meta.get("tier", ""))]},
+                         "tiers": [str(left.meta.get("tier", "")), str(right.meta.get("tier", ""))],
+                         "simulator": together((left.meta, right.meta))},
                   tier=str(right.meta.get("tier", "")))  # fmt: skip
 
 

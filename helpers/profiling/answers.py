@@ -126,6 +126,7 @@ def _facts(profile: Profile) -> dict[str, object]:
         "parts_ns": {part: profile.breakdown.per_step_ns(part) for part in PARTS},
         "device_data": trace.on_device,
         "record": profile.record,
+        "simulator": profile.record.get("simulator") or {},
     }
 
 

@@ -82,7 +82,7 @@ def profile(
         simulated=found.simulated,
     )
     result = launch(spec, on_progress)
-    _record(folder, found, spec, plan)
+    _record(folder, found, spec, plan, result)
     return _report(plan, found, folder, result, nproc)
 
 
@@ -102,11 +102,11 @@ def _clear(folder: Path) -> None:
     open_storage(str(folder)).write_text(RECORD, "{}")
 
 
-def _record(folder: Path, found: devices.Device, spec: LaunchSpec, plan: Plan) -> None:
+def _record(folder: Path, found: devices.Device, spec: LaunchSpec, plan: Plan, result: LaunchResult) -> None:
     """What `analyse` must know and no trace tells: above all whether the device was a real one."""
     device = {"tier": found.tier, "device": found.name, "versions": found.versions}
     ran = {"script": str(spec.script), "args": list(spec.args), "nproc": spec.nproc, "transform": spec.transform}
-    content = {**device, **ran, "steps": plan.steps, "warmup": plan.warmup}
+    content = {**device, **ran, "steps": plan.steps, "warmup": plan.warmup, "simulator": result.simulator}
     open_storage(str(folder)).write_text(RECORD, json.dumps(content, ensure_ascii=False, indent=1))
 
 
@@ -116,7 +116,8 @@ def _config(plan: Plan, accelerator: str, folder: Path) -> dict[str, Any]:
 
 
 def _report(plan: Plan, found: devices.Device, folder: Path, result: LaunchResult, nproc: int) -> Report:
-    facts: dict[str, Any] = {"folder": str(folder), "losses": result.losses, "elapsed_s": round(result.elapsed_s, 1)}
+    facts: dict[str, Any] = {"folder": str(folder), "losses": result.losses, "elapsed_s": round(result.elapsed_s, 1),
+                             "simulator": result.simulator}  # fmt: skip
     args: dict[str, Scalar] = {"steps": plan.steps, "warmup": plan.warmup, "done": len(result.steps)}
     if result.trouble is not None:
         failed = Finding("PRF300", Status.FAIL, "PRF300.script", {**args, "trouble": result.trouble}, weight=100)

@@ -62,8 +62,8 @@ def section(report: Report, lang: str, level: int, *, pictures: bool = True) -> 
     ]
     if report.tier:
         pieces.append(f"<p>{escape(say('report.tier', lang, tier=report.tier))}</p>")
-    if report.simulated and level in (1, 3):
-        pieces.append(f'<p class="simulated">{escape(say("report.simulated", lang))}</p>')
+    if level in (1, 3):
+        pieces += [f'<p class="simulated">{escape(remark)}</p>' for remark in report.circumstances(lang)]
     if report.table:
         pieces.append(table(report.table, lang))
     if pictures:

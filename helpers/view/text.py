@@ -22,8 +22,7 @@ def render(report: Report, lang: str | None = None) -> str:
     lines = [f"{report.status.name}  {report.title(lang)}: {report.verdict(lang)}"]
     if report.tier:
         lines.append(say("report.tier", lang, tier=report.tier))
-    if report.simulated:
-        lines.append(say("report.simulated", lang))
+    lines += report.circumstances(lang)
     if report.table:
         lines += ["", *_table(report.table, lang)]
     shown = remarks(report)

@@ -51,6 +51,11 @@ WORDS: dict[str, Words] = {
         "Measured on the simulated NPU: values are computed by the CPU's kernels and times are not an NPU's.",
         "在模拟 NPU 上测得：数值由 CPU 内核计算，时间不代表真实 NPU。",
     ),
+    "report.ascend_numerics": Words(
+        "numerics=ascend: HF32 where torch_npu allows it, half products summed in float32.",
+        "numerics=ascend：在 torch_npu 允许处取 HF32，半精度乘积以 float32 累加。",
+    ),
+    "report.fault": Words("Fault on purpose in this run: {fault}", "本次运行中故意注入的故障：{fault}"),
     "report.tier": Words("ran on: {tier}", "运行于：{tier}"),
     "report.rows_left_out": Words("{left_out} more rows in the JSON", "另有 {left_out} 行见 JSON"),
     "report.failed": Words("{stage} {verb}: {verdict}", "{stage} {verb}：{verdict}"),

@@ -127,3 +127,9 @@ def test_a_device_that_is_not_here_fails(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(device, "_ask", lambda tier, python: {"why": {"say": "device.why.no_cann"}})
     made = compute_check("npu")
     assert made.status is Status.FAIL and "device npu is not here" in made.verdict("en")
+
+
+def test_faults_on_purpose_are_told(simulator_env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASCEND_WORKBOOK_SIM_FAULT", "matmul:scale=1.5")
+    report = compute_check("npu-simulated")
+    assert report.status is Status.FAIL and report.on_purpose == ["matmul:scale=1.5"]

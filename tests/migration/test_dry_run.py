@@ -122,3 +122,27 @@ def test_nothing_is_left_behind_where_all_went_well(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     dry_run(_script(tmp_path), device="cpu", baseline="cpu", steps=1)
     assert not list((tmp_path / "tmp").glob("dry-run-*"))
+
+
+def test_faults_numerics_and_fallbacks_of_the_target_are_told(
+    tmp_path: Path, simulator_env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASCEND_WORKBOOK_SIM_FAULT", "addmm@3:scale=1.5")
+    monkeypatch.setenv("ASCEND_WORKBOOK_SIM_NUMERICS", "ascend")
+    script = _script(tmp_path, "loss = net(x).pow(2).mean() + torch.linalg.det(torch.eye(2).cuda())")
+    report = dry_run(script, device="npu-simulated", baseline="cpu", steps=4, out=tmp_path / "out")
+    fallen = "aten::_linalg_det.result"
+    assert report.facts["simulator"] == {
+        "numerics": "ascend", "faults": ["addmm@3:scale=1.5"], "fallbacks": {fallen: 4}
+    }  # fmt: skip
+    assert report.status is Status.FAIL and "Fault on purpose in this run: addmm@3:scale=1.5" in report.text("en")
+    assert _keys(report)["MIG141.fallback"].args == {"count": 1, "operators": [f"{fallen} (4x)"]}
+
+
+def test_a_killed_target_still_tells_its_faults(
+    tmp_path: Path, simulator_env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASCEND_WORKBOOK_SIM_FAULT", "addmm:zero; mm@2:nan")
+    kill = "import os, signal\n    loss = net(x).sum()\n    x.device.type == 'npu' and os.kill(os.getpid(), 9)"
+    report = dry_run(_script(tmp_path, kill), device="npu-simulated", baseline="cpu", steps=4, out=tmp_path / "out")
+    assert "SIGKILL" in report.verdict("en") and report.on_purpose == ["addmm:zero", "mm@2:nan"], report.text("en")

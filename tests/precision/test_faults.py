@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import capture, compare
+from helpers import capture, compare, curves
 from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.precision.operators import apis
@@ -46,6 +46,7 @@ def test_a_healthy_run_is_not_flagged(
     baseline: Path, tmp_path: Path, simulator_env: dict[str, str], noise: str
 ) -> None:
     report = against(baseline, tmp_path, NOISE[noise])
+    assert report.on_purpose == []
     assert report.facts["first_divergence"] is None and report.status <= Status.NOTE, report.text("en")
     if noise == "noisy":
         assert "HF32" in report.verdict("en"), "the noise is named"
@@ -58,6 +59,8 @@ def test_the_faulty_operator_is_named_first(
 ) -> None:
     report = against(baseline, tmp_path, {"ASCEND_WORKBOOK_SIM_FAULT": fault, **NOISE[noise]})
     assert report.status is Status.FAIL and report.facts["first_divergence"] == FAULTS[fault], report.text("en")
+    assert report.on_purpose == curves(baseline, tmp_path).on_purpose == [fault], "and told to be on purpose"
+    assert report.ascend_numerics == (noise == "noisy")
     kernel = fault.partition("@")[0]
     assert kernel in report.verdict("en"), "the fault's operator is told beside the API's name"
     assert FAULTS[fault].split(".")[1] in apis(kernel) and "tiny_net.py:" in report.verdict("zh")

@@ -54,6 +54,16 @@ def test_steps_of_an_unmodified_cuda_script(
     assert (calls["aten::addmm"], calls["aten::mm"]) == (2, 3)  # two layers forward; two weights and one input back
 
 
+def test_faults_on_purpose_go_with_the_profile(
+    script: Path, tmp_path: Path, simulator_env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASCEND_WORKBOOK_SIM_FAULT", "addmm@2:delay=1; relu:scale=2")
+    report = profile(script, ["3"], device="npu-simulated", steps=2, warmup=1, out=tmp_path / "out", timeout_s=120)
+    answer = analyse(report.facts["profile"])
+    assert report.on_purpose == answer.on_purpose == ["addmm@2:delay=1", "relu:scale=2"]
+    assert "Fault on purpose in this run: relu:scale=2" in answer.text("en")
+
+
 def test_a_failing_script_is_told_with_its_error_and_stale_data_is_gone(script: Path, tmp_path: Path) -> None:
     data = tmp_path / "out" / "data"
     data.mkdir(parents=True)

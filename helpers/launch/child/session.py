@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from . import isolation, program, transforms
+from . import isolation, program, simulator, transforms
 from .gpulog import GpuLog
 from .stop import StopTraining
 
@@ -106,6 +106,7 @@ def _observed(spec: dict[str, Any], log: GpuLog, rank: int, world_size: int) -> 
 def _end(log: GpuLog, observer: Any, error: BaseException | None) -> int:
     """Logs how it ended, prints a traceback as Python would, returns the exit code."""
     status, code, described = _outcome(observer, error)
+    _note_simulator(log)
     _leave_process_group(status)
     try:
         log.finish(status, described) if observer is None else observer.finish(status, described)
@@ -157,8 +158,14 @@ def _end_spawned(log: GpuLog, observer: Any) -> None:
     if isinstance(error, Exception):
         status, described = "failed", program.describe(error)
     if log.steps or described:
+        _note_simulator(log)
         _leave_process_group(status)
         observer.finish(status, described)
+
+
+def _note_simulator(log: GpuLog) -> None:
+    if log.content["meta"]["simulated"]:
+        log.content["meta"]["simulator"] = simulator.found()
 
 
 def _read(path: str) -> dict[str, Any]:
@@ -175,6 +182,7 @@ def _meta(spec: dict[str, Any], rank: int, world_size: int) -> dict[str, Any]:
         "versions": {"python": platform.python_version(), **_versions()},
         "tier": spec["tier"],
         "simulated": spec["simulated"],
+        "simulator": simulator.told() if spec["simulated"] else None,
         "transform": spec["transform"],
         "standing_in": transforms.STANDING_IN.get(spec["transform"]),
         "seeds": [],

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from helpers.finding import Finding, Status
 from helpers.precision.comparison import Comparison, StepComparison
 from helpers.precision.record import FORWARD
+from helpers.words import Scalar
 
 CODE = "ACC235"
 #: Relative L2 error of what the first operator of the next step reads, its weights among it. Rounding and HF32
@@ -35,5 +36,6 @@ def _parted(before: StepComparison, after: StepComparison) -> Iterator[Finding]:
         return
     error, had = first.agreement.error_in, began.agreement.error_in
     if error > max(LIMIT, 30 * had):
-        args = {"step": before.step, "rank": after.rank, "operator": first.name, "error": error, "limit": LIMIT}
+        where: dict[str, Scalar] = {"step": before.step, "rank": after.rank, "operator": first.name}
+        args = {**where, "error": error, "limit": LIMIT}
         yield Finding(CODE, Status.WARN, "ACC235.parted", args, weight=200)

@@ -49,7 +49,7 @@ def render(report: Report) -> str:
     assert report.table
     entries, operators = report.parts
     assert entries.table and operators.table
-    rest = [row for row in entries.table.rows if row[3] not in ("equal", "alike") or (row[3] == "equal" and row[5])]
+    rest = [row for row in entries.table.rows if row[3] not in ("equal", "alike") or "samples refused" in str(row[5])]
     pieces = [
         INTRODUCTION,
         f"## Counts\n\nAt most {report.facts['samples']} samples an entry. {entries.verdict('en')}.\n",

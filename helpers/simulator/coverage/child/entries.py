@@ -62,7 +62,7 @@ def is_in(op: Any, dtype: torch.dtype, direction: str) -> bool:
 def check(op: Any, dtype: torch.dtype, direction: str, most: int) -> Outcome:
     """The outcome of the entry's first `most` samples."""
     outcomes: list[str] = []
-    reason = ""
+    reasons: dict[str, str] = {}
     for generator in (torch.manual_seed, random.seed, numpy.random.seed):
         generator(0)
     for index, sample in enumerate(_samples(op, dtype, direction, most)):
@@ -73,12 +73,21 @@ def check(op: Any, dtype: torch.dtype, direction: str, most: int) -> Outcome:
         if outcome in ("mismatch", "raises"):
             return {"outcome": outcome, "reason": f"sample {index}: {why}", "operators": []}
         outcomes.append(outcome)
-        reason = why if outcome == "refused" or not reason else reason
+        reasons.setdefault(outcome, why)
     order = ("alike", "equal", "refused", "skipped")
     total = next((outcome for outcome in order if outcome in outcomes), "skipped")
     used = _operators(op, dtype, direction) if total in ("alike", "equal") else []
     counts = {outcome: outcomes.count(outcome) for outcome in order if outcome in outcomes}
-    return {"outcome": total, "reason": reason, "samples": counts, "operators": used}
+    return {"outcome": total, "reason": _reason(total, counts, reasons), "samples": counts, "operators": used}
+
+
+def _reason(total: str, counts: dict[str, int], reasons: dict[str, str]) -> str:
+    """Why; where the entry passes: of how many of its samples that does not hold."""
+    others = [outcome for outcome in ("refused", "skipped") if outcome in counts and outcome != total]
+    words = {"refused": "refused", "skipped": "without a CPU result"}
+    number = sum(counts.values())
+    parts = [f"{counts[other]} of {number} samples {words[other]}: {reasons[other]}" for other in others]
+    return "; ".join([reasons[total], *parts] if reasons.get(total) else parts)
 
 
 def _samples(op: Any, dtype: torch.dtype, direction: str, most: int) -> Iterator[Any]:
@@ -105,7 +114,8 @@ def _raised(error: Exception) -> tuple[str, str]:
     said = f"{type(error).__name__}: {lines[0]}"
     if not REFUSED.search(str(error)):
         return "raises", said
-    return "refused", " ".join([_after("EZ1001", lines) or lines[0], *SOURCE.findall(str(error))[:1]])
+    said = _after("EZ1001", lines) or lines[0].partition(" This could be because")[0]
+    return "refused", " ".join([said, *SOURCE.findall(str(error))[:1]])
 
 
 def _after(mark: str, lines: list[str]) -> str:

@@ -226,6 +226,47 @@ _RULES: dict[str, Words] = {
         "the autograd profiler is not replaced and raises for cuda; use torch.profiler.profile",
         "autograd profiler 不会被替换，对 cuda 会出错；请用 torch.profiler.profile",
     ),
+    "MIG129.gone": Words("{name} no longer exists; today: {use}", "{name} 已不存在；现在请用：{use}"),
+    "MIG132.collectives": Words(
+        "{name} works on an NPU; set HCCL_DETERMINISTIC=true too, or collectives still add in any order",
+        "{name} 在 NPU 上可用；还须设置 HCCL_DETERMINISTIC=true，否则集合通信的累加顺序仍不固定",
+    ),
+    "MIG132.seed": Words(
+        "{name} seeds an NPU only where the library knows one; torch.npu.manual_seed_all does for sure",
+        "{name} 只有在该库支持时才会设置 NPU 种子；请同时调用 torch.npu.manual_seed_all",
+    ),
+    "MIG133.sync": Words(
+        ".{name}() in every step waits for the device; gather on the device and read now and then",
+        "每步调用 .{name}() 都会等待设备；请先在设备上累加，隔若干步再读取",
+    ),
+    "MIG134.fork": Words(
+        "a forked worker must not touch the NPU; keep tensors on the CPU there, or use spawn",
+        "fork 出的子进程不能使用 NPU；请让其张量留在 CPU，或改用 spawn",
+    ),
+    "MIG135.nvml": Words(
+        "{name} asks NVIDIA's driver; npu-smi info or torch.npu.mem_get_info",
+        "{name} 访问 NVIDIA 驱动；请用 npu-smi info 或 torch.npu.mem_get_info",
+    ),
+    "MIG135.nvtx": Words(
+        "{name} marks ranges for NVIDIA's profilers; torch_npu.npu.mstx marks them for msprof",
+        "{name} 用于 NVIDIA 性能工具；msprof 请用 torch_npu.npu.mstx",
+    ),
+    "MIG136.script": Words(
+        "a TensorFlow script: convert_tf2npu with npu_bridge (1.15) or npu_device (2.6); only a coarse look was taken",
+        "TensorFlow 脚本：请用 convert_tf2npu，配合 npu_bridge（1.15）或 npu_device（2.6）；此处只作粗略扫描",
+    ),
+    "MIG136.tool": Words(
+        "{name} is changed by convert_tf2npu; look at its result", "{name} 由 convert_tf2npu 修改；请核对结果"
+    ),
+    "MIG136.by_hand": Words(
+        "{name} has to be changed by hand for an NPU", "{name} 须为 NPU 手工修改"
+    ),
+    "MIG136.no_effect": Words("{name} has no effect on an NPU", "{name} 在 NPU 上没有效果"),
+    "MIG136.unsupported": Words("{name} is not supported on an NPU", "NPU 不支持 {name}"),
+    "MIG127.analyse": Words(
+        "{command}: these options are gone; today: msprof-analyze compare, cluster or advisor",
+        "{command}：这些选项已不存在；现在请用 msprof-analyze 的 compare、cluster 或 advisor",
+    ),
     "MIG127.renamed": Words("an NPU reads {new}, not {name}", "NPU 读取 {new}，而非 {name}"),
     "MIG127.no_effect": Words("{name} has no effect on an NPU", "{name} 在 NPU 上没有效果"),
     "MIG127.nccl_variable": Words(

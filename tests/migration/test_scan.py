@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 import random
 import sysconfig
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,12 +13,16 @@ import pytest
 from helpers.__main__ import main
 from helpers.errors import WorkbookError
 from helpers.finding import Status
+from helpers.migration import rules as package
+from helpers.migration.knowledge import CONFIDENCE
+from helpers.migration.registry import registry, wanted
 from helpers.migration.repair import CLASSES, class_of
 from helpers.migration.rewrite import apply
 from helpers.migration.scan import scan, scan_source
 from helpers.migration.source import Unreadable, decode, parse
 from helpers.report import Report
 
+MODULES = [import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)]
 ROOT = Path(__file__).resolve().parents[2]
 CUDA = "import torch\nx = torch.zeros(1).cuda()\n"
 
@@ -165,3 +171,43 @@ def test_the_command_could_not_run_where_nothing_was_looked_at(
 def test_what_is_named_for_the_cpu_is_no_use_of_cuda(tmp_path: Path) -> None:
     code = "import torch\nwith torch.autocast('cpu'):\n    pass\ns = torch.amp.GradScaler(device='cpu')\n"
     assert scan(_write(tmp_path, {"a.py": code})).facts["counts"]["auto"] == 0
+
+
+def test_the_byte_search_loses_no_finding() -> None:
+    """All rules on every file give what the rules chosen by a file's words give, on examples and installed files."""
+    codes = [code for module in MODULES for code, *_ in module.EXAMPLES]
+    packages = Path(sysconfig.get_path("purelib"))
+    files = sorted(file for name in ("torch", "transformers", "jinja2") for file in (packages / name).rglob("*.py"))
+    sample = random.Random(11).sample(files, min(60, len(files)))
+    for data in [*(code.encode() for code in codes), *(file.read_bytes() for file in sample)]:
+        try:
+            text, encoding, bom = decode(data)
+            source = parse(text, encoding=encoding, bom=bom)
+        except Unreadable:
+            continue
+        assert scan_source(source, rules=wanted(data)) == scan_source(source, rules=registry())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        b"x = x.cuda('\\x63uda:0')\n",
+        b"import torch\nx = torch.zeros(1, device='cu' 'da')\n",
+        b"import torch\nx = torch.zeros(1, device='cu\\\nda')\n",
+        "import torch\ntorch.ｃuda.nvtx.mark('x')\n".encode(),
+        b"from torch.cuda import  *\n",
+        b"# coding: utf-7\nimport torch\ntorch.cuda.synchronize()\n",
+    ],
+)
+def test_words_without_their_bytes_are_found(code: bytes) -> None:
+    assert len(wanted(code)) == len(registry())
+
+
+def test_every_finding_says_how_sure_it_is_and_what_it_costs(tmp_path: Path) -> None:
+    files = {f"m{number}.py": code for number, code in enumerate(code for m in MODULES for code, *_ in m.EXAMPLES)}
+    report = scan(_write(tmp_path, {**files, "run.sh": "CUDA_VISIBLE_DEVICES=0 x\n", "requirements.txt": "apex\n"}))
+    dressed = [finding for finding in report.findings if finding.place and class_of(finding)]
+    assert len(dressed) > len(files) / 2
+    for finding in dressed:
+        assert finding.args["confidence"] in CONFIDENCE and str(finding.args["link"]).startswith("https://")
+        assert finding.args["versions"] and (finding.args["effort_h"] == 0) == (class_of(finding) == "auto")

@@ -31,6 +31,10 @@ NOT_REPLACED = {
     "torch.distributed.get_default_backend_for_device",
     "torch.distributed.distributed_c10d.get_default_backend_for_device",
 }
+#: Messages, and calls that other rules speak of.
+ELSEWHERE = ("startswith", "print", "info", "debug", "warning", "error", "cuda", "type")
+#: Work on the text itself.
+TEXT = ("replace", "split", "strip", "lstrip", "removeprefix", "endswith", "find", "count")
 EXAMPLES = (
     ("import torch\nx = torch.zeros(2, device='cuda')  # 建在显卡上\n", "auto", None),
     ("def f(rank):\n    return f'cuda:{rank}'\n", "auto", None),
@@ -55,6 +59,8 @@ NEAR_MISSES = (
     "help = 'use cuda:0 or cpu'\n",
     "d = {'barracuda': 1}\n",
     "print(f'{1} cuda:')\n",
+    "名 = d.replace('cuda:', '')\n",
+    "s = 状态['cuda']\n",
 )
 
 
@@ -66,7 +72,7 @@ def check(source: Source) -> Iterable[Finding]:
 
 def _judge(source: Source, node: ast.expr) -> Iterable[Finding]:
     above = source.names.parent(node)
-    if isinstance(above, ast.JoinedStr):
+    if isinstance(above, (ast.JoinedStr, ast.Subscript)):  # `states["cuda"]`: a key of the script's own
         return
     call = next((up for up in source.names.above(node) if isinstance(up, ast.Call)), None)
     if call and amp.owns(source, call):
@@ -75,7 +81,7 @@ def _judge(source: Source, node: ast.expr) -> Iterable[Finding]:
         yield found(source, node, "MIG102.pin_memory_device", ADVICE)
     elif call and source.names.call(call) in NOT_REPLACED:
         yield found(source, node, "MIG102.not_replaced", REWRITE, _edits(source, node), name=source.names.call(call))
-    elif not (call and method(call) in ("startswith", "print", "info", "debug", "warning", "error", "cuda", "type")):
+    elif not (call and method(call) in (*ELSEWHERE, *TEXT)):
         yield found(source, node, "MIG102.replaced", AUTO)
 
 

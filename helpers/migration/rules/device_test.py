@@ -7,6 +7,7 @@ taken on CUDA is then silently left out on an NPU (pytorch/examples imagenet tra
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
@@ -19,6 +20,7 @@ from helpers.migration.source import Source
 CODE = "MIG104"
 WORDS = ("cuda", "cpu")
 KNOWN = Known(MEASURED, TRANSFER, inferred=("assumed",))
+DEVICE_NAME = re.compile(r"cuda(:\d*)?\Z")
 EXAMPLES = (
     (
         "if x.device.type == 'cuda':  # 在显卡上\n    pass\n",
@@ -63,6 +65,7 @@ NEAR_MISSES = (
     "ok = str(x.device).startswith(('cuda', 'npu'))\n",
     "ok = x.device == y.device\n",
     "cuda = 1\nif cuda:\n    pass\n",
+    "ok = args.backend == 'cuda_amp'\n",
     "def f(cuda):\n    if cuda:  # 参数\n        pass\n",
 )
 
@@ -100,7 +103,7 @@ def _equality(source: Source, compare: ast.Compare, asked: ast.expr, value: ast.
             yield found(source, compare, "MIG104.holds", AUTO)
         else:
             yield found(source, compare, "MIG104.type", REWRITE, _in_both(source, compare, asked, value, "npu"))
-    elif word is not None and word.startswith("cuda"):
+    elif word is not None and DEVICE_NAME.match(word):
         if DEVICE_TEXT in kinds(source, asked):
             edits = _in_both(source, compare, asked, value, word.replace("cuda", "npu"))
             yield found(source, compare, "MIG104.text", REWRITE, edits)

@@ -34,6 +34,7 @@ COMMANDS = (
     (re.compile(r"(?<![\w/.-])nvcc(?![\w-])|/usr/local/cuda[\w.-]*|(?<!\w)CUDA_HOME(?!\w)"), "toolkit", MANUAL),
     (re.compile(r"download\.pytorch\.org/whl/(?:[\w/]*/)?cu\d+"), "wheel", MANUAL),
     (re.compile(r"--gpus[= ](?:all|\S+)(?=.*\s\S)|--runtime[= ]nvidia"), "docker", MANUAL),
+    (re.compile(r"(?<!\w)msprof-analyze\s+-[di]\b|(?<!\w)MSPROBE_PATH(?!\w)"), "analyse", MANUAL),
     (re.compile(r"-m\s+torch\.distributed\.launch(?!\w)"), "launch", ADVICE),
     (re.compile(r"(?<![\w/.-])torchrun(?![\w-])|-m\s+torch\.distributed\.run(?!\w)"), "torchrun", AUTO),
 )
@@ -60,6 +61,7 @@ EXAMPLES = (
     ("pip install torch --index-url https://download.pytorch.org/whl/cu121\n", "manual", None),
     ("export CUBLAS_WORKSPACE_CONFIG=:4096:8\n", "advice", None),
     ("nsys profile -o x python t.py\n", "manual", None),
+    ("msprof-analyze -d ./data -i 1\n", "manual", None),
 )
 NEAR_MISSES = (
     "# CUDA_VISIBLE_DEVICES=0 旧用法\n",
@@ -71,6 +73,7 @@ NEAR_MISSES = (
     "python t.py --backend nccl-tests\n",
     "python train.py --gpus 2\n",
     "echo done\n",
+    "msprof-analyze advisor all -d ./data\n",
     "./my-nvidia-smi.sh\n",
 )
 

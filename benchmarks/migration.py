@@ -21,7 +21,7 @@ import sysconfig
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -86,16 +86,10 @@ def speed(count: int, figures: dict[str, Any]) -> bool:
 
 def make_tree(root: Path, count: int) -> int:
     """Copies of installed files, 22 % of them with hits, in a fixed random order; their bytes in all."""
-    from helpers.migration.scan import scan_file
-
     rng = random.Random(5)
-    files = [file for file in Path(sysconfig.get_path("purelib")).rglob("*.py") if file.stat().st_size < LARGEST_BYTES]
-    rng.shuffle(files)
-    with_hits, without = [], []
-    for file in files:
-        if len(with_hits) >= 600 and len(without) >= 2400:
-            break
-        (with_hits if scan_file(file, file.name)[0] else without).append(file)
+    packages = Path(sysconfig.get_path("purelib"))
+    with_hits = choose(packages, ("torch", "transformers", "accelerate"), rng, lambda file: bool(look(file)[0]), 300)
+    without = choose(packages, ("*",), rng, lambda file: not look(file)[0], 1000)
     size = 0
     for number in range(count):
         file = rng.choice(with_hits if number % 100 < 22 else without)
@@ -104,6 +98,25 @@ def make_tree(root: Path, count: int) -> int:
         target.write_bytes(file.read_bytes())
         size += file.stat().st_size
     return size
+
+
+def look(file: Path) -> tuple[list[Any], str]:
+    from helpers.migration.scan import scan_file
+
+    return scan_file(file, file.name)
+
+
+def choose(
+    root: Path, folders: tuple[str, ...], rng: random.Random, wanted: Callable[[Path], bool], count: int
+) -> list[Path]:
+    """So many files of some packages, in a random order, as are wanted."""
+    files = sorted(file for name in folders for folder in root.glob(name) for file in folder.rglob("*.py"))
+    rng.shuffle(files)
+    found: list[Path] = []
+    for file in files:
+        if len(found) < count and file.stat().st_size < LARGEST_BYTES and wanted(file):
+            found.append(file)
+    return found
 
 
 def cold(folder: str) -> tuple[float, int, int, float]:

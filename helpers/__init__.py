@@ -15,6 +15,7 @@ _VERBS = {
     "environment_check": "helpers.environment",
     "scan": "helpers.migration.scan",
     "rewrite": "helpers.migration.rewrite",
+    "assess": "helpers.migration.assess",
     "dry_run": "helpers.migration.dry_run",
     "capture": "helpers.precision.capture",
     "compare": "helpers.precision.compare",

@@ -39,10 +39,13 @@ NEAR_MISSES = (
     "from mine import tensorflow as tf\ntf.Session()\n",
     "print('import tensorflow')\n",
     "import tensorflow_datasets as tfds\n",
+    "import torch\nimport tensorflow as tf\ntf.config.set_visible_devices([], 'GPU')  # 只读数据\n",
 )
 
 
 def check(source: Source) -> Iterable[Finding]:
+    if _uses_torch(source):  # a PyTorch script that reads data or exports with TensorFlow's help
+        return
     for node in (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom)):
         if _is_tensorflow(node):
             yield found(source, node, "MIG136.script", MANUAL, level="script")
@@ -55,6 +58,11 @@ def check(source: Source) -> Iterable[Finding]:
         device = string(argument(call, 0, "device_name")) if _short(source.names.call(call)) == "tf.device" else None
         if device and "gpu" in device.lower():
             yield found(source, call, "MIG136.by_hand", MANUAL, name=f"tf.device({device!r})", level="by_hand")
+
+
+def _uses_torch(source: Source) -> bool:
+    plain = {name.name.split(".")[0] for node in source.nodes(ast.Import) for name in node.names}
+    return "torch" in plain or any((node.module or "").startswith("torch.") for node in source.nodes(ast.ImportFrom))
 
 
 def _is_tensorflow(node: ast.stmt) -> bool:

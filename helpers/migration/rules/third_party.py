@@ -54,7 +54,7 @@ def _is_own(source: Source, library: str) -> bool:
     folders = source.file.resolve().parents if source.file else Path(source.path).parents
     if any(folder.name == library for folder in folders):
         return True
-    beside = [folder / library for folder in list(folders)[:3]] if source.file and library != "megatron" else []
+    beside = [folder / library for folder in list(folders)[:8]] if source.file and library != "megatron" else []
     return any((folder / "__init__.py").is_file() for folder in beside)
 
 

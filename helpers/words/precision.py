@@ -121,8 +121,10 @@ WORDS: dict[str, Words] = {
     "precision.capture_failed": Words(
         "the capture on {tier} failed: {trouble}",
         "在 {tier} 上采集失败：{trouble}",
-        "Everything the script printed is in {path}.",
-        "脚本的全部输出见 {path}。",
+        "Everything the script printed is in {path}. Where `ascend-workbook scan` lists places to rewrite, capture the "
+        "NPU side with the script that `ascend-workbook rewrite` writes.",
+        "脚本的全部输出见 {path}。若 `ascend-workbook scan` 列出需改写之处，NPU 一侧请采集 "
+        "`ascend-workbook rewrite` 写出的脚本。",
     ),
     "precision.no_losses": Words(
         "{baseline} and {target} have no step with a loss on both sides",

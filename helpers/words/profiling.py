@@ -141,8 +141,10 @@ _COLLECT = {
     "PRF300.script": Words(
         "the script failed after {done} steps: {trouble}",
         "脚本在第 {done} 步后失败：{trouble}",
-        "Make it run first: `ascend-workbook dry-run` shows where it stops.",
-        "请先让脚本跑通：`ascend-workbook dry-run` 会指出停在哪里。",
+        "Make it run first: `ascend-workbook dry-run` shows where it stops. Where `ascend-workbook scan` lists places "
+        "to rewrite, profile the script that `ascend-workbook rewrite` writes.",
+        "请先让脚本跑通：`ascend-workbook dry-run` 会指出停在哪里。若 `ascend-workbook scan` 列出需改写之处，"
+        "请采集 `ascend-workbook rewrite` 写出的脚本。",
     ),
     "PRF300.nothing": Words(
         "the script ran {done} steps but the profiler left no data: {why}",

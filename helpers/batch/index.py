@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 
 from helpers.batch.execute import Outcome, saved_report
+from helpers.diagnosis import explanation
 from helpers.report import Report
 from helpers.view import html
 from helpers.words import say, show, title
@@ -63,8 +64,18 @@ def _links(folder: Path, stage: str, lang: str) -> str:
 def _stage(outcome: Outcome, folder: Path, lang: str) -> str:
     """The stage's report, or the cell that failed and its error where there is none."""
     report = saved_report(folder / outcome.stage)
-    failed = f"<pre>{escape(outcome.error)}</pre>" if outcome.error else ""
+    failed = f"<pre>{escape(outcome.error)}</pre>{_explained(outcome.error, lang)}" if outcome.error else ""
     if report is not None:
         body = html.section(report, lang, 2)
         return body if outcome.state in ("good", "red") else body + failed
     return f"<h2>{escape(title(outcome.stage, lang))}</h2>{failed}"
+
+
+def _explained(error: str, lang: str) -> str:
+    """Cause, cure and source of a known failure; nothing for another."""
+    found = explanation(error)
+    if found is None:
+        return ""
+    cause = say("run.cause", lang, confidence=found.confidence, cause=found.cause)
+    source = say("run.source", lang, source=found.source)
+    return f'<p>{escape(cause)}<br><span class="hint">→ {escape(show(found.fix, lang))}<br>{escape(source)}</span></p>'

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Callable
 
 from helpers.batch import index
-from helpers.batch.execute import GOOD, RED, Outcome, execute, remembered, saved_report
+from helpers.batch.execute import FAILED, GOOD, RED, Outcome, execute, remembered, saved_report
 from helpers.batch.fingerprint import fingerprint, versions
 from helpers.batch.parameters import assign
+from helpers.diagnosis import explanation
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.report import Chart, Column, Report, Table
@@ -167,7 +168,10 @@ def _judge(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Finding, 
     if outcome.state == GOOD:  # every cell ran, but no report was saved: nothing vouches for the stage
         outcome = replace(outcome, state="no_report")
     args: dict[str, Scalar] = {"cell": outcome.cell, "error": outcome.error}
-    return Finding("RUN400", Status.FAIL, f"RUN400.{outcome.state}", args, place, weight=20), tier, outcome.seconds
+    key, found = f"RUN400.{outcome.state}", explanation(outcome.error)
+    if outcome.state == FAILED and found is not None:
+        key, args = "RUN400.cell_failed_known", {**args, "cause": found.cause, "fix": found.fix}
+    return Finding("RUN400", Status.FAIL, key, args, place, weight=20), tier, outcome.seconds
 
 
 def _reusable(folder: Path, key: str, force: bool) -> Outcome | None:

@@ -26,7 +26,7 @@ SOURCES = {
 _SAYS = r"(?:error code|errorcode|errno|ret(?:code)?)(?: is)?\W{0,3}"
 HCCL = re.compile(r"HCCL function error[^\n]*?error code is (\d{1,2})\b", re.IGNORECASE)
 ACL = re.compile(_SAYS + r"(\d{6})\b|\bACL_ERROR_\w+ ?\((\d{6})\)", re.IGNORECASE)
-CANN = re.compile(r"(?<![\w.])([EW][A-Z1-9]\d{4})(?=[:\[\]\s,.]|$)")
+CANN = re.compile(r"(?<![\w.])([EW][A-Z1-9]\d{4})(?=[:\[\]\s,.)]|$)")
 ERRCODE = re.compile(r"errcode:\s*\(([^)]*)\)")
 AICORE = re.compile(r"error code ?= ?(0x[0-9a-fA-F]+)")
 STATUS = re.compile(r'"AI Core": ?\{[^}]*?"status": ?(\d+)')

@@ -66,11 +66,23 @@ def explain(*what: str | os.PathLike[str], symptom: str | None = None) -> Report
     return report_on([scan(log) for log in logs_of([_spelled_out(place) for place in what])])
 
 
-def explanation(text: str) -> Explanation | None:
-    """What a known failure's text means, or None: for those who show an error of their own."""
-    found = episodes([scan(Log("", data=text.encode("utf-8", errors="replace")))])
-    entry = first_failing(found).known if found else None
-    return Explanation(entry) if entry is not None and entry.specific else None
+def explanation(text: str, log: Path | None = None) -> Explanation | None:
+    """What a known failure's text means, or None: for those who show an error of their own.
+
+    Where the text is empty, or only tells that another rank failed: the first error of `log`, which holds all output.
+    """
+    entry = _cause_of(Log("", data=text.encode("utf-8", errors="replace")))
+    if log is not None and log.is_file() and (entry.peer if entry else not text.strip()):
+        entry = _cause_of(Log(str(log), log)) or entry
+    return Explanation(entry) if entry is not None else None
+
+
+def _cause_of(log: Log) -> Known | None:
+    """The first failing rank's error where it is known and names a cause."""
+    read = scan(log)
+    found = episodes([read])
+    entry = first_failing(found, read.root_rank).known if found else None
+    return entry if entry is not None and entry.specific else None
 
 
 def _spelled_out(place: str | os.PathLike[str]) -> str | os.PathLike[str]:

@@ -6,6 +6,7 @@ import re
 import signal
 from pathlib import Path
 
+from helpers.diagnosis import explanation
 from helpers.errors import WorkbookError
 from helpers.launch.result import ChildError, LaunchResult
 from helpers.launch.runlog import RunLog
@@ -103,12 +104,20 @@ def _trouble(
         assert error is not None
         place = f"{error.path}:{error.line}" if error.path else ""
         message = ": ".join(filter(None, (error.type, error.message)))
-        return _sentence("launch.failed", error=message, place=place, code=exit_code, steps=done)
+        key, why = _known(spec, error)
+        return _sentence(key, error=message, place=place, code=exit_code, steps=done, **why)
     if spec.loss_regex and not losses:
         return _sentence("launch.no_match", regex=spec.loss_regex)
     if not done and not losses:
         return _sentence("launch.no_steps")
     return None
+
+
+def _known(spec: LaunchSpec, error: ChildError) -> tuple[str, dict[str, Scalar]]:
+    """The sentence's key, and cause and cure of a known failure. Without a Python error the output's end is read."""
+    text = f"{error.type}: {error.message}" if error.type else "\n".join(error.traceback)
+    found = explanation(text, spec.out / "output.log")
+    return ("launch.failed_known", {"cause": found.cause, "fix": found.fix}) if found else ("launch.failed", {})
 
 
 def _sentence(key: str, **args: Scalar) -> dict[str, Scalar]:

@@ -70,6 +70,14 @@ WORDS: dict[str, Words] = {
         "Open the stage's notebook: the cell is marked, with the whole error below it.",
         "打开该阶段的笔记本：出错单元格已标出，完整错误在其下方。",
     ),
+    "RUN400.cell_failed_known": Words(
+        "code cell {cell} failed: {error}\nCause: {cause}",
+        "第 {cell} 个代码单元格出错：{error}\n原因：{cause}",
+        "{fix}",
+        "{fix}",
+    ),
+    "run.cause": Words("Cause ({confidence}): {cause}", "原因（{confidence}）：{cause}"),
+    "run.source": Words("source: {source}", "来源：{source}"),
     "RUN400.kernel_died": Words(
         "the kernel died in code cell {cell}: {error}",
         "内核在第 {cell} 个代码单元格异常退出：{error}",

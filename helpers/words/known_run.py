@@ -273,10 +273,11 @@ _SIMULATOR = {
         "这并不说明脚本有错：请在真实 NPU 或 CPU 上运行这一部分。",
     ),
     "sim_refuses": (
-        "A real NPU cannot do this either (its matrix unit lacks the type), so the simulated one refuses it.",
-        "真实 NPU 同样做不到（矩阵单元不支持该类型），因此模拟 NPU 拒绝执行。",
-        "Cast to float16, bfloat16 or float32 before the operator, or compute it on the CPU.",
-        "在该算子之前转换为 float16、bfloat16 或 float32，或放到 CPU 计算。",
+        "A real NPU refuses this call too, by its documentation, so the simulated one does; the line names the "
+        "operator.",
+        "按文档真实 NPU 也会拒绝该调用，因此模拟 NPU 同样拒绝；该行给出了算子。",
+        "Cast as the line says, give the operator what it takes, or compute this part on the CPU.",
+        "按提示转换类型，改用算子支持的参数，或把这部分放到 CPU 计算。",
     ),
     "sim_fault": (
         "A fault that was asked for (ASCEND_WORKBOOK_SIM_FAULT): the simulated NPU did this on purpose.",

@@ -49,6 +49,13 @@ WORDS: dict[str, Words] = {
         "The whole output is in output.log.",
         "完整输出见 output.log。",
     ),
+    "launch.failed_known": Words(
+        "The script failed after {steps} steps with exit code {code}: {error} {place}\n"
+        "Cause: {cause}\nNext step: {fix}",
+        "脚本在第 {steps} 步之后失败，退出码 {code}：{error} {place}\n原因：{cause}\n下一步：{fix}",
+        "The whole output is in output.log.",
+        "完整输出见 output.log。",
+    ),
     "launch.killed": Words(
         "The script was killed by {signal} after {steps} steps.",
         "脚本在第 {steps} 步之后被信号 {signal} 终止。",

@@ -33,6 +33,7 @@ BODIES = {
     "red": SAVE.format(stage="{stage}", status="FAIL"),
     "red_but_quiet": SAVE.format(stage="{stage}", status="FAIL").replace(".or_raise()", ""),
     "raises": "raise ValueError('boom')",
+    "out_of_memory": "raise RuntimeError('NPU out of memory. Tried to allocate 2.00 GiB <&>')",
     "dies": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "exits": "import sys; sys.exit(0)",
     "hangs": "import time; time.sleep(60)",

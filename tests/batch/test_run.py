@@ -48,6 +48,7 @@ def test_good_stages_are_green_and_reused(notebooks: Make, tmp_path: Path) -> No
     [
         ("red", "red", "stopped"),
         ("raises", "cell_failed", "ValueError: boom"),
+        ("out_of_memory", "cell_failed", "Cause (documented): The NPU&#x27;s memory is full or in pieces"),
         ("dies", "kernel_died", "died"),
         ("exits", "cell_failed", "did not complete"),
         ("silent", "good", "without saving a report"),

@@ -61,6 +61,7 @@ def test_no_overflow_is_none() -> None:
         ("HCCL function error: f(), error code is 7", "hccl", "7", "a resource is not available"),
         ("EI0006: Getting socket times out", "cann", "EI0006", "HCCL, communication between ranks: a rank did not"),
         ("EZ9999: Inner Error!", "cann", "EZ9999", "operators and aclnn: internal error"),
+        ("AclNN_Parameter_Error(EZ1001): x", "cann", "EZ1001", "an operator refused an argument's dtype"),
         ("EL0123: what", "cann", "EL0123", "driver: the text behind the code says what"),
         ("ERR00100 PTA call acl api failed", "err", "ERR00100", "torch_npu itself (PTA): a call of ACL failed"),
         ("ERR77777 PTA", "err", "ERR77777", "no kind of this number"),

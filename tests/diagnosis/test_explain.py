@@ -196,6 +196,13 @@ def test_the_short_form() -> None:
     assert explanation("error code is 507000") is None
 
 
+def test_the_short_form_looks_into_the_log_for_the_rank_that_failed_first(tmp_path: Path) -> None:
+    log = write(tmp_path, output=f"[rank0]: {TIMEOUT}\n[rank1]: {TRACE}[rank1]: {OOM}\n")[0]
+    for text, expected in ((TIMEOUT, "oom"), ("", "oom"), ("EI0001: x", "hccl_env_ei0001"), ("ValueError: mine", None)):
+        found = explanation(text, log)
+        assert (found.known.id if found else None) == expected
+
+
 @pytest.mark.parametrize("symptom", SYMPTOMS)
 def test_checklists(symptom: str) -> None:
     report = helpers.explain(symptom=symptom)

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.launch import LaunchSpec, Plugin, RunLog, launch
-from helpers.words import say
+from helpers.words import say, show
 from tests.launch.running import SCRIPTS, output, recorder, run, told
 
 
@@ -60,6 +60,18 @@ def test_exit_codes_are_the_scripts(tmp_path: Path, args: tuple[str, ...], code:
         assert "a message" in output(result)
     if args == ("7",):
         assert "torch.Size([1, 1])" in str(result.trouble["args"]), "its last words stand beside the bare number"
+
+
+def test_a_known_failure_is_explained(tmp_path: Path) -> None:
+    """Cause and cure stand in the sentence that every verb shows; another failure keeps its plain one."""
+    script = tmp_path / "fails.py"
+    script.write_text("import sys\nraise RuntimeError(sys.argv[1])\n")
+    known = run(tmp_path / "known", script, "NPU out of memory. Tried to allocate 2.00 GiB")
+    assert known.trouble is not None and known.trouble["say"] == "launch.failed_known"
+    for lang, cause in (("en", "Cause: The NPU's memory"), ("zh", "原因：NPU 显存")):
+        assert cause in show(known.trouble, lang) and "npu-smi info" in show(known.trouble, lang)
+    other = run(tmp_path / "other", script, "all mine")
+    assert other.trouble is not None and other.trouble["say"] == "launch.failed"
 
 
 def test_the_stop_unwinds_the_script(tmp_path: Path) -> None:

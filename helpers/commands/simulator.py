@@ -7,6 +7,7 @@ Examples:
   ascend-workbook simulator run --devices 4 -- torchrun --nproc-per-node 4 train.py
   eval "$(ascend-workbook simulator env)"
   ascend-workbook simulator kernel
+  ascend-workbook simulator operators --html operators.html
   ascend-workbook simulator coverage
   ascend-workbook simulator coverage --dtype float16 --backward --operator nn.functional.gelu --json gelu.json
 
@@ -37,7 +38,7 @@ from helpers import simulator
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.report import Column, Report, Table
-from helpers.simulator import jupyter
+from helpers.simulator import jupyter, operators
 from helpers.simulator.coverage import command as covering
 from helpers.words import LANGUAGES, say
 
@@ -57,10 +58,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kernel.add_argument("--prefix", type=Path, help="environment to install into (default: this Python's)")
     measure = actions.add_parser("coverage", help="compare torch's operator database with the CPU, call by call")
     covering.configure(measure)
-    for action in (build, status, measure):
+    listing = actions.add_parser("operators", help="list torch_npu's operators: how each runs, which dtypes it takes")
+    for action in (build, status, measure, listing):
         action.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
         action.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
-    for action in (build, status, env, kernel, measure):
+    for action in (build, status, env, kernel, measure, listing):
         action.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
     for action in (run, env):
         action.add_argument("--numerics", choices=("cpu", "ascend"), help="ascend rounds as an NPU's matrix unit does")
@@ -137,6 +139,10 @@ def _kernel(args: argparse.Namespace) -> int:
     return 0
 
 
+def _operators(args: argparse.Namespace) -> Report:
+    return operators.list_operators(simulator.location(), simulator.environment())
+
+
 _ACTIONS: dict[str, Callable[[argparse.Namespace], Union[Report, int]]] = {
     "build": _build,
     "status": _status,
@@ -144,4 +150,5 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace], Union[Report, int]]] = {
     "env": _env,
     "kernel": _kernel,
     "coverage": covering.run,
+    "operators": _operators,
 }

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from helpers import cann
 from helpers.simulator.compiling import make_libraries
+from helpers.simulator.device_checks import wrappers
 from helpers.simulator.plan import CANN_VERSION, NATIVE, REFERENCES, Plan, make_plan, read_stamp
 from helpers.simulator.reference_names import names
 
@@ -102,11 +103,13 @@ def copy_npu_smi(out: Path) -> None:
 
 
 def write_cann_files(out: Path, plan: Plan, location: Path) -> None:
-    """set_env.sh, version.cfg, the table of data types, the file that torch_npu reads its CANN version from."""
+    """set_env.sh, version.cfg, the two tables of limits, the file that torch_npu reads its CANN version from."""
     script = (NATIVE / "set_env.sh.in").read_text(encoding="utf-8")
     script = script.replace("@LOCATION@", quoted(location))
     (out / "set_env.sh").write_text(script, encoding="utf-8")
     shutil.copyfile(NATIVE / "kernels" / "dtypes.txt", out / "dtypes.txt")
+    checks = "".join(f"{name}\n" for name in wrappers(plan.torch_npu))
+    (out / "device_checks.txt").write_text(checks, encoding="utf-8")
     cfg = f"simulated=true\nversion={CANN_VERSION}\ntorch={plan.torch.version}\ntorch_npu={plan.torch_npu.version}\n"
     (out / "version.cfg").write_text(cfg, encoding="utf-8")
     (out / "real_signs.txt").write_text("".join(f"{sign}\n" for sign in cann.SIGNS), encoding="utf-8")

@@ -19,6 +19,8 @@ _HEADINGS = {
     "outcome_crashed": ("Crashed", "崩溃"),
     "outcome_mismatch": ("Silently different", "静默不一致"),
     "dtype_support": ("Dtypes of the hardware", "硬件支持的类型"),
+    "dtype_source": ("Source", "来源"),
+    "simulator_operators": ("Operators of the simulated NPU", "模拟 NPU 的算子"),
     "reason": ("Reason", "原因"),
     "namespace": ("Namespace", "命名空间"),
     "operator_state": ("State", "状态"),
@@ -51,6 +53,10 @@ WORDS: dict[str, Words] = {
         " data types that the hardware takes are known; {fallbacks} more fall back to the CPU on the NPU too",
         "torch_npu 实现 {total} 个算子；其中 {simulated} 个由模拟器内核执行，{known} 个已知硬件支持的数据类型；"
         "另有 {fallbacks} 个在 NPU 上也回退到 CPU",
+    ),
+    "operators.listed": Words(
+        "{total} operators; for {unknown} it is not known which data types the hardware takes",
+        "共 {total} 个算子；其中 {unknown} 个不知道硬件支持哪些数据类型",
     ),
     "coverage.unknown": Words(
         "torch's operator database has no entry {names}",

@@ -36,7 +36,8 @@ Directions: `forward`; `strided`, with every tensor non-contiguous; `backward`, 
 
 Two percentages: (equal + alike) of the entries with a CPU result that the NPU does not refuse, which is what is
 required; and of all entries with a CPU result, where a refusal counts as not passed.
-*Dtypes of the hardware*: `known` where CANN's list of types is known for each operator that computed, else `unknown`.
+*Dtypes of the hardware*: `known` where CANN's list of types is known for each operator that computed, else
+`dtype support unknown`.
 """
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 #: From good to bad; what each means stands in helpers/words/coverage.py.
 OUTCOMES = ("equal", "alike", "refused", "skipped", "raises", "crashed", "mismatch")
+#: What a report says of an operator for which no document tells the types.
+UNKNOWN = "dtype support unknown"
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,11 @@ def operator_states(record: str) -> dict[str, State]:
 
 
 def dtype_support(entry: Entry, states: Mapping[str, State]) -> str:
-    """`known` where the hardware's list of types is known for every operator that computed; else `unknown`.
+    """`known` where the hardware's list of types is known for every operator that computed; else UNKNOWN.
 
     Empty where the entry did not run.
     """
     if not entry.operators:
         return ""
     computed = [states[name] for name in entry.operators if name in states and states[name].kind == "simulated"]
-    return "known" if computed and all(state.dtypes for state in computed) else "unknown"
+    return "known" if computed and all(state.dtypes for state in computed) else UNKNOWN

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from helpers.finding import Finding, Status
 from helpers.report import Chart, Column, Report, Table
 from helpers.simulator.coverage.counting import Count, count
-from helpers.simulator.coverage.entries import OUTCOMES, Entry, State, dtype_support
+from helpers.simulator.coverage.entries import OUTCOMES, UNKNOWN, Entry, State, dtype_support
 from helpers.words import Scalar
 
 STAGE = "environment"
@@ -58,7 +58,7 @@ def _entries_part(entries: list[Entry], states: Mapping[str, State]) -> Report:
         for e in ordered
     )
     support = Counter(dtype_support(entry, states) for entry in entries)
-    args: dict[str, Scalar] = {"known": support["known"], "unknown": support["unknown"]}
+    args: dict[str, Scalar] = {"known": support["known"], "unknown": support[UNKNOWN]}
     finding = Finding("SIM003", Status.NOTE, "coverage.dtype_support", args)
     return Report(STAGE, "coverage_entries", (finding,), Table(tuple(map(Column, columns)), rows), tier="npu-simulated")
 

@@ -13,6 +13,7 @@ import pytest
 from helpers.report import Report
 from helpers.simulator.coverage import EVERYTHING, cover
 from helpers.simulator.coverage.counting import EXCLUDED
+from helpers.simulator.coverage.entries import UNKNOWN
 
 #: Entries of which no sample passes in float32, and a part of the message that says why.
 REFUSED = {
@@ -80,7 +81,7 @@ def test_what_is_refused_or_raises_says_why(forward: Report) -> None:
 
 def test_what_ran_says_whether_the_hardware_is_known(forward: Report) -> None:
     support = {row["operator"]: row["dtype_support"] for row in rows(forward) if row["outcome"] == "equal"}
-    assert set(support.values()) <= {"known", "unknown", ""}
+    assert set(support.values()) <= {"known", UNKNOWN, ""}
     ran = [name for name, known in support.items() if known]
     assert len(ran) > 0.9 * len(support), sorted(name for name, known in support.items() if not known)
 

@@ -10,7 +10,7 @@ import pytest
 from helpers.errors import WorkbookError
 from helpers.simulator.coverage import pool
 from helpers.simulator.coverage.counting import count
-from helpers.simulator.coverage.entries import Entry, Request, State, dtype_support, operator_states
+from helpers.simulator.coverage.entries import UNKNOWN, Entry, Request, State, dtype_support, operator_states
 
 FAKE = """
 import json, os, sys, time
@@ -77,4 +77,4 @@ def test_dtype_support_is_known_only_where_it_is_for_all_that_computed() -> None
         dtype_support(Entry(request(0), "equal", "", names), states)
         for names in (("aten::a", "aten::view"), ("aten::a", "aten::b"), ("aten::view",), ("aten::elsewhere",), ())
     ]
-    assert support == ["known", "unknown", "unknown", "unknown", ""]
+    assert support == ["known", UNKNOWN, UNKNOWN, UNKNOWN, ""]

@@ -2,8 +2,10 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "cann_error.h"
 
@@ -53,18 +55,53 @@ void svd(const torch::jit::Stack& stack, size_t first) {
   }
 }
 
+// op_plugin/utils/KernelNpuOutputSize.cpp, make_dim_mask: an error of parameters, where PyTorch has an IndexError.
+void reduced_dims(const torch::jit::Stack& stack, size_t first) {
+  const auto& given = stack[first + 1];
+  const auto dims = given.isIntList() ? given.toIntVector()
+                    : given.isInt()   ? std::vector<int64_t>{given.toInt()}
+                                      : std::vector<int64_t>{};
+  const int64_t count = std::max<int64_t>(first_tensor(stack, first).dim(), 1);
+  for (const int64_t dim : dims) {
+    if (dim < -count || dim >= count) {
+      refuse_as_torch_npu(c10::str("Dimension out of range (expected to be in range of [", -count, ", ", count - 1,
+                                   "], but got ", dim, ")"),
+                          "ERR01001 OPS invalid parameter", "torch_npu's own check, a RuntimeError");
+    }
+  }
+}
+
+// op_plugin/ops/opapi/AdaptiveAvgPool2dKernelNpuOpApi.cpp
+void adaptive_avg_pool2d(const torch::jit::Stack& stack, size_t first) {
+  const auto size = stack[first + 1].toIntVector();
+  if (size.size() != 2) {
+    refuse_as_torch_npu("adaptive_avg_pool2d: output size must be 2.", "ERR01001 OPS invalid parameter",
+                        c10::str("torch_npu's own check; the size given has ", size.size(), " elements"));
+  }
+}
+
 }  // namespace
 
 CallCheck call_check(const c10::OperatorHandle& op) {
   static const std::unordered_map<std::string, CallCheck> checks = {
       {"aten::max_pool2d_with_indices", max_pool2d},
       {"aten::max_pool2d_with_indices.out", max_pool2d},
+      {"aten::adaptive_avg_pool2d", adaptive_avg_pool2d},
+      {"aten::adaptive_avg_pool2d.out", adaptive_avg_pool2d},
       {"aten::sort.stable", stable_sort},
       {"aten::sort.values_stable", stable_sort},
       {"aten::upsample_bilinear2d", upsample_bilinear2d},
       {"aten::upsample_bilinear2d.out", upsample_bilinear2d},
       {"aten::_linalg_svd", svd},
       {"aten::_linalg_svd.U", svd}};
+  static const std::unordered_set<std::string> reductions = {
+      "aten::sum.dim_IntList", "aten::sum.IntList_out", "aten::mean.dim", "aten::mean.out", "aten::nansum",
+      "aten::nansum.out", "aten::all.dim", "aten::all.out", "aten::any.dim", "aten::any.out", "aten::logsumexp",
+      "aten::logsumexp.out", "aten::std.correction", "aten::std.correction_out", "aten::var.correction",
+      "aten::var.correction_out"};
+  if (reductions.count(c10::toString(op.operator_name())) > 0) {
+    return reduced_dims;
+  }
   const auto found = checks.find(c10::toString(op.operator_name()));
   return found == checks.end() ? nullptr : found->second;
 }

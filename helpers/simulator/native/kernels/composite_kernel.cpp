@@ -5,7 +5,8 @@ namespace npu_sim {
 // AutogradHPU: a backend for which this process registers nothing, so its entry is PyTorch's stock one.
 StockAutogradKernel::StockAutogradKernel(const c10::OperatorHandle& op)
     : stock_(op.getComputedKernelForDispatchKey(c10::DispatchKey::AutogradHPU)),
-      limits_(op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) ? dtype_limits(op) : nullptr) {}
+      limits_(op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) ? dtype_limits(op) : nullptr),
+      call_check_(op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) ? call_check(op) : nullptr) {}
 
 void StockAutogradKernel::check_hardware(const c10::OperatorHandle& op, const torch::jit::Stack& stack) const {
   const auto& arguments = op.schema().arguments();
@@ -23,6 +24,9 @@ void StockAutogradKernel::operator()(const c10::OperatorHandle& op, c10::Dispatc
                                      torch::jit::Stack* stack) {
   if (limits_) {
     check_hardware(op, *stack);
+  }
+  if (call_check_ != nullptr) {
+    call_check_(*stack, stack->size() - op.schema().arguments().size());
   }
   stock_.callBoxed(op, keys, stack);
 }

@@ -4,6 +4,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include "call_limits.h"
 #include "dtype_limits.h"
 
 namespace npu_sim {
@@ -20,6 +21,7 @@ class StockAutogradKernel final : public c10::OperatorKernel {
 
   c10::SafeKernelFunction stock_;
   std::shared_ptr<const DtypeLimits> limits_;  // nullptr: not known, or judged operator by operator below
+  CallCheck call_check_;                       // nullptr: the same
 };
 
 }  // namespace npu_sim

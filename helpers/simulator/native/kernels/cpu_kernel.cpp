@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "device_limits.h"
 #include "device_memory.h"
 #include "queue_order.h"
 #include "random.h"
@@ -55,6 +56,7 @@ struct CpuKernel::Call {
 CpuKernel::CpuKernel(const c10::OperatorHandle& op)
     : name_(c10::toString(op.operator_name())),
       return_count_(op.schema().returns().size()),
+      device_check_(device_check(op)),
       limits_(dtype_limits(op)),
       call_check_(call_check(op)),
       matrix_unit_(matrix_unit_of(op)),
@@ -74,11 +76,11 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
 
 void CpuKernel::check_device(Call& call, const at::Tensor& tensor, size_t argument) const {
   const bool on_npu = tensor.device().type() == at::kPrivateUse1;
-  const bool cpu_scalar = tensor.device().is_cpu() && tensor.dim() == 0 && !written_[argument];
+  const bool cpu_scalar = device_check_.empty() && tensor.device().is_cpu() && tensor.dim() == 0 && !written_[argument];
   if (may_differ_[argument] || cpu_scalar || (on_npu && tensor.device() == *call.device)) {
     return;
   }
-  c10::impl::common_device_check_failure(*call.device, tensor, name_.c_str(), arguments_[argument].c_str());
+  refuse_device(device_check_, name_, arguments_[argument], tensor, *call.device);
 }
 
 void CpuKernel::check_plain(const at::Tensor& tensor) const {

@@ -42,6 +42,7 @@ class CpuKernel : public c10::OperatorKernel {
   size_t return_count_;
   std::vector<bool> written_;
   std::optional<size_t> generator_;
+  std::string device_check_;  // empty: torch_npu does not compare devices
   std::shared_ptr<const DtypeLimits> limits_;  // nullptr: not known
   CallCheck call_check_;
   std::atomic<bool> used_{false};

@@ -1,13 +1,12 @@
 #include "dtype_limits.h"
 
-#include <dlfcn.h>
-
 #include <fstream>
 #include <mutex>
 #include <sstream>
 #include <unordered_map>
 
 #include "cann_error.h"
+#include "location.h"
 
 namespace npu_sim {
 namespace {
@@ -72,14 +71,6 @@ std::unordered_map<std::string, std::shared_ptr<const Row>>& rows() {
   return *found;
 }
 
-// dtypes.txt lies beside the folder of this library, where the build has put it.
-std::string table_path() {
-  Dl_info here{};
-  TORCH_CHECK(dladdr(reinterpret_cast<void*>(&table_path), &here) != 0, "the simulator does not find its own library");
-  const std::string library = here.dli_fname;
-  return library.substr(0, library.rfind('/')) + "/../dtypes.txt";
-}
-
 void add_row(const std::string& line) {
   std::vector<std::string> fields;
   for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 3) {
@@ -129,7 +120,7 @@ std::string other_type(uint64_t accepted, ScalarType type) {
 }  // namespace
 
 void read_dtype_limits() {
-  const auto path = table_path();
+  const auto path = beside_libraries("dtypes.txt");
   std::ifstream file(path);
   TORCH_CHECK(file.good(), "the simulator does not find ", path, "; build it again");
   for (std::string line; std::getline(file, line);) {

@@ -11,6 +11,7 @@
 #include "composite_kernel.h"
 #include "copies.h"
 #include "cpu_kernel.h"
+#include "device_limits.h"
 #include "device_memory.h"
 #include "dtype_limits.h"
 #include "fallbacks.h"
@@ -150,6 +151,7 @@ void register_npu(Libraries& libraries, const c10::OperatorHandle& op) {
 
 void install() {
   read_dtype_limits();
+  read_device_checks();
   read_faults();
   read_numerics();
   install_cpu_allocator();

@@ -8,10 +8,11 @@ from __future__ import annotations
 import copy
 import json
 import warnings
-from typing import Any
+from typing import Any, Callable
 
 import torch
 import torch.nn.functional as F
+import torch_npu
 from accepted import ACCEPTED
 from refused import REFUSED
 
@@ -32,8 +33,15 @@ def nine() -> torch.Tensor:
     return x(f32, *[1] * 9)
 
 
+def grad(function: Callable[..., torch.Tensor], *tensors: torch.Tensor) -> None:
+    """Forward, which must pass, then backward."""
+    for tensor in tensors:
+        tensor.requires_grad_(tensor.is_floating_point())
+    function(*tensors).sum().backward()
+
+
 NAMES = {"copy": copy, "torch": torch, "F": F, **{n: v for n, v in globals().items() if isinstance(v, torch.dtype)},
-         "cpu": cpu, "x": x, "nine": nine}
+         "cpu": cpu, "grad": grad, "torch_npu": torch_npu, "x": x, "nine": nine}
 
 
 def outcome(call: str) -> dict[str, Any]:

@@ -194,36 +194,78 @@ SHAPES_AND_PARAMETERS = [
      OP_PLUGIN + "UpsampleBilinear2dKernelNpuOpApi.cpp"),
     ("torch.linalg.svd(x(f64, 2, 2))", ("svd_npu only supported Float", "ERR01002 OPS invalid type"),
      OP_PLUGIN + "LinalgSvdKernelNpuOpApi.cpp"),
+    ("torch.sum(x(f32, 1, 1), dim=-3)", ("Dimension out of range (expected to be in range of [-2, 1], but got -3)",
+     "ERR01001 OPS invalid parameter"), "https://gitcode.com/Ascend/op-plugin, test/test_base_ops/test_all.py"),
+    ("torch.mean(x(f32, 2), (0, 1))", ("Dimension out of range (expected to be in range of [-1, 0], but got 1)",
+     "ERR01001 OPS invalid parameter"), OP_PLUGIN + "MeanKernelNpuOpApi.cpp"),
+    ("F.adaptive_avg_pool2d(x(f32, 1, 3, 3, 3), (2, 2, 2))", ("adaptive_avg_pool2d: output size must be 2",),
+     OP_PLUGIN + "AdaptiveAvgPool2dKernelNpuOpApi.cpp"),
     ("x(f32, 1, 2, 3, 3).to(memory_format=torch.channels_last)", ("Only contiguous_format or preserve_format",),
      TORCH_NPU + "aten/common/ToKernelNpu.cpp"),
     ("x(f32, 1, 2, 3, 3).contiguous(memory_format=torch.channels_last)", ("contiguous memory format",),
      TORCH_NPU + "aten/common/TensorProperties.cpp"),
 ]
 
+def gradient(call: str, function: str, acl: str, source: str) -> tuple[str, tuple[str, ...], str]:
+    """The forward pass is taken, its gradient is not."""
+    return dtype(f"grad({call})", function, acl, source)
+
+
+GRADIENTS = [
+    gradient("F.elu, x(f64, 4)", "aclnnEluBackward", "DT_DOUBLE", "ops-nn/aclnnEluBackward.md"),
+    gradient("F.embedding, x(i64, 2), x(f64, 3, 4)", "aclnnEmbeddingDenseBackward", "DT_DOUBLE",
+             "ops-nn/aclnnEmbeddingDenseBackward.md"),
+    gradient("lambda a: torch.softmax(a, 0), x(f64, 4)", "aclnnSoftmaxBackward", "DT_DOUBLE",
+             "ops-nn/aclnnSoftmaxBackward.md"),
+    gradient("lambda a: F.interpolate(a, 8, mode='nearest'), x(f64, 1, 1, 4, 4)", "aclnnUpsampleNearest2dBackward",
+             "DT_DOUBLE", "ops-cv/aclnnUpsampleNearest2dBackward.md"),
+    gradient("F.hardtanh, x(f64, 4)", "aclnnHardtanhBackward", "DT_DOUBLE", "ops-nn/aclnnHardtanhBackward.md"),
+]
+
+CHECKED = "torchnpugen/utils.py, gen_device_check; ATen/core/op_registration/adaption.cpp of torch 2.13"
+EXPECTED_NPU = (SAME + ". Expected NPU tensor, please check whether the input tensor device is correct.",
+                "ERR01002 OPS invalid type")
+UNCHECKED = "Ascend/pytorch, docs/zh/user_guide/troubleshooting (failed_verify_op_parameters); op_api_common.h"
+
+
+def other_device(call: str, wrapper: str, culprit: str, expected: str = "npu:0") -> tuple[str, tuple[str, ...], str]:
+    """Refused by torch_npu's generated wrapper; the line of older releases follows."""
+    said = (f"{SAME}, but got ", f" is on {culprit}, different from other tensors on {expected} "
+            f"(when checking argument in method {wrapper})")
+    return call, (*said, f"{SAME}, but found at least two devices, {expected} and {culprit}!"), CHECKED
+
+
 DEVICES = [
-    ("x(f32, 2) + cpu(f32, 2)", (SAME,),
-     "Ascend/pytorch, docs/zh/user_guide/troubleshooting (failed_verify_op_parameters)"),
-    ("torch.cat([x(f32, 2), cpu(f32, 2)])", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
-    ("F.linear(x(f32, 2, 2), cpu(f32, 2, 2))", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
-    ("F.layer_norm(x(f32, 2, 2), (2,), cpu(f32, 2))", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
-    ("F.batch_norm(x(f32, 2, 2), cpu(f32, 2), cpu(f32, 2))", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
-    ("F.conv2d(x(f32, 1, 1, 4, 4), cpu(f32, 1, 1, 2, 2))", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
-    ("F.embedding(cpu(i64, 2), x(f32, 3, 4))", (SAME,), OP_PLUGIN + "EmbeddingKernelNpuOpApi.cpp"),
-    ("F.cross_entropy(x(f32, 2, 3), cpu(i64, 2))", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
-    ("F.mse_loss(x(f32, 2), cpu(f32, 2))", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
-    ("torch.gather(x(f32, 2), 0, cpu(i64, 2))", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
-    ("torch.index_select(x(f32, 2), 0, cpu(i64, 1))", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
-    ("x(f32, 2).masked_fill_(cpu(boolean, 2), 0.0)", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
-    ("torch.where(cpu(boolean, 2), x(f32, 2), x(f32, 2))", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
-    ("torch.softmax(x(f32, 2), 0, ).mul_(cpu(f32, 2))", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
-    ("x(f32, 2) + x(f32, 2).to('npu:1')", (SAME, "npu:0", "npu:1"), TORCH_NPU + "aten (generated wrappers)"),
-    ("torch.mm(x(f32, 2, 2), x(f32, 2, 2).to('npu:1'))", (SAME, "npu:0",
-     "npu:1"), TORCH_NPU + "aten (generated wrappers)"),
-    ("torch.stack([x(f32, 2), x(f32, 2).to('npu:1')])", (SAME,), TORCH_NPU + "aten (generated wrappers)"),
+    ("x(f32, 2) + cpu(f32, 2)", EXPECTED_NPU, UNCHECKED),
+    ("cpu(f32, 2) + x(f32, 2)", EXPECTED_NPU, UNCHECKED),
+    ("F.mse_loss(x(f32, 2), cpu(f32, 2))", EXPECTED_NPU, UNCHECKED),
+    ("x(f32, 2).masked_fill_(cpu(boolean, 2), 0.0)", EXPECTED_NPU, UNCHECKED),
+    ("torch.where(cpu(boolean, 2), x(f32, 2), x(f32, 2))", EXPECTED_NPU, UNCHECKED),
+    ("torch.softmax(x(f32, 2), 0).mul_(cpu(f32, 2))", EXPECTED_NPU, UNCHECKED),
+    other_device("torch.cat([x(f32, 2), cpu(f32, 2)])", "wrapper_NPU__cat", "cpu"),
+    other_device("torch.mm(x(f32, 2, 2), cpu(f32, 2, 2))", "wrapper_NPU__mm", "cpu"),
+    ("F.linear(x(f32, 2, 2), cpu(f32, 2, 2))", (SAME,), CHECKED),
+    other_device("F.layer_norm(x(f32, 2, 2), (2,), cpu(f32, 2))", "wrapper_NPU__native_layer_norm", "cpu"),
+    other_device("F.batch_norm(x(f32, 2, 2), cpu(f32, 2), cpu(f32, 2))", "wrapper_NPU__native_batch_norm", "cpu"),
+    ("F.conv2d(x(f32, 1, 1, 4, 4), cpu(f32, 1, 1, 2, 2))", (SAME,), CHECKED),
+    other_device("F.embedding(cpu(i64, 2), x(f32, 3, 4))", "wrapper_NPU__embedding", "cpu"),
+    other_device("F.cross_entropy(x(f32, 2, 3), cpu(i64, 2))", "wrapper_NPU__nll_loss_forward", "cpu"),
+    other_device("torch.gather(x(f32, 2), 0, cpu(i64, 2))", "wrapper_NPU__gather", "cpu"),
+    other_device("torch.index_select(x(f32, 2), 0, cpu(i64, 1))", "wrapper_NPU__index_select", "cpu"),
+    # a scalar on the CPU is no exception where the wrapper compares devices
+    other_device("torch.index_select(x(f32, 2), 0, torch.tensor(0))", "wrapper_NPU__index_select", "cpu"),
+    other_device("torch.clamp(x(f32, 2), torch.tensor(0.0))", "wrapper_NPU_Tensor_clamp", "cpu"),
+    ("x(f32, 2) + x(f32, 2).to('npu:1')", (SAME, "npu:0", "npu:1"), CHECKED),
+    other_device("torch.mm(x(f32, 2, 2), x(f32, 2, 2).to('npu:1'))", "wrapper_NPU__mm", "npu:1"),
+    other_device("torch.stack([x(f32, 2), x(f32, 2).to('npu:1')])", "wrapper_NPU__stack", "npu:1"),
+    other_device("F.embedding(x(i64, 2).to('npu:1'), x(f32, 3, 4))", "wrapper_NPU__embedding", "npu:1"),
+    other_device("torch.acosh(x(f32, 2), out=x(f32, 2).to('npu:1'))", "wrapper_NPU_out_acosh_out", "npu:1"),
+    other_device("torch_npu.npu_linear(x(f32, 2, 2), x(f32, 2, 2), cpu(f32, 2))", "wrapper_NPU__npu_linear", "cpu"),
     ("torch.randn(2, device='npu', generator=torch.Generator())", ("Expected a 'npu' device type for generator",),
      "ATen/core/Generator.h, check_generator"),
     ("x(f32, 2).normal_(generator=torch.Generator())", ("Expected a 'npu' device type for generator",),
      "ATen/core/Generator.h, check_generator"),
 ]
 
-REFUSED = [*MATRIX, *LAYERS, *LOSSES, *ELEMENTS, *REDUCTIONS, *INDEXING_AND_FACTORIES, *SHAPES_AND_PARAMETERS, *DEVICES]
+REFUSED = [*MATRIX, *LAYERS, *LOSSES, *ELEMENTS, *REDUCTIONS, *INDEXING_AND_FACTORIES, *SHAPES_AND_PARAMETERS,
+           *GRADIENTS, *DEVICES]

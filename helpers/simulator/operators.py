@@ -1,0 +1,68 @@
+"""torch_npu's operators on the simulated NPU: how each is run, and which data types the hardware takes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.report import Column, Report, Table
+from helpers.simulator.coverage.entries import UNKNOWN
+
+RECORD = """
+import ctypes, json, torch
+torch.npu.init()
+library = ctypes.CDLL("libnpu_sim_kernels.so")
+library.npu_sim_operators.restype = ctypes.c_char_p
+print("RECORD " + json.dumps(library.npu_sim_operators().decode()))
+"""
+
+
+def list_operators(location: Path, env: dict[str, str]) -> Report:
+    """A row per operator: state (simulated, composite, torch_npu, fallback, refused), data types, their source.
+
+    `location` is the simulator's folder, `env` the environment of a child that sees it. Raises WorkbookError where the
+    child does not start.
+    """
+    types = dtype_lists((location / "dtypes.txt").read_text(encoding="utf-8"))
+    rows = tuple(_row(name, kind, types) for name, kind in sorted(_states(env).items()))
+    unknown = sum(1 for row in rows if row[2] == UNKNOWN)
+    finding = Finding("SIM005", Status.NOTE, "operators.listed", {"total": len(rows), "unknown": unknown})
+    columns = tuple(map(Column, ("operator", "operator_state", "dtype_support", "dtype_source")))
+    facts = {"states": dict(Counter(row[1] for row in rows))}
+    table = Table(columns, rows)
+    return Report("environment", "simulator_operators", (finding,), table, tier="npu-simulated", facts=facts)
+
+
+def dtype_lists(table: str) -> dict[str, tuple[str, str]]:
+    """From dtypes.txt: by operator the data types of its arguments, and the document that says so."""
+    found = {}
+    for line in table.splitlines():
+        if line and not line.startswith("#"):
+            operators, function, source, arguments = line.split(" | ")
+            for name in operators.split():
+                found[f"aten::{name}"] = (arguments, f"{function}: https://gitcode.com/cann, {source}")
+    return found
+
+
+def _row(name: str, kind: str, types: dict[str, tuple[str, str]]) -> tuple[str, str, str, str]:
+    """Without types where the CPU computes, or operators that have rows of their own."""
+    if kind == "fallback":
+        return name, kind, "", ""
+    known, source = types.get(name, ("" if kind == "composite" else UNKNOWN, ""))
+    return name, kind, known, source
+
+
+def _states(env: dict[str, str]) -> dict[str, str]:
+    command = [sys.executable, "-c", RECORD]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
+    for line in done.stdout.splitlines():
+        if line.startswith("RECORD "):
+            record: str = json.loads(line.removeprefix("RECORD "))
+            return {words[0]: words[1] for words in map(str.split, record.splitlines())}
+    said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+    raise WorkbookError("coverage.no_child", error=said[-1])

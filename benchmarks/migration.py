@@ -88,8 +88,8 @@ def make_tree(root: Path, count: int) -> int:
     """Copies of installed files, 22 % of them with hits, in a fixed random order; their bytes in all."""
     rng = random.Random(5)
     packages = Path(sysconfig.get_path("purelib"))
-    with_hits = choose(packages, ("torch", "transformers", "accelerate"), rng, lambda file: bool(look(file)[0]), 300)
-    without = choose(packages, ("*",), rng, lambda file: not look(file)[0], 1000)
+    with_hits = choose(packages, ("torch", "transformers", "accelerate"), rng, lambda file: bool(look(file)[0]), 100)
+    without = choose(packages, ("*",), rng, lambda file: not look(file)[0], 400)
     size = 0
     for number in range(count):
         file = rng.choice(with_hits if number % 100 < 22 else without)

@@ -1,7 +1,8 @@
-"""Frequent host syncs: `.item()` and its like in every step of a training loop.
+"""Frequent host syncs: `.item()` and its like, twice or more in every step of a training loop.
 
-Each waits until the NPU has done all that was queued, and stops the host from running ahead; an NPU, whose
-launches cost more than a GPU's, loses more by it.
+One a step (the loss, for the log) is what most scripts do and can afford. Each waits until the NPU has done
+all that was queued, and stops the host from running ahead; an NPU, whose launches cost more than a GPU's,
+loses more by it.
 """
 
 from __future__ import annotations
@@ -18,18 +19,20 @@ from helpers.migration.source import Source
 
 CODE = "MIG133"
 TOKENS = ("backward",)
+FREQUENT = 2
 SYNCS = {"item", "tolist", "numpy", "cpu"}
 KNOWN = Known(INFERRED, "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html", versions="any")
 STEP = "for b in data:\n    l = f(b)\n    l.backward()\n"
 EXAMPLES = (
-    (STEP + "    总和 += l.item()\n", "advice", None),
-    (STEP + "    log.append(l.detach().cpu())\n", "advice", None),
+    (STEP + "    总和 += l.item()\n    n.append(m.tolist())\n", "advice", None),
+    (STEP + "    log.append((l.detach().cpu(), g.item()))\n", "advice", None),
 )
 NEAR_MISSES = (
     STEP + "    if i % 100 == 0:  # 偶尔\n        print(l.item())\n",
     "for b in data:\n    total += f(b).item()\n",
     STEP + "print(l.item())\n",
     STEP + "    d.item(3)\n",
+    STEP + "    total += l.item()\n",
 )
 
 
@@ -37,10 +40,10 @@ def check(source: Source) -> Iterable[Finding]:
     bodies = [*(loop.body for loop in source.nodes(ast.For)), *(loop.body for loop in source.nodes(ast.While))]
     for body in bodies:
         calls = list(_each_turn(body))
-        if any(method(call) == "backward" for call in calls):
-            for call in calls:
-                if method(call) in SYNCS and not call.args and not call.keywords:
-                    yield found(source, call, "MIG133.sync", ADVICE, name=method(call))
+        syncs = [call for call in calls if method(call) in SYNCS and not call.args and not call.keywords]
+        if len(syncs) >= FREQUENT and any(method(call) == "backward" for call in calls):
+            for call in syncs:
+                yield found(source, call, "MIG133.sync", ADVICE, name=method(call))
 
 
 def _each_turn(nodes: Iterable[ast.AST]) -> Iterator[ast.Call]:

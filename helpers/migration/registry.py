@@ -33,13 +33,20 @@ PLAIN = {b"utf-8", b"utf8", b"utf-8-sig", b"latin-1", b"latin1", b"iso-8859-1", 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule file: `words` are looked for anywhere in a file, `tokens` as whole words."""
+    """A rule file: `words` are looked for anywhere in a file, `tokens` and `needs` as whole words."""
 
     code: str
     check: Check
     words: tuple[bytes, ...]
     tokens: frozenset[bytes]
     known: Known
+    needs: bytes = b""
+
+    def speaks(self, present: set[bytes], tokens: set[bytes]) -> bool:
+        """The file has one of the rule's words and, where it needs one more, that too."""
+        if self.needs and self.needs not in tokens:
+            return False
+        return not present.isdisjoint(self.words) or not tokens.isdisjoint(self.tokens)
 
 
 @cache
@@ -58,8 +65,8 @@ def wanted(data: bytes) -> list[Rule]:
     if _is_odd(data) or _is_encoded(data):
         return list(rules)
     present = {word for word in _words() if word in data}
-    tokens = _tokens().intersection(data.translate(BETWEEN).split())
-    return [rule for rule in rules if not present.isdisjoint(rule.words) or not tokens.isdisjoint(rule.tokens)]
+    tokens = {*_tokens().intersection(data.translate(BETWEEN).split())}
+    return [rule for rule in rules if rule.speaks(present, tokens)]
 
 
 def known(code: str) -> Known | None:
@@ -70,7 +77,8 @@ def _rule(module: ModuleType) -> Rule:
     words: Iterable[str] = getattr(module, "WORDS", ())
     tokens: Iterable[str] = getattr(module, "TOKENS", ())
     plain = [tuple(word.encode() for word in group) for group in (words, tokens)]
-    return Rule(module.CODE, module.check, plain[0], frozenset(plain[1]), module.KNOWN)
+    needs: str = getattr(module, "NEEDS", "")
+    return Rule(module.CODE, module.check, plain[0], frozenset(plain[1]), module.KNOWN, needs.encode())
 
 
 @cache
@@ -80,7 +88,7 @@ def _words() -> tuple[bytes, ...]:
 
 @cache
 def _tokens() -> frozenset[bytes]:
-    return frozenset(token for rule in registry() for token in rule.tokens)
+    return frozenset(token for rule in registry() for token in (*rule.tokens, rule.needs))
 
 
 def _is_odd(data: bytes) -> bool:

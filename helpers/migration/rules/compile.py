@@ -17,6 +17,7 @@ from helpers.migration.source import Source
 
 CODE = "MIG111"
 TOKENS = ("compile",)
+NEEDS = "torch"
 KNOWN = Known(MEASURED, ASCEND + "torch_npu/_inductor/utils.py", inferred=("backend",))
 HERE = {"eager", "aot_eager"}
 EXAMPLES = (

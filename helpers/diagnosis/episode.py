@@ -31,7 +31,9 @@ class Episode:
 
     @property
     def rank(self) -> str:
-        return next(filter(None, (hit.rank for hit in self.hits)), "")
+        """A number where any of its lines gives one (`worker-1` is a host)."""
+        ranks = [hit.rank for hit in self.hits if hit.rank]
+        return next((rank for rank in ranks if rank.isdigit()), ranks[0] if ranks else "")
 
     @property
     def time(self) -> Time | None:

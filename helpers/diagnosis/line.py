@@ -15,7 +15,7 @@ Time = tuple[int, int, int, int, float]
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 PREFIX = re.compile(
-    r"(?:\[(?:rank|default|Rank ?)(?P<a>\d+)\]:?|\[(?P<b>\d+)\]:|\((?P<c>\w+(?: rank=\d+)? pid=\d+)[^)]*\)"
+    r"(?:\[(?:rank|default|Rank ?)(?P<a>\d+)\]:?|\[(?P<b>\d+)\]:|\((?P<c>\w+(?: [\w=]+)? pid=\d+)[^)]*\)"
     r"|(?P<d>(?:rank|worker|node)[-_ ]?\d+) ?[:|]"
     r"|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)? (?:stdout|stderr) [FP]"
     r"|(?:ERROR|WARNING|INFO) \d\d-\d\d \d\d:\d\d:\d\d \[\S+:\d+\]) ?"
@@ -51,7 +51,7 @@ def parse(text: str) -> Line:
         at = found.end()
     message = text[at:]
     stream = "/".join(ranks)
-    suffix = None if stream else RANK_ID.search(message[:HEAD])
+    suffix = None if stream.isdigit() else RANK_ID.search(message[:HEAD])
     return Line(stream, suffix.group(1) if suffix else stream, when(text[:HEAD]), message)
 
 

@@ -20,12 +20,12 @@ from helpers.diagnosis.log import Log
 NEEDLES = (
     b"Error", b"error code", b"errcode", b"ERR", b"raceback (most", b"ailed", b" fail", b"arning: ", b"imeout",
     b"GLIBC", b"NumPy 1.x", b"simulat", b"xitcode", b"SIG", b"egmentation", b"Killed", b"Root Cause", b'"AI Core"',
-    b"not support",
+    b"not support", b"[error]",
 )  # fmt: skip
 #: CANN's codes stand in lines that say nothing else of an error.
 CODES = re.compile(rb"E[A-Z1-9]\d{4}[:\[]")
 EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Expired)(?::|$)")
-LEVEL = re.compile(r"(?<![\w=-])(?:ERROR|CRITICAL|FATAL)(?![\w=-])")
+LEVEL = re.compile(r"(?<![\w=-])(?:ERROR|CRITICAL|FATAL)(?![\w=-])|\[error\]")
 #: CANN's own log: lines of these levels tell of no failure, whatever they name.
 QUIET = re.compile(r"\[(?:DEBUG|INFO|EVENT|TRACE)\]")
 TRACEBACK = "Traceback (most recent call last)"
@@ -171,13 +171,14 @@ def _traceback(found: Scan, data: bytes, start: int, number: int, first: Line, t
         line = parse(_text(data[at : end if end >= 0 else len(data)]))
         message = line.message
         indented = not message.strip() or message[:1].isspace() or TRACEBACK in message
+        if line.stream == first.stream:
+            taken.add(at)  # lines within quote the source, which may spell out a message
         if line.stream == first.stream and not indented:
             entries = matches(message)
             line = line._replace(time=line.time or first.time)
             kind = "known" if entries else "exception"
             offset = found.size + start
             found.hits.append(Hit(found.log, number + passed, number, offset, line, kind, entries, chained))
-            taken.add(at)
             return
         if end < 0:
             return

@@ -142,6 +142,19 @@ _HCCL = {
         "Look at the rank named in dst_rank first; torch.npu.set_device(local_rank) gives each rank its own card.",
         "先看 dst_rank 所指的 rank；用 torch.npu.set_device(local_rank) 让每个 rank 独占一张卡。",
     ),
+    "p2p_refused": (
+        "Two cards of this host cannot reach each other's memory: not all are mapped into the container, or "
+        "virtual machines divide them.",
+        "本机两张卡无法互访显存：容器没有映射全部卡，或被虚拟机分隔。",
+        "Map all cards of the job into one container; `npu-smi info -t topo` shows which reach one another.",
+        "把任务用到的卡都映射进同一容器；`npu-smi info -t topo` 可查看互联关系。",
+    ),
+    "link_fault": (
+        "A link between cards or hosts is faulty, or the card at the other end.",
+        "卡间或节点间链路故障，或对端的卡故障。",
+        "`hccn_tool -i N -link -g` and `-optical -g` on both ends; take the host out of the job.",
+        "在两端执行 `hccn_tool -i N -link -g` 与 `-optical -g`；把该节点移出任务。",
+    ),
     "sim_same_device": (
         "Two ranks use the same device; HCCL needs one each.",
         "两个 rank 使用了同一个设备；HCCL 要求各用一个。",

@@ -146,6 +146,13 @@ _OPERATOR = {
         "Leave torch.compile out first; then try torchair (graph mode) or triton-ascend of the same version.",
         "先去掉 torch.compile；之后再尝试 torchair（图模式）或同版本的 triton-ascend。",
     ),
+    "graph_capture": (
+        "Something that a captured graph cannot hold ran while it was captured: a synchronisation, .item(), a "
+        "copy to the host, another stream.",
+        "图捕获期间执行了图中不能包含的操作：同步、.item()、拷贝到主机或使用其他 stream。",
+        "Take it out of the captured part, warm up before capturing, or run without graphs.",
+        "把该操作移出捕获范围，捕获前先预热，或关闭图模式。",
+    ),
     "data_parallel": (
         "torch.nn.DataParallel is made for CUDA: its parameters must be on cuda:0.",
         "torch.nn.DataParallel 面向 CUDA：参数必须在 cuda:0 上。",
@@ -183,6 +190,12 @@ _MEMORY = {
         "--symptom oom` walks through them.",
         "`npu-smi info` 查看其他进程；减小 batch、启用重计算；PYTORCH_NPU_ALLOC_CONF=expandable_segments:True（单"
         "独使用）；调小 HCCL_BUFFSIZE。`ascend-workbook explain --symptom oom` 会逐项列出。",
+    ),
+    "hbm_fault": (
+        "The device's memory has a faulty cell (ECC): hardware, not the script.",
+        "设备显存出现故障（ECC）：硬件问题，与脚本无关。",
+        "`npu-smi info -t ecc -i N` counts the errors; restart the card, and have it replaced where it comes again.",
+        "`npu-smi info -t ecc -i N` 查看错误计数；重启该卡，反复出现则更换。",
     ),
     "cuda_oom": (
         "The GPU's memory is full (this is a log of the CUDA side).",

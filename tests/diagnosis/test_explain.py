@@ -85,6 +85,24 @@ def test_a_later_traceback_is_another_error() -> None:
     assert first(report)[0] is None and "ValueError: mine" in report.verdict("en")
 
 
+def test_the_source_lines_of_a_traceback_are_no_messages() -> None:
+    """A script that raises by itself spells the message out; the line at the end counts."""
+    text = TRACE + '    raise IndexError("index out of range in self")\nmypackage.Boom: mine\n'
+    assert first(explain(text)) == (None, None)
+
+
+def test_hosts_with_ranks() -> None:
+    text = "".join(f"worker-1: {line}\n" for line in (
+        *TRACE.strip().split("\n"),
+        "RuntimeError: npuSynchronizeDevice:torch_npu/csrc/core/npu/NPUStream.cpp:363 NPU error, error code is 107020",
+        "[ERROR] 2024-07-03-11:28:40 (PID:639, Device:0, RankID:16) ERR00100 PTA call acl api failed.",
+        "EI9999: 2024-07-03-11:28:40.419.527  The error from device(chipId:0, dieId:0), hccl fftsplus task timeout",
+    ))  # fmt: skip
+    report = explain(text)
+    assert first(report) == ("hccl_notify_ei0002", "16")
+    assert [code["code"] for code in report.facts["first"]["codes"]] == ["107020", "EI9999", "ERR00100"]
+
+
 def test_an_unknown_error_says_what_to_collect_and_where_to_ask() -> None:
     report = explain(f"{TRACE}mypackage.Boom: 42 widgets\n")
     assert report.status is Status.FAIL and "mypackage.Boom: 42 widgets" in report.verdict("en")
@@ -163,6 +181,7 @@ def test_secrets_in_the_log_are_not_repeated() -> None:
         ("[rank1]:   File x", "1", "  File x"),
         ("[default0]:[rank0]: KeyError: 1", "0", "KeyError: 1"),
         ("(Worker_TP0 pid=85) ERROR 11-27 12:40:30 [a.py:815] ValueError: x", "Worker_TP0 pid=85", "ValueError: x"),
+        ("(VllmWorker TP0 pid=35532) x", "VllmWorker TP0 pid=35532", "x"),
         ("2026-11-20T10:00:00.1Z stderr F worker-1: x", "worker-1", "x"),
         ("\x1b[31mRuntimeError: x\x1b[0m", "", "RuntimeError: x"),
         (" 10%|#  \r 20%|## \rdone", "", "done"),

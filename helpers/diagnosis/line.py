@@ -18,7 +18,7 @@ PREFIX = re.compile(
     r"(?:\[(?:rank|default|Rank ?)(?P<a>\d+)\]:?|\[(?P<b>\d+)\]:|\((?P<c>\w+(?: [\w=]+)? pid=\d+)[^)]*\)"
     r"|(?P<d>(?:rank|worker|node)[-_ ]?\d+) ?[:|]"
     r"|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)? (?:stdout|stderr) [FP]"
-    r"|(?:ERROR|WARNING|INFO) \d\d-\d\d \d\d:\d\d:\d\d \[\S+:\d+\]) ?"
+    r"|(?:ERROR|WARNING|INFO) \d\d-\d\d \d\d:\d\d:\d\d \[?\S+:\d+\]) ?"
 )
 RANK_ID = re.compile(r"RankID:(\d+)")
 STAMP = re.compile(r"\b(?:\d{4}-)?(\d\d)-(\d\d)[-T ](\d\d):(\d\d):(\d\d)(?:[.,:](\d{1,6})(?:\.(\d{3}))?)?")

@@ -23,7 +23,7 @@ NEEDLES = (
     b"not support", b"[error]",
 )  # fmt: skip
 #: CANN's codes stand in lines that say nothing else of an error.
-CODES = re.compile(rb"E[A-Z1-9]\d{4}[:\[]")
+CODES = re.compile(rb"E[A-Z1-9]\d{4}[:\[)]")
 EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Expired)(?::|$)")
 LEVEL = re.compile(r"(?<![\w=-])(?:ERROR|CRITICAL|FATAL)(?![\w=-])|\[error\]")
 #: CANN's own log: lines of these levels tell of no failure, whatever they name.

@@ -103,6 +103,34 @@ def test_hosts_with_ranks() -> None:
     assert [code["code"] for code in report.facts["first"]["codes"]] == ["107020", "EI9999", "ERR00100"]
 
 
+def test_codes_in_brackets_as_newer_versions_print_them() -> None:
+    text = (
+        "RuntimeError: create_config: HCCL function error: hcclCommInitRootInfoConfig(), error code is 7\n"
+        "[ERROR] 2026-04-28-16:56:53 (PID:33, Device:0, RankID:-1) ERR02200 DIST call hccl api failed.\n"
+        "[PID: 33] 2026-04-28-16:56:52.897.463 Communication_Error_Bind_IP_Port(EJ0003): the port is bound already\n"
+    )
+    report = explain(text)
+    assert first(report)[0] == "hccl_port_ej0003"
+    assert [code["code"] for code in report.facts["first"]["codes"]] == ["7", "EJ0003", "ERR02200"]
+    assert first(explain("[PID: 33] Communication_Error_Ranktable_Detect(EI0015): no rank\n"))[0] == (
+        "hccl_get_socket_ei0006"
+    )
+
+
+def test_the_reason_behind_the_inner_error() -> None:
+    """An operator named at the time of an asynchronous error is not the reason; the refused call below it is."""
+    lines = (
+        "RuntimeError: The Inner error is reported as above. The current working operator name is lccl_allreduce.",
+        "[ERROR] 2025-05-13-09:39:22 (PID:1850, Device:5, RankID:-1) ERR00100 PTA call acl api failed.",
+        "EE1001: [PID: 1850] 2025-05-13-09:39:22.216.023 The argument is invalid.Reason: Memory async failed",
+        "        TraceBack (most recent call last):",
+        "        [Call][Rts]call rts api [rtMemcpyAsync] failed, retCode is 107000[FUNC:ReportCallError]",
+    )
+    report = explain("".join(f"ERROR 05-13 09:39:22 core.py:291] {line}\n" for line in lines))
+    assert first(report)[0] == "param_107000"
+    assert [code["code"] for code in report.facts["first"]["codes"]] == ["107000", "EE1001", "ERR00100"]
+
+
 def test_an_unknown_error_says_what_to_collect_and_where_to_ask() -> None:
     report = explain(f"{TRACE}mypackage.Boom: 42 widgets\n")
     assert report.status is Status.FAIL and "mypackage.Boom: 42 widgets" in report.verdict("en")

@@ -22,7 +22,13 @@ def together(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         fallbacks.update(one["fallbacks"])
     numerics = "ascend" if any(one["numerics"] == "ascend" for one in found) else "cpu"
     faults = dict.fromkeys(fault for one in found for fault in one["faults"])
-    return {"numerics": numerics, "faults": list(faults), "fallbacks": dict(sorted(fallbacks.items()))}
+    unknown = sorted({name for one in found for name in one.get("dtypes_unknown", [])})
+    return {
+        "numerics": numerics,
+        "faults": list(faults),
+        "fallbacks": dict(sorted(fallbacks.items())),
+        "dtypes_unknown": unknown,
+    }
 
 
 @dataclass(frozen=True)
@@ -97,9 +103,11 @@ class LaunchResult:
 
     @property
     def simulator(self) -> dict[str, Any]:
-        """Of a run on the simulated NPU: numerics, faults on purpose, CPU fallbacks (calls by operator, all ranks).
+        """Of a run on the simulated NPU: numerics, faults on purpose, CPU fallbacks (calls by operator, all ranks),
+        and the operators whose dtype support is unknown.
 
-        {"numerics": "cpu", "faults": ["softmax@3:nan"], "fallbacks": {"aten::_linalg_det.result": 4}}; else empty.
+        {"numerics": "cpu", "faults": ["softmax@3:nan"], "fallbacks": {"aten::_linalg_det.result": 4},
+        "dtypes_unknown": ["aten::as_strided_copy"]}; else empty.
         """
         return together(log.meta for log in self.logs)
 

@@ -132,6 +132,8 @@ def test_faults_numerics_and_fallbacks_of_the_target_are_told(
     script = _script(tmp_path, "loss = net(x).pow(2).mean() + torch.linalg.det(torch.eye(2).cuda())")
     report = dry_run(script, device="npu-simulated", baseline="cpu", steps=4, out=tmp_path / "out")
     fallen = "aten::_linalg_det.result"
+    unknown = report.facts["simulator"].pop("dtypes_unknown")
+    assert unknown == sorted(unknown) and all(name.startswith("aten::") for name in unknown) and unknown
     assert report.facts["simulator"] == {
         "numerics": "ascend", "faults": ["addmm@3:scale=1.5"], "fallbacks": {fallen: 4}
     }  # fmt: skip

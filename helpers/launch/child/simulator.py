@@ -17,11 +17,14 @@ def told(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
         "numerics": environ.get("ASCEND_WORKBOOK_SIM_NUMERICS") or "cpu",
         "faults": [fault.strip() for fault in faults if fault.strip()],
         "fallbacks": {},
+        "dtypes_unknown": [],
     }
 
 
 def found() -> dict[str, Any]:
-    """numerics: cpu or ascend. faults: those in force. fallbacks: calls by operator. Not loaded: `told()`."""
+    """What told() has, as it came: numerics, faults in force, fallbacks (calls by operator), dtypes_unknown (operators
+    that ran although no document says which data types the hardware takes). Not loaded: `told()`.
+    """
     try:
         library = ctypes.CDLL(LIBRARY, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
     except OSError:
@@ -32,6 +35,7 @@ def found() -> dict[str, Any]:
         "numerics": "".join(_ask(library, "npu_sim_numerics")),
         "faults": faults,
         "fallbacks": {name: int(calls) for name, calls in fallbacks.items()},
+        "dtypes_unknown": sorted(set(_ask(library, "npu_sim_unknown_dtypes"))),
     }
 
 

@@ -60,7 +60,7 @@ def summary(profile: Profile, findings: list[Finding]) -> Finding:
         cause: Scalar = {"say": f"{saving.rule}.cause"}
         args.update(cause=cause, gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"])
     status = max((one.status for one in findings), default=Status.SKIPPED)
-    key = ("simulated_" if profile.tier == "npu-simulated" else "") + ("saving" if saving else "none")
+    key = ("simulated_" if profile.simulated else "") + ("saving" if saving else "none")
     return Finding("PRF310", status, f"PRF310.{key}", args, weight=1000.0)
 
 
@@ -136,6 +136,8 @@ def _share(profile: Profile, self_ns: int) -> float:
 
 
 def _part_words(profile: Profile, part: str) -> str:
-    """On a CPU the same part has another meaning: computing is its operators, free is the time between them."""
-    where = "device" if profile.breakdown.on_device else "host"
+    """On a CPU the same part has another meaning: computing is its operators, free is the time between them. On a
+    simulated NPU computing is the CPU's kernels, and free all that the host does between two of them."""
+    where = "simulated" if profile.simulated else "device"
+    where = where if profile.breakdown.on_device else "host"
     return f"profiling.part.{part if part in ('communication', 'copy', 'loading') else f'{part}_{where}'}"

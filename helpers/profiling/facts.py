@@ -18,6 +18,7 @@ from helpers.profiling.operators import Operator, operators
 from helpers.profiling.readers import ascend, locate, read, tables
 from helpers.profiling.trace import Trace
 
+SIMULATED = "npu-simulated"
 #: Written by `profile` beside what it collected
 RECORD = "collected.json"
 #: cudaDeviceSynchronize, hipStreamSynchronize, AscendCL@aclrtSynchronizeStream; `.item()` and `.cpu()` call them
@@ -45,18 +46,24 @@ class Profile:
             raise WorkbookError("profiling.no_steps", path=trace.source)
         found = operators(trace, [step.number for step in breakdown.steady])
         record = record or {}
-        return cls(trace, breakdown, tuple(found), str(record.get("tier") or tier_of(trace)), record, told or {})
+        tier = tier_of(trace) if trace.simulated else str(record.get("tier") or tier_of(trace))
+        return cls(trace, breakdown, tuple(found), tier, record, told or {})
 
     @property
     def conclusive(self) -> bool:
         """Whether it tells where time goes. Host operators of an accelerator only hand out work: without its own
         times theirs mean nothing. On a CPU, and on the simulated NPU, they are the work."""
-        return self.trace.on_device or self.tier in ("cpu", "npu-simulated")
+        return self.trace.on_device or self.tier in ("cpu", SIMULATED)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the device's times, where there are any, are those of the CPU's kernels."""
+        return self.tier == SIMULATED
 
     @property
     def device_times(self) -> bool:
         """Whether times of a real accelerator are in it."""
-        return self.trace.on_device and self.tier != "npu-simulated"
+        return self.trace.on_device and not self.simulated
 
     @cached_property
     def waiting(self) -> Intervals:
@@ -78,6 +85,8 @@ def load_profile(path: str | os.PathLike[str]) -> Profile:
 
 def tier_of(trace: Trace) -> str:
     """What a trace alone tells. An NPU's folder without device events does not tell whether it was a real one."""
+    if trace.simulated:
+        return SIMULATED
     if trace.dialect == "ascend":
         return "npu" if trace.on_device else ""
     return "cuda" if trace.on_device else "cpu"

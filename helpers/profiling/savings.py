@@ -16,6 +16,6 @@ def saving(
     """
     args: dict[str, Scalar] = {"share": round(100 * share, 1), "gain_ms": profile.ms(share * profile.breakdown.step_ns)}
     status = Status.OK if share < worth else Status.NOTE if share < much else Status.WARN
-    if profile.tier == "npu-simulated":
+    if profile.simulated:
         status = min(status, Status.NOTE)
     return Finding(code, status, f"{code}.{bad if share >= worth else good}", args, weight=100 * share)

@@ -60,8 +60,8 @@ class Trace:
     `kind` into KINDS, `step` into `steps` (-1: outside every step), `launched_by` into the rows (-1: unknown).
 
     `marked` is False where the profile has no step marks and one step stands for the whole of it. `left_out`
-    counts events that could not be used, by reason; `memory_records` the allocations seen. Raises ValueError
-    when the columns do not fit together.
+    counts events that could not be used, by reason; `memory_records` the allocations seen. `simulated`: the file says
+    that its device was a simulated one, whose times are the CPU's. Raises ValueError when the columns do not fit.
     """
 
     names: tuple[str, ...]
@@ -80,6 +80,7 @@ class Trace:
     dialect: str = ""
     marked: bool = True
     memory_records: int = 0
+    simulated: bool = False
     left_out: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -118,7 +119,8 @@ class Trace:
 
 
 def build(
-    events: list[Event], *, source: str, dialect: str, left_out: dict[str, int] | None = None, memory_records: int = 0
+    events: list[Event], *, source: str, dialect: str, left_out: dict[str, int] | None = None, memory_records: int = 0,
+    simulated: bool = False,
 ) -> Trace:
     """A Trace of what a reader found; steps come from `step` events or else the events' own step numbers."""
     steps, marked = _steps(events)
@@ -143,6 +145,7 @@ def build(
         dialect=dialect,
         marked=marked,
         memory_records=memory_records,
+        simulated=simulated,
         left_out=left_out or {},
     )
 

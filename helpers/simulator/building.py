@@ -15,7 +15,7 @@ from pathlib import Path
 from helpers import cann
 from helpers.simulator.compiling import make_libraries
 from helpers.simulator.device_checks import wrappers
-from helpers.simulator.plan import CANN_VERSION, NATIVE, REFERENCES, Plan, make_plan, read_stamp
+from helpers.simulator.plan import CANN_VERSION, MSPROF, NATIVE, REFERENCES, Plan, make_plan, read_stamp
 from helpers.simulator.reference_names import names
 
 
@@ -84,6 +84,7 @@ def fill(out: Path, plan: Plan, location: Path) -> None:
     make_libraries(plan, objects_of(location), out / "lib64")
     copy_references(out / "references")
     copy_npu_smi(out)
+    copy_msprof(out)
     write_cann_files(out, plan, location)
     (out / "stamp.json").write_text(json.dumps(plan.stamp(), indent=1) + "\n", encoding="utf-8")
 
@@ -100,6 +101,20 @@ def copy_npu_smi(out: Path) -> None:
     command = out / "bin" / "npu-smi"
     shutil.copyfile(NATIVE / "npu_smi.py", command)
     command.chmod(0o755)
+
+
+def copy_msprof(out: Path) -> None:
+    """The profiler's parser, where torch_npu looks for it: beside tools/profiler/bin, to which the msprof of PATH leads
+    (torch_npu/profiler/analysis/prof_view/cann_parse/_cann_export.py)."""
+    tools = out / "tools" / "profiler"
+    parser = tools / "profiler_tool" / "analysis" / "msprof"
+    shutil.copytree(MSPROF, parser, ignore=shutil.ignore_patterns("__pycache__"))
+    (tools / "bin").mkdir()
+    (out / "bin").mkdir(exist_ok=True)
+    command = tools / "bin" / "msprof"
+    shutil.copyfile(NATIVE / "msprof.sh", command)
+    command.chmod(0o755)
+    (out / "bin" / "msprof").symlink_to(Path("..", "tools", "profiler", "bin", "msprof"))
 
 
 def write_cann_files(out: Path, plan: Plan, location: Path) -> None:

@@ -58,7 +58,7 @@ def make_job(plan: Plan, part: str, source: Path, objects: Path) -> Job:
     flags = [*common_flags(plan), *(torch_flags(plan) if part == "kernels" else cann_flags(plan))]
     if part == "kernels":
         flags += ["-include", str(torch_headers(objects))]
-    beside = ("kernels",) if part == "kernels" else ("acl", "hccl")
+    beside = ("kernels", "recording") if part == "kernels" else ("acl", "hccl", "recording")
     headers = [path.read_bytes() for folder in beside for path in sorted(NATIVE.glob(f"{folder}/*.h"))]
     facts = [plan.compiler, *flags, plan.torch.version, plan.torch_npu.version, source.name]
     digest = hashlib.sha256(b"\0".join([*map(str.encode, facts), source.read_bytes(), *headers]))
@@ -124,7 +124,7 @@ def link_all(plan: Plan, jobs: list[Job], libraries: Path) -> None:
         link(plan, libraries, name, [], beside)
     link(plan, libraries, "hcomm", [], [*beside, "-lhccl"])
     torch = [f"-L{plan.torch.root / 'lib'}", "-ltorch", "-ltorch_cpu", "-lc10", "-ldl"]
-    link(plan, libraries, "npu_sim_kernels", parts["kernels"], torch)
+    link(plan, libraries, "npu_sim_kernels", parts["kernels"], [*torch, *beside])
 
 
 def link(plan: Plan, libraries: Path, name: str, objects: list[Path], flags: list[str]) -> None:

@@ -11,6 +11,7 @@ from helpers.simulator.installed import Package, cxx_standard, find_compiler, fi
 
 NATIVE = Path(__file__).with_name("native")
 REFERENCES = Path(__file__).with_name("references")
+MSPROF = Path(__file__).with_name("msprof")
 #: The CANN release whose interface the runtime follows: the newest that torch_npu's compatibility table names
 #: (https://gitcode.com/Ascend/pytorch, COMPATIBILITY.md).
 CANN_VERSION = "9.1.0"
@@ -49,7 +50,7 @@ def make_plan(location: Path) -> Plan:
 def source_hashes() -> dict[str, str]:
     """By path below this package: the native sources, and the modules that compile them."""
     here = Path(__file__).parent
-    found = (*NATIVE.rglob("*"), *REFERENCES.glob("*.py"), *here.glob("*.py"))
+    found = (*NATIVE.rglob("*"), *REFERENCES.glob("*.py"), *MSPROF.glob("*.py"), *here.glob("*.py"))
     files = sorted(path for path in found if path.is_file())
     return {str(path.relative_to(here)): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in files}
 

@@ -26,6 +26,8 @@ _KINDS = {
     "profiling.part.communication": ("exposed communication", "未掩盖的通信"),
     "profiling.part.copy": ("exposed copies", "未掩盖的拷贝"),
     "profiling.part.loading": ("waiting for data", "等待数据"),
+    "profiling.part.computing_simulated": ("simulated kernels, on the CPU", "模拟计算核（在 CPU 上）"),
+    "profiling.part.free_simulated": ("between simulated kernels (host)", "模拟计算核之间（主机）"),
     "profiling.part.free_device": ("idle device", "设备空闲"),
     "profiling.part.free_host": ("between operators (Python)", "算子之间（Python）"),
     "profiling.kind.compute": ("kernel", "计算核"),
@@ -177,8 +179,14 @@ _DATA = {
         "在 CPU 上运行：{operators} 个算子的耗时即 CPU 耗时",
     ),
     "PRF301.simulated": Words(
-        "no device times: the simulated NPU has no kernels of its own, the operators' times are the CPU's",
-        "没有设备侧耗时：模拟 NPU 没有自己的计算核，算子的耗时是 CPU 的",
+        "no times of an NPU: the {kernels} kernels of the simulated NPU ran on the CPU, and their times are the CPU's",
+        "没有 NPU 的耗时：模拟 NPU 的 {kernels} 个计算核在 CPU 上运行，耗时是 CPU 的",
+        "Profile again on a real NPU before changing anything for speed.",
+        "在为速度做任何修改之前，请在真实 NPU 上重新采集。",
+    ),
+    "PRF301.simulated_host": Words(
+        "no device times: no simulated kernel was recorded; the times of the {operators} operators are the CPU's",
+        "没有设备侧耗时：没有采集到模拟 NPU 的计算核；{operators} 个算子的耗时是 CPU 的",
         "Profile again on a real NPU before changing anything for speed.",
         "在为速度做任何修改之前，请在真实 NPU 上重新采集。",
     ),
@@ -297,6 +305,14 @@ _TIME = {
         "TASK_QUEUE_ENABLE=2, no Python work inside the step.",
         "主机下发太慢：使用更少更大的算子（融合优化器、更大 batch）、TASK_QUEUE_ENABLE=2，步内减少 Python 工作。",
     ),
+    "PRF311.simulated": Words(
+        "{share} % of the step lies between simulated kernels, on the host (Python, dispatch, the simulator itself), "
+        "at most {gain_ms} ms; what it would be on an NPU is not known",
+        "每步有 {share} % 的时间在模拟计算核之间，即主机侧（Python、算子分发、模拟器本身），最多 {gain_ms} ms；"
+        "在 NPU 上会是多少并不知道",
+        "Move logging, list handling and conversions out of the training loop; then profile on a real NPU.",
+        "把日志、列表处理、类型转换等移出训练循环；然后在真实 NPU 上采集。",
+    ),
     "PRF311.host": Words(
         "{share} % of the step lies between operators, in Python; at most {gain_ms} ms can be saved there",
         "每步有 {share} % 的时间在算子之间（Python 中）；最多可省 {gain_ms} ms",
@@ -304,6 +320,11 @@ _TIME = {
         "把日志、列表处理、类型转换等移出训练循环。",
     ),
     "PRF312.cause": Words("exposed communication", "未掩盖的通信"),
+    "PRF312.simulated": Words(
+        "collectives not judged ({share} % of the step): on the simulated NPU they run between processes of one host, "
+        "and nothing overlaps them",
+        "未评判集合通信（占每步的 {share} %）：模拟 NPU 上它们在同一主机的进程间进行，不与任何计算重叠",
+    ),
     "PRF312.none": Words("no communication was recorded", "没有采集到通信"),
     "PRF312.hidden": Words(
         "communication is hidden behind computing: {share} "
@@ -331,9 +352,9 @@ _TIME = {
     ),
     "PRF314.cpu": Words("a CPU waits for no device", "CPU 无需等待设备"),
     "PRF314.no_device": Words(
-        "synchronisation not looked at: without device times nothing tells "
-        "what waiting costs ({calls} values a step are read from tensors)",
-        "未检查同步：没有设备侧耗时就无法判断等待的代价（每步从张量读取 {calls} 个值）",
+        "synchronisation not looked at: without times of a real device nothing "
+        "tells what waiting costs ({calls} values a step are read from tensors)",
+        "未检查同步：没有真实设备的耗时就无法判断等待的代价（每步从张量读取 {calls} 个值）",
     ),
     "PRF314.no_host": Words(
         "synchronisation not looked at: the profile has no host events", "未检查同步：没有主机侧事件"
@@ -352,7 +373,7 @@ _TIME = {
     "PRF315.cpu": Words("a CPU copies to no device", "CPU 无需向设备拷贝"),
     "PRF315.cause": Words("copies between host and device", "主机与设备间的拷贝"),
     "PRF315.no_device": Words(
-        "copies not looked at: there are no device times", "未检查拷贝：没有设备侧耗时"
+        "copies not looked at: there are no times of a real device", "未检查拷贝：没有真实设备的耗时"
     ),
     "PRF315.hidden": Words(
         "copies are hidden: {share} % of the step waits for them", "拷贝被掩盖：每步仅等待 {share} %"

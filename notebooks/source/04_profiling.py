@@ -11,15 +11,17 @@
 #
 # 一步训练的时间花在哪里？最多能省多少？本笔记本用设备自己的 profiler 采集若干步：NPU 上用 `torch_npu.profiler`
 # （脚本经 `transfer_to_npu` 迁移），CUDA 与 CPU 上用 `torch.profiler`；也可以直接分析已有的性能数据。
-# 脚本在子进程中原样运行。在模拟 NPU 上没有设备侧数据：算子耗时是 CPU 的，只能看出做了什么，看不出 NPU 的快慢。
+# 脚本在子进程中原样运行。模拟 NPU 的计算核在 CPU 上运行，
+# 其耗时是实测的 CPU 耗时：只能看出做了什么，看不出 NPU 的快慢。
 
 # %% [markdown] lang="en"
 # # 4 Profiling
 #
 # Where does a training step's time go, and how much can be saved at most? This notebook records some steps with the
 # device's own profiler: `torch_npu.profiler` on an NPU (the script migrated by `transfer_to_npu`), `torch.profiler` on
-# CUDA and the CPU; or it reads a profile that was taken before. The script runs unmodified in a child process. A
-# simulated NPU has no device times: what is shown there are the CPU's, which tell what is done, not how fast an NPU is.
+# CUDA and the CPU; or it reads a profile that was taken before. The script runs unmodified in a child process. The
+# kernels of a simulated NPU run on the CPU, and their measured times are the CPU's: they tell what is done, not how
+# fast an NPU is.
 
 # %% tags=["parameters"]
 lang: str = "en"  # language of reports / 报告语言: en | zh
@@ -47,15 +49,14 @@ run = begin("profiling", lang, run_dir, device)
 # %% [markdown] lang="zh"
 # ## 采集
 #
-# profiler 会吞掉自己的错误，因此采集之后要清点实际得到的数据。缺了设备必须给出的数据就是 FAIL；模拟 NPU 没有设备
-# 计算核，这一行为 SKIPPED：未检查，不等于良好。若给出 `existing`，则跳过采集。
+# profiler 会吞掉自己的错误，因此采集之后要清点实际得到的数据。缺了真实设备必须给出的数据就是 FAIL，
+# 在模拟 NPU 上是 WARN。若给出 `existing`，则跳过采集。
 
 # %% [markdown] lang="en"
 # ## Record
 #
-# The profilers swallow their own errors, so what really came is counted afterwards. Data that the device must give and
-# that is absent is a FAIL; a simulated NPU has no device kernels, and that row is SKIPPED: not looked at, which is not
-# the same as good. With `existing` nothing is recorded.
+# The profilers swallow their own errors, so what really came is counted afterwards. Data that a real device must give
+# and that is absent is a FAIL, on a simulated NPU a WARN. With `existing` nothing is recorded.
 
 # %%
 recorded = None
@@ -95,6 +96,7 @@ print("losses of warm-up and recorded steps:", " ".join(f"{loss:.6f}" for loss i
 #
 # 一步被分成互不重叠、总和等于整步的几部分：计算；未被计算掩盖的通信和拷贝；等待数据；空闲。某一部分的大小就是针对它
 # 的改动所能节省的上限。第一步视为预热，不计入。没有设备时，计算指主机算子，空闲指算子之间的 Python。
+# 在模拟 NPU 上，计算指在 CPU 上运行的计算核，空闲指两个计算核之间主机所做的一切。
 
 # %% [markdown] lang="en"
 # ## Where the time goes
@@ -102,12 +104,13 @@ print("losses of warm-up and recorded steps:", " ".join(f"{loss:.6f}" for loss i
 # A step falls into parts that never overlap and sum to it: computing; communication and copies that computing does not
 # hide; waiting for data; free time. The size of a part is the most that any change to it can save. The first step
 # counts as warm-up. Without a device, computing means the operators on the host, and free the Python between them.
+# On a simulated NPU computing means its kernels, which run on the CPU, and free all that the host does between them.
 
 # %%
 answer = analyse(run.path(existing) if existing else recorded.facts["profile"], top=top)
 by_kind, operators, by_step = answer.parts
 print("tier:", answer.tier or "not known", "| simulated:", answer.simulated)
-print("device times:", by_kind.facts["device_data"])
+print("device data:", by_kind.facts["device_data"])
 
 # %% tags=["nbval-ignore-output"]
 run.save(by_kind, name="time_by_kind")

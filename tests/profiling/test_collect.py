@@ -41,10 +41,11 @@ def test_steps_of_an_unmodified_cuda_script(
     report = profile(script, ["20"], device=tier, steps=4, warmup=2, out=tmp_path / "out", timeout_s=120)
     assert report.table is not None
     counts = dict(zip((row[0]["say"].rpartition(".")[2] for row in report.table.rows), report.table.values("count")))  # type: ignore[index, call-overload]
-    assert (counts["steps"], counts["loading"], counts["kernels"]) == (4, 4, 0)
+    assert (counts["steps"], counts["loading"]) == (4, 4)
+    assert (counts["kernels"] > 0) == (tier == "npu-simulated")
     assert counts["host"] and counts["shapes"] and counts["memory"]
     assert report.tier == tier
-    assert report.status is (Status.OK if tier == "cpu" else Status.SKIPPED)
+    assert report.status is Status.OK
     assert len(report.facts["losses"]) == 6
 
     answer = analyse(report.facts["profile"])
@@ -52,6 +53,8 @@ def test_steps_of_an_unmodified_cuda_script(
     assert [part.verb for part in join(report, answer).parts][:2] == ["profile", "time_by_kind"]
     calls = answer.parts[1].facts["calls_per_step"]
     assert (calls["aten::addmm"], calls["aten::mm"]) == (2, 3)  # two layers forward; two weights and one input back
+    keys = {found.key for part in answer.parts for found in part.findings}
+    assert ("PRF306.same" in keys) == (tier == "npu-simulated"), "torch_npu's own parser found the same steps"
 
 
 def test_faults_on_purpose_go_with_the_profile(

@@ -36,14 +36,15 @@ def test_every_rule_has_its_own_code() -> None:
         ("npu", "compute", "PRF301.there"),
         ("npu", "host_op", "PRF301.absent"),
         ("cuda", "host_op", "PRF301.absent"),
-        ("npu-simulated", "host_op", "PRF301.simulated"),
+        ("npu-simulated", "compute", "PRF301.simulated"),
+        ("npu-simulated", "host_op", "PRF301.simulated_host"),
         ("cpu", "host_op", "PRF301.cpu"),
     ],
 )
 def test_device_data(profile_of: Make, tier: str, kind: str, key: str) -> None:
     found = judged(profile_of([(kind, "k", 0, 500)], tier=tier), "PRF301")
     assert found.key == key
-    assert (found.status is Status.SKIPPED) == (key in ("PRF301.absent", "PRF301.simulated"))
+    assert (found.status is Status.SKIPPED) == (key in ("PRF301.absent", "PRF301.simulated", "PRF301.simulated_host"))
 
 
 def test_steps(profile_of: Make) -> None:
@@ -102,6 +103,17 @@ def test_on_the_simulator_nothing_is_worse_than_a_note(profile_of: Make) -> None
     for code in ("PRF311", "PRF313"):
         assert judged(profile_of(events, tier="npu-simulated"), code).status is Status.NOTE
         assert judged(profile_of(events, tier="cpu"), code).status is Status.WARN
+
+
+def test_times_of_a_simulated_device_are_no_times_of_an_npu(profile_of: Make) -> None:
+    events = [("compute", "k", 0, 300), ("communication", "hcom_allReduce_", 300, 400), ("copy", "c", 700, 100)]
+    simulated = profile_of(events, tier="npu-simulated")
+    assert not simulated.device_times
+    for code in ("PRF312", "PRF314", "PRF315", "PRF331"):
+        assert judged(simulated, code).status is Status.SKIPPED
+        assert judged(profile_of(events, tier="npu"), code).status is not Status.SKIPPED or code == "PRF314"
+    idle = judged(simulated, "PRF311")
+    assert (idle.key, idle.status) == ("PRF311.simulated", Status.NOTE)
 
 
 def test_copies(profile_of: Make) -> None:

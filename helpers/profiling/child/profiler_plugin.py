@@ -6,13 +6,18 @@ A profiled step runs from one optimizer update to the next.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from torch.optim import Optimizer
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """Starts before the first forward, when the script has chosen its device; marks a step at each update."""
     running: list[Any] = []
+    marks = Marks(lambda: running[0].step())
 
     def begin(model: Any) -> None:
         profiler = (_npu if config["accelerator"] == "npu" else _torch)(config, observer.rank)
@@ -25,8 +30,44 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
             running[0].stop()
 
     observer.on_model(begin)
-    observer.on_step(lambda step: running[0].step())
+    observer.on_step(lambda step: marks.due())
     observer.on_end(end)
+
+
+class Marks:
+    """Marks a step when the update that ends it is over.
+
+    torch.optim makes an event of each update, and the observer is called inside it (Optimizer.profile_hook_step,
+    torch/optim/optimizer.py). torch_npu's parser finds only marks that begin inside no other event (get_step_range,
+    torch_npu/profiler/analysis/prof_parse/_fwk_cann_relation_parser.py).
+    """
+
+    def __init__(self, mark: Callable[[], None]) -> None:
+        self._mark = mark
+        self._inside = 0
+        self._due = False
+        make: Callable[[Callable[..., Any]], Callable[..., Any]] = Optimizer.profile_hook_step
+        Optimizer.profile_hook_step = staticmethod(lambda update: self._around(make(update)))
+
+    def due(self) -> None:
+        if self._inside:
+            self._due = True
+        else:
+            self._mark()
+
+    def _around(self, update: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(update)
+        def step(*args: Any, **kwargs: Any) -> Any:
+            self._inside += 1
+            try:
+                return update(*args, **kwargs)
+            finally:
+                self._inside -= 1
+                if self._due and not self._inside:
+                    self._due = False
+                    self._mark()
+
+        return step
 
 
 def _torch(config: dict[str, Any], rank: int) -> Any:

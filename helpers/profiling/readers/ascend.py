@@ -19,7 +19,9 @@ from helpers.profiling.trace import Event, Trace, build
 FOLDER = "_ascend_pt"
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 TIMELINE = "trace_view.json"
-COMPUTE = {"AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV", "AI_CPU", "DSA_SQE"}
+#: What the simulated NPU writes for the engine of a kernel: it has none, its kernels run on the CPU
+SIMULATED = tables.SIMULATED
+COMPUTE = {SIMULATED, "AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV", "AI_CPU", "DSA_SQE"}
 COPY = {"PCIE_DMA_SQE", "SDMA_SQE", "MEMCPY_ASYNC"}
 COLLECTIVE_PROCESSES = ("HCCL", "Communication")
 
@@ -39,7 +41,8 @@ def read_folder(folder: Path) -> Trace:
         raise WorkbookError("profiling.not_parsed", path=str(folder), wanted=[TIMELINE, tables.KERNELS])
     if (output / TIMELINE).is_file():
         return read_events(load(output / TIMELINE), output / TIMELINE)
-    return build(tables.kernels(output / tables.KERNELS), source=str(folder), dialect="ascend")
+    found, simulated = tables.kernels(output / tables.KERNELS)
+    return build(found, source=str(folder), dialect="ascend", simulated=simulated)
 
 
 def read_events(content: Any, path: Path) -> Trace:
@@ -55,7 +58,18 @@ def read_events(content: Any, path: Path) -> Trace:
         raise WorkbookError("profiling.no_events", path=str(path))
     events = _launches([event for _, event in kept], [one for one, _ in kept], records, times)
     memory = tables.count(path.with_name(tables.MEMORY))
-    return build(events, source=str(path), dialect="ascend", left_out=dict(times.left_out), memory_records=memory)
+    return build(
+        events,
+        source=str(path),
+        dialect="ascend",
+        left_out=dict(times.left_out),
+        memory_records=memory,
+        simulated=_simulated(records),
+    )
+
+
+def _simulated(records: list[dict[str, Any]]) -> bool:
+    return any(isinstance(one.get("args"), dict) and one["args"].get("Task Type") == SIMULATED for one in records)
 
 
 def _processes(records: list[dict[str, Any]]) -> dict[Any, str]:

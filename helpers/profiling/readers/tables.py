@@ -11,6 +11,7 @@ from helpers.profiling.trace import Event
 from helpers.words import Scalar
 
 KERNELS = "kernel_details.csv"
+SIMULATED = "SIMULATED"
 STEPS = "step_trace_time.csv"
 #: Columns of step_trace_time.csv that hold no time; newer versions add the parallel groups' indices
 NO_TIMES = ("Step", "Device_id", "DP Index", "PP Index", "TP Index")
@@ -45,12 +46,16 @@ def count(path: Path) -> int:
     return len(rows(path, ())) if path.is_file() else 0
 
 
-def kernels(path: Path) -> list[Event]:
-    """kernel_details.csv as device events. `Step Id` and `Device_id` are there in some versions only."""
-    events = []
+def kernels(path: Path) -> tuple[list[Event], bool]:
+    """kernel_details.csv as device events, and whether it says that the device was a simulated one.
+
+    `Step Id` and `Device_id` are there in some versions only.
+    """
+    events, simulated = [], False
     needed = ("Name", "Start Time(us)", "Duration(us)")
     for line, row in enumerate(rows(path, needed), start=2):
         core = row.get("Accelerator Core") or row.get("Type") or ""
+        simulated |= core == SIMULATED
         kind = "communication" if core == "HCCL" or row["Name"].startswith("hcom") else "compute"
         step = row.get("Step Id", "")
         events.append(
@@ -66,7 +71,7 @@ def kernels(path: Path) -> list[Event]:
         )
     if not events:
         raise WorkbookError("profiling.no_events", path=str(path))
-    return events
+    return events, simulated
 
 
 def step_times(path: Path) -> dict[int, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""Were times of the device recorded at all? The profilers swallow their errors, and a simulator has no device."""
+"""Were times of the device recorded at all? The profilers swallow their errors, and a simulator's are the CPU's."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ CODE = "PRF301"
 def check(profile: Profile) -> Iterator[Finding]:
     kernels = profile.trace.count("compute")
     args: dict[str, Scalar] = {"kernels": kernels, "operators": profile.trace.count("host_op")}
-    if profile.tier == "npu-simulated":
-        yield Finding(CODE, Status.SKIPPED, "PRF301.simulated", args)
+    if profile.simulated:
+        yield Finding(CODE, Status.SKIPPED, "PRF301.simulated" if kernels else "PRF301.simulated_host", args)
     elif profile.tier == "cpu":
         yield Finding(CODE, Status.OK, "PRF301.cpu", args)
     elif not profile.trace.on_device:

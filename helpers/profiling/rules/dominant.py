@@ -16,7 +16,7 @@ MUCH = 0.30
 def check(profile: Profile) -> Iterator[Finding]:
     if not profile.conclusive:
         raise CannotCheck("PRF331.blind")
-    if profile.tier == "npu-simulated":
+    if profile.simulated:
         raise CannotCheck("PRF331.simulated")
     computing = [one for one in profile.operators if one.kind in ("compute", "host_op")]
     if not computing:

@@ -19,5 +19,5 @@ CODE = "PRF311"
 def check(profile: Profile) -> Iterator[Finding]:
     if not profile.conclusive:
         raise CannotCheck("PRF311.blind")
-    where = "device" if profile.breakdown.on_device else "host"
+    where = "simulated" if profile.simulated else "device" if profile.device_times else "host"
     yield saving(profile, CODE, profile.breakdown.share("free"), good="busy", bad=where, worth=0.10, much=0.25)

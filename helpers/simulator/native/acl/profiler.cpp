@@ -1,42 +1,122 @@
-// Profiling: the calls that torch_npu.profiler makes are accepted and checked, and no device-side data is collected,
-// because there is no device. torch_npu's own host-side data (operators, stacks, memory) does not pass through here.
+// Profiling: what torch_npu.profiler asks for. A folder PROF_... appears in its folder, in it the work of the simulated
+// device as it was measured on the CPU (recording.h); the stand-in msprof makes CANN's tables of it. torch_npu's own
+// host-side data (operators, stacks, memory) does not pass through here.
+//
+// Names of folders and files: https://www.hiascend.com/document, "msprof", "profile data"; host/start_info is read by
+// torch_npu/profiler/analysis/prof_parse/_cann_file_parser.py (get_localtime_diff).
+#include "../recording/recording.h"
+#include "record_file.h"
 #include "runtime.h"
 
 #include <acl/acl_prof.h>
 #include <profiling/aprof_pub.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <string>
 #include <string_view>
+#include <vector>
 
 struct aclprofConfig {
   uint64_t data_types;
+  aclprofAicoreMetrics metrics;
+  std::vector<uint32_t> devices;
 };
 struct aclprofStepInfo {};
 
 namespace {
 std::atomic<bool> initialised{false}, running{false};
-constexpr const char* kNoDevice = "starts the collection of device-side data; there is no device, and no such file is made";
+std::string target;   // the folder of aclprofInit
+std::string profile;  // the PROF_... folder in it, empty before the first start
+
+uint64_t wall_clock_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// PROF_<number>_<time>_<letters>
+std::string folder_name() {
+  static std::atomic<int> number{0};
+  char text[80];
+  const time_t now = ::time(nullptr);
+  tm parts{};
+  localtime_r(&now, &parts);
+  int length = std::snprintf(text, sizeof text, "PROF_%06d_", ++number);
+  length += static_cast<int>(std::strftime(text + length, sizeof text - length, "%Y%m%d%H%M%S", &parts));
+  std::snprintf(text + length, sizeof text - length, "%03d_SIM%dX%llX", static_cast<int>(wall_clock_ns() / 1'000'000 % 1000),
+                static_cast<int>(getpid()), static_cast<unsigned long long>(wall_clock_ns() % 1'000'000'000));
+  return text;
+}
+
+bool make_folder(const std::string& path) { return ::mkdir(path.c_str(), 0750) == 0; }
+
+bool write_file(const std::string& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) return false;
+  const bool good = std::fputs(text.c_str(), file) >= 0;
+  return std::fclose(file) == 0 && good;
+}
+
+std::string microseconds(uint64_t ns) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%llu.%03d", static_cast<unsigned long long>(ns / 1000), static_cast<int>(ns % 1000));
+  return text;
+}
+
+// Says whose times these are, for the stand-in msprof and for whoever opens the folder.
+std::string facts(const aclprofConfig& config, uint64_t wall_ns, uint64_t raw_ns) {
+  const char* name = aclrtGetSocName();
+  return "{\"simulated\": true, \"device\": \"" + std::string(name) +
+         " (SIMULATED)\", \"times\": \"of PyTorch's CPU kernels on this host, not of an NPU\", \"data_types\": " +
+         std::to_string(config.data_types) + ", \"metrics\": " + std::to_string(config.metrics) +
+         ", \"pid\": " + std::to_string(getpid()) + ", \"wall_ns\": " + std::to_string(wall_ns) +
+         ", \"raw_ns\": " + std::to_string(raw_ns) + "}\n";
+}
+
+bool make_profile(const aclprofConfig& config) {
+  const std::string made = target + "/" + folder_name();
+  const uint64_t wall_ns = wall_clock_ns(), raw_ns = sim::record_clock_ns();
+  bool good = make_folder(made) && make_folder(made + "/host") && make_folder(made + "/host/data");
+  for (const uint32_t device : config.devices) {
+    const std::string folder = made + "/device_" + std::to_string(device);
+    good = good && make_folder(folder) && make_folder(folder + "/data");
+  }
+  const std::string start = "{\"collectionTimeBegin\": \"" + microseconds(wall_ns) + "\", \"clockMonotonicRaw\": \"" +
+                            std::to_string(raw_ns) + "\"}\n";
+  good = good && write_file(made + "/host/start_info", start) && write_file(made + "/simulated.json", facts(config, wall_ns, raw_ns));
+  if (good) profile = made;
+  return good;
+}
+
+// Level 0 has the bit of ACL_PROF_TASK_TIME_L0 instead (torch_npu/csrc/profiler/profiler_mgr.h).
+bool wants_operands(const aclprofConfig& config) { return (config.data_types & ACL_PROF_TASK_TIME) != 0; }
 }  // namespace
 
 aclError aclprofInit(const char* path, size_t length) {
   SIM_REQUIRE(path != nullptr && length > 0, ACL_ERROR_INVALID_PARAM, "the folder is empty");
   SIM_REQUIRE(!initialised.exchange(true), ACL_ERROR_REPEAT_INITIALIZE, "called twice");
-  return sim::nothing_to_do(kNoDevice);
+  target.assign(path, length);
+  profile.clear();
+  return ACL_SUCCESS;
 }
 
 aclError aclprofFinalize() {
   SIM_REQUIRE(initialised.exchange(false), ACL_ERROR_UNINITIALIZE, "called before aclprofInit");
-  return sim::nothing_to_do(kNoDevice);
+  return sim::nothing_to_do("aclprofStop has written everything");
 }
 
-aclprofConfig* aclprofCreateConfig(uint32_t* devices, uint32_t count, aclprofAicoreMetrics, const aclprofAicoreEvents*,
+aclprofConfig* aclprofCreateConfig(uint32_t* devices, uint32_t count, aclprofAicoreMetrics metrics, const aclprofAicoreEvents*,
                                    uint64_t data_types) {
   if (devices == nullptr && count > 0) {
     sim::fail(ACL_ERROR_INVALID_PARAM, __func__, "%u devices at a null pointer", count);
     return nullptr;
   }
-  return new aclprofConfig{data_types};
+  return new aclprofConfig{data_types, metrics, std::vector<uint32_t>(devices, devices + count)};
 }
 
 aclError aclprofDestroyConfig(const aclprofConfig* config) {
@@ -47,24 +127,32 @@ aclError aclprofDestroyConfig(const aclprofConfig* config) {
 
 aclError aclprofSetConfig(aclprofConfigType, const char* config, size_t) {
   SIM_REQUIRE(config != nullptr, ACL_ERROR_INVALID_PARAM, "config is null");
-  return sim::nothing_to_do("options of device-side collection, which does not take place");
+  return sim::nothing_to_do("sampling of the hardware and the host system, of which there is nothing to sample here");
 }
 
 aclError aclprofWarmup(const aclprofConfig* config) {
   SIM_REQUIRE(config != nullptr, ACL_ERROR_INVALID_PARAM, "config is null");
-  return sim::nothing_to_do(kNoDevice);
+  return sim::nothing_to_do("recording needs no warm-up");
 }
 
 aclError aclprofStart(const aclprofConfig* config) {
   SIM_REQUIRE(config != nullptr, ACL_ERROR_INVALID_PARAM, "config is null");
+  SIM_REQUIRE(initialised, ACL_ERROR_UNINITIALIZE, "called before aclprofInit");
   SIM_REQUIRE(!running.exchange(true), ACL_ERROR_PROF_ALREADY_RUN, "profiling already runs");
-  return sim::nothing_to_do(kNoDevice);
+  if (profile.empty() && !make_profile(*config)) {
+    running = false;
+    SIM_FAIL(ACL_ERROR_INVALID_FILE, "cannot write to %s", target.c_str());
+  }
+  sim::start_recording(wants_operands(*config));
+  return ACL_SUCCESS;
 }
 
 aclError aclprofStop(const aclprofConfig* config) {
   SIM_REQUIRE(config != nullptr, ACL_ERROR_INVALID_PARAM, "config is null");
   SIM_REQUIRE(running.exchange(false), ACL_ERROR_PROF_NOT_RUN, "profiling does not run");
-  return sim::nothing_to_do(kNoDevice);
+  const std::string file = profile + "/host/data/simulated_tasks.jsonl";
+  SIM_REQUIRE(sim::stop_recording(file), ACL_ERROR_INVALID_FILE, "cannot write %s", file.c_str());
+  return ACL_SUCCESS;
 }
 
 aclprofStepInfo* aclprofCreateStepInfo() { return new aclprofStepInfo; }

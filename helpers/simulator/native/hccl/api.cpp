@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "calls.h"
+#include "record.h"
 #include "runtime.h"
 
 namespace sim_hccl {
@@ -66,13 +67,17 @@ Call call_of(const char* name, uint64_t count, HcclDataType type, int32_t op, ui
 }
 
 HcclResult on(HcclComm handle, const char* function, aclrtStream stream, const std::function<void(Communicator&)>& work) {
+  const uint64_t called_ns = sim::recording() ? sim::record_clock_ns() : 0;
   const std::shared_ptr<Communicator> group = find(handle);
   if (group == nullptr) return report(function, Failure(HCCL_E_PTR, "the communicator is null or destroyed"));
   if (sim::check_stream(function, stream) != ACL_SUCCESS) return HCCL_E_PTR;
   std::lock_guard<std::mutex> lock(group->mutex);
   if (group->broken != HCCL_SUCCESS) return report(function, Failure(group->broken, group->why_broken));
   try {
+    std::optional<Recording> recording;
+    if (called_ns > 0) recording.emplace(*group, function, stream, called_ns);
     work(*group);
+    if (recording) recording->end();
     return HCCL_SUCCESS;
   } catch (const Refusal& failure) {
     return report(function, failure);

@@ -68,7 +68,7 @@ void all_to_all(Communicator& group, const char* input, const Parts& out, char* 
   for (uint32_t step = 1; step < size; ++step) {
     const uint32_t to = (me + step) % size, from = (me + size - step) % size;
     uint64_t mine = out.sizes[to], theirs = 0;
-    Wire::exchange(group.wire(to), &mine, sizeof mine, group.wire(from), &theirs, sizeof theirs);
+    Wire::exchange(group.wire(to), &mine, sizeof mine, group.wire(from), &theirs, sizeof theirs, false);
     if (theirs != in.sizes[from]) {
       throw sim_hccl::Failure(HCCL_E_PARA, "rank " + std::to_string(from) + " sends " + std::to_string(theirs) +
                                                " bytes, rank " + std::to_string(me) + " expects " +

@@ -1,5 +1,7 @@
 #include "communicator.h"
 
+#include "../recording/recording.h"
+
 #include <unistd.h>
 
 #include <cstdio>
@@ -165,6 +167,21 @@ void Communicator::agree(Call call) {
     throw Failure(HCCL_E_PARA, "in call " + std::to_string(call.sequence) + " of the group rank 0 is in " +
                                    describe(calls[0]) + ", rank " + std::to_string(other) + " in " +
                                    describe(calls[other]));
+  }
+  if (!sim::recording()) return;
+  start_counting();  // these messages are no data
+  counted = call;
+  agreed_ns = sim::record_clock_ns();
+}
+
+void Communicator::start_counting() {
+  counted = Call{};
+  counted.type = HCCL_DATA_TYPE_RESERVED;
+  agreed_ns = 0;
+  for (Peer& peer : peers_) {
+    peer.posted = Counts{};
+    if (peer.collective) peer.collective->counts = Counts{};
+    if (peer.direct) peer.direct->counts.received = peer.direct->counts.received_ns = 0;  // its sends are the outbox's
   }
 }
 

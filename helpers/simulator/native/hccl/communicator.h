@@ -62,6 +62,7 @@ struct Peer {
   std::unique_ptr<Wire> collective, direct;
   std::unique_ptr<Outbox> outbox;
   uint64_t sent = 0, received = 0;
+  Counts posted;  // into the outbox, whose own thread sends: the profiler counts what is handed over, when it is
   uint64_t alone_sent = 0;  // value of `sent` at the last send that was not part of a batch
 };
 
@@ -78,6 +79,11 @@ class Communicator {
 
   // All ranks are in the same call with the same arguments, or Failure on all of them. Also a barrier.
   void agree(Call call);
+
+  // For the profiler: what the call now going on is about, and when all ranks were in it (0: they need not be).
+  void start_counting();
+  Call counted{};
+  uint64_t agreed_ns = 0;
 
   std::mutex mutex;                              // one call at a time
   std::atomic<HcclResult> broken{HCCL_SUCCESS};  // the first failure: the group cannot be used again

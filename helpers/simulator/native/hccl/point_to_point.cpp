@@ -13,6 +13,7 @@ extern "C" HcclResult HcclGroupEnd();
 #include <cstring>
 #include <vector>
 
+#include "../recording/recording.h"
 #include "calls.h"
 #include "reduce.h"
 #include "runtime.h"
@@ -42,7 +43,13 @@ void send(Communicator& group, uint32_t to, const void* buffer, uint64_t count, 
   std::memcpy(message.data(), &letter, sizeof letter);
   if (bytes > 0) std::memcpy(message.data() + sizeof letter, buffer, bytes);
   peer.outbox->check();
+  const uint64_t start_ns = sim::recording() ? sim::record_clock_ns() : 0;
   peer.outbox->post(std::move(message));
+  if (start_ns > 0) {
+    group.counted = sim_hccl::call_of("HcclSend", count, type);
+    peer.posted.sent += bytes;
+    peer.posted.sent_ns += sim::record_clock_ns() - start_ns;
+  }
   ++peer.sent;
   if (!batched) peer.alone_sent = peer.sent;
 }
@@ -62,6 +69,7 @@ void receive(Communicator& group, uint32_t from, void* buffer, uint64_t count, H
     throw Failure(HCCL_E_TIMEOUT, "ranks " + std::to_string(group.rank()) + " and " + std::to_string(from) +
                                       " both send before they receive, which hangs on hardware; use batch_isend_irecv");
   }
+  if (sim::recording()) group.counted = sim_hccl::call_of("HcclRecv", count, type);
   peer.direct->receive(buffer, count * size_of(type));
   ++peer.received;
 }

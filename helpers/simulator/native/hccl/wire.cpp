@@ -1,5 +1,7 @@
 #include "wire.h"
 
+#include "../recording/recording.h"
+
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -73,7 +75,30 @@ size_t Wire::receive_some(char* room, size_t size) {
   throw Failure(HCCL_E_REMOTE, rank(peer_) + " has gone: its process ended or destroyed the communicator");
 }
 
+namespace {
+
+// Adds the bytes, and the time until this object ends, to a wire's counts.
+class Counting {
+ public:
+  Counting(uint64_t& bytes, uint64_t& ns, size_t size, bool counted = true)
+      : ns_(counted && sim::recording() ? &ns : nullptr), start_ns_(ns_ == nullptr ? 0 : sim::record_clock_ns()) {
+    if (ns_ != nullptr) bytes += size;
+  }
+  ~Counting() {
+    if (ns_ != nullptr) *ns_ += sim::record_clock_ns() - start_ns_;
+  }
+  Counting(const Counting&) = delete;
+  Counting& operator=(const Counting&) = delete;
+
+ private:
+  uint64_t* ns_;
+  uint64_t start_ns_;
+};
+
+}  // namespace
+
 void Wire::send(const void* data, size_t size) {
+  const Counting counting(counts.sent, counts.sent_ns, size);
   const char* at = static_cast<const char*>(data);
   for (size_t left = size; left > 0;) {
     const size_t sent = send_some(at, left);
@@ -85,6 +110,7 @@ void Wire::send(const void* data, size_t size) {
 }
 
 void Wire::receive(void* data, size_t size) {
+  const Counting counting(counts.received, counts.received_ns, size);
   char* at = static_cast<char*>(data);
   for (size_t left = size; left > 0;) {
     const size_t got = receive_some(at, left);
@@ -95,7 +121,10 @@ void Wire::receive(void* data, size_t size) {
   }
 }
 
-void Wire::exchange(Wire& to, const void* data, size_t size, Wire& from, void* room, size_t room_size) {
+void Wire::exchange(Wire& to, const void* data, size_t size, Wire& from, void* room, size_t room_size,
+                    bool counted) {
+  const Counting sending(to.counts.sent, to.counts.sent_ns, size, counted);
+  const Counting receiving(from.counts.received, from.counts.received_ns, room_size, counted);
   const char* out = static_cast<const char*>(data);
   char* in = static_cast<char*>(room);
   while (size > 0 || room_size > 0) {

@@ -23,6 +23,11 @@ struct Refusal : Failure {
   using Failure::Failure;
 };
 
+// Bytes through a wire and the time they took, since they were last set to nothing; kept while the profiler runs.
+struct Counts {
+  uint64_t sent = 0, received = 0, sent_ns = 0, received_ns = 0;
+};
+
 class Wire {
  public:
   Wire(int socket, int peer) : socket_(socket), peer_(peer) {}
@@ -35,12 +40,15 @@ class Wire {
   void receive(void* data, size_t size);
 
   // Sends to one peer while receiving from another (or the same), so that no ring of ranks waits for itself.
-  static void exchange(Wire& to, const void* data, size_t size, Wire& from, void* room, size_t room_size);
+  // `counted` is false for what is no data of the user's.
+  static void exchange(Wire& to, const void* data, size_t size, Wire& from, void* room, size_t room_size,
+                       bool counted = true);
 
   // Place in the list of a wire that can be read (its peer may have gone); the list's size when the time is up.
   static size_t first_readable(const std::vector<Wire*>& wires, double deadline_s);
 
   int peer() const { return peer_; }
+  Counts counts;
 
  private:
   size_t send_some(const char* data, size_t size);

@@ -9,6 +9,7 @@
 
 #include "device_limits.h"
 #include "device_memory.h"
+#include "launch.h"
 #include "queue_order.h"
 #include "random.h"
 
@@ -60,6 +61,7 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
       limits_(dtype_limits(op)),
       call_check_(call_check(op)),
       matrix_unit_(matrix_unit_of(op)),
+      recorded_(!moves_no_data(op.schema())),
       faults_(faults_of(op)) {
   const auto mixed = mixed_device_arguments().find(op.operator_name().name);
   for (const auto& argument : op.schema().arguments()) {
@@ -199,7 +201,12 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
   Call call;
   find_device(call, *stack);
   c10::DeviceGuard device_guard(*call.device);
-  drain_queue(*call.device);
+  std::optional<Launch> launch;
+  if (sim::recording() && recorded_) {
+    launch.emplace(name_, *call.device, *stack, arguments_.size());
+  } else {
+    drain_queue(*call.device);
+  }
   const size_t first = stack->size() - arguments_.size();
   if (call_check_ != nullptr) {
     call_check_(*stack, first);
@@ -214,9 +221,15 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
   {
     c10::impl::ExcludeDispatchKeyGuard keys_guard(kAboveKernels);
     AllocateOnNpu allocation_guard;
+    if (launch) {
+      launch->begin();
+    }
     compute(op, stack, *call.device);
     if (!faults_.empty()) {
       apply_faults(faults_, name_, stack, return_count_);
+    }
+    if (launch) {
+      launch->end(*stack, return_count_);
     }
   }
   if (limits_ && return_count_ > 0 && !gives(*limits_, (*stack)[stack->size() - return_count_])) {

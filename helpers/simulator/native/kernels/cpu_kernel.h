@@ -47,6 +47,7 @@ class CpuKernel : public c10::OperatorKernel {
   CallCheck call_check_;
   std::atomic<bool> used_{false};
   std::optional<MatrixUnit> matrix_unit_;
+  bool recorded_;  // by the profiler: not what only describes memory anew
   std::vector<std::shared_ptr<Fault>> faults_;
   std::vector<bool> may_differ_;
 };

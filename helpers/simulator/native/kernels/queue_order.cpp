@@ -43,7 +43,7 @@ void let_torch_npu_poll_slowly() {
   }
 }
 
-void drain_queue(c10::Device device) {
+void* drain_queue(c10::Device device) {
   // c10_npu::getCurrentNPUStream(DeviceIndex); NPUStream::stream() const, which empties the queue before it
   // gives the raw stream away (torch_npu/csrc/core/npu/NPUStream.h)
   static const auto current_stream =
@@ -51,12 +51,21 @@ void drain_queue(c10::Device device) {
   static const auto raw_stream =
       reinterpret_cast<void* (*)(const NpuStream*)>(torch_npu_symbol("_ZNK7c10_npu9NPUStream6streamEv"));
   const NpuStream stream = current_stream(device.index());
-  raw_stream(&stream);
+  void* const raw = raw_stream(&stream);
   if (own_slack_ns > 0) {
     prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(own_slack_ns));
     own_slack_ns = 0;
   }
   check_tasks();
+  return raw;
+}
+
+void run_in_queue(const std::string& name, const std::function<int()>& work) {
+  // at_npu::native::OpCommand::RunOpApiV2(string, PROC_FUNC, bool sync), torch_npu/csrc/framework/OpCommand.h
+  using Run = void (*)(const std::string&, const std::function<int()>&, bool);
+  static const auto run = reinterpret_cast<Run>(torch_npu_symbol(
+      "_ZN6at_npu6native9OpCommand10RunOpApiV2ERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt8functionIFivEEb"));
+  run(name, work, false);
 }
 
 }  // namespace npu_sim

@@ -4,10 +4,16 @@
 
 #include <c10/core/Device.h>
 
+#include <functional>
+#include <string>
+
 namespace npu_sim {
 
-// Waits until the task queue of this device is empty. The device must be the current one.
-void drain_queue(c10::Device device);
+// Waits until the task queue of this device is empty; its current stream. The device must be the current one.
+void* drain_queue(c10::Device device);
+
+// Runs `work` where torch_npu runs the operator of that name: on its consumer thread, or here with TASK_QUEUE_ENABLE=0.
+void run_in_queue(const std::string& name, const std::function<int()>& work);
 
 // torch_npu's release thread polls every microsecond as long as the process lives, 15 to 25 % of a core. A thread
 // inherits the timer slack of its creator (prctl(2), PR_SET_TIMERSLACK), so the thread that starts torch_npu takes a

@@ -1,0 +1,79 @@
+"""The command line that torch_npu's parser uses: --export=on or --analyze=on, --output=PROF_..."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from . import communication, tables, timeline
+from .records import NotSimulated, Profile, read
+
+OUTPUT = "mindstudio_profiler_output"
+TABLES: dict[str, Callable[[Profile], list[tables.Row]]] = {
+    "api_statistic": tables.api_statistic,
+    "op_statistic": tables.op_statistic,
+    "task_time": tables.task_time,
+    "op_summary": tables.op_summary,
+}
+FAILED = 1
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser("msprof", description="Stand-in for CANN's msprof: profiles of the simulated NPU")
+    parser.add_argument("--export", choices=("on", "off"), default="off", help="write the tables and the timeline")
+    parser.add_argument("--analyze", choices=("on", "off"), default="off", help="write what the collectives took")
+    parser.add_argument("--output", type=Path, help="the PROF_ folder")
+    told = parser.parse_args(arguments)
+    if told.output is None or "on" not in (told.export, told.analyze):
+        print("msprof (simulated): there is only --export=on or --analyze=on, with --output=PROF_...", file=sys.stderr)
+        return FAILED
+    try:
+        profile = read(told.output)
+    except NotSimulated as cause:
+        print(f"msprof (simulated): {cause}", file=sys.stderr)
+        return FAILED
+    if told.export == "on":
+        export(profile)
+    if told.analyze == "on":
+        analyze(profile)
+    return 0
+
+
+def export(profile: Profile) -> None:
+    """The timeline first: torch_npu's parser goes on as soon as it sees a table."""
+    output = profile.folder / OUTPUT
+    output.mkdir(exist_ok=True)
+    now = datetime.now().strftime("%Y%m%d%H%M%S")
+    _write(output / f"msprof_{now}.json", json.dumps(timeline.events(profile)))
+    for name, table in TABLES.items():
+        rows = table(profile)
+        _write(output / f"{name}_{now}.csv", _csv(rows))
+
+
+def analyze(profile: Profile) -> None:
+    folder = profile.folder / "analyze"
+    folder.mkdir(exist_ok=True)
+    _write(folder / "communication.json", json.dumps(communication.communication(profile)))
+    _write(folder / "communication_matrix.json", json.dumps(communication.matrix(profile)))
+
+
+def _csv(rows: list[tables.Row]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, tables.header(rows, ["Device_id"]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _write(path: Path, text: str) -> None:
+    """Aside, then renamed: a reader never sees half a file. The name aside matches nothing that is looked for."""
+    aside = path.with_name(f".{path.name}.part")
+    aside.write_text(text, encoding="utf-8")
+    aside.chmod(0o640)
+    aside.replace(path)

@@ -15,7 +15,7 @@ A shell needs no more than `source FOLDER/set_env.sh`, with the folder that `sta
   ASCEND_WORKBOOK_SIM_DEVICES      how many NPUs (default 2)
   ASCEND_WORKBOOK_SIM_MEMORY_MIB   memory of each (default: half of the host's, shared by all)
   ASCEND_WORKBOOK_SIM_SOC          chip name that torch_npu is told (default Ascend910B2, whose core counts stay)
-  ASCEND_WORKBOOK_SIM_NUMERICS     ascend: HF32 where torch_npu allows it, halves summed in float32 (default cpu)
+  ASCEND_WORKBOOK_SIM_NUMERICS     ascend: HF32 where torch_npu allows it (default cpu)
   ASCEND_WORKBOOK_SIM_FAULT        faults on purpose, or @FILE: softmax@3:scale=1.01, conv2d@step=2,rank=0:nan
   ASCEND_WORKBOOK_SIM_FORCE        1: even where a real CANN or driver is
   ASCEND_WORKBOOK_SIM_TIMES        print how long the start took

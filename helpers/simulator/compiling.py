@@ -14,7 +14,7 @@ from helpers.simulator.plan import CANN_VERSION, NATIVE, Plan
 from helpers.simulator.stubs import unsupported_functions
 
 #: Libraries that torch_npu links to or opens, all of whose functions libascendcl.so holds.
-ALIASES = ("acl_op_compiler", "ge_runner", "graph", "acl_tdt_channel", "msprofiler", "mspti", "ascend_hal")
+ALIASES = ("acl_op_compiler", "ge_runner", "graph", "acl_tdt_channel", "msprofiler", "ascend_hal")
 #: What nearly every kernel includes.
 TORCH_HEADERS = ("torch/library.h", "ATen/ATen.h", "ATen/core/dispatch/Dispatcher.h")
 

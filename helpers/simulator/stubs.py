@@ -10,7 +10,7 @@ from helpers.simulator.installed import Package
 from helpers.simulator.plan import NATIVE
 
 #: Functions of CANN by name, as they appear among a library's undefined symbols.
-CANN_FUNCTION = re.compile(r"(?:acl[a-zA-Z]|rt[A-Z]|Msprof|Hccl|hal[A-Z]|mspti[A-Z])\w+")
+CANN_FUNCTION = re.compile(r"(?:acl[a-zA-Z]|rt[A-Z]|Msprof|Hccl|hal[A-Z])\w+")
 _VISIBLE = '__attribute__((visibility("default")))'
 
 

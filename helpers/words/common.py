@@ -52,8 +52,8 @@ WORDS: dict[str, Words] = {
         "在模拟 NPU 上测得：数值由 CPU 内核计算，时间不代表真实 NPU。",
     ),
     "report.ascend_numerics": Words(
-        "numerics=ascend: HF32 where torch_npu allows it, half products summed in float32.",
-        "numerics=ascend：在 torch_npu 允许处取 HF32，半精度乘积以 float32 累加。",
+        "numerics=ascend: HF32 where torch_npu allows it.",
+        "numerics=ascend：在 torch_npu 允许处取 HF32。",
     ),
     "report.fault": Words("Fault on purpose in this run: {fault}", "本次运行中故意注入的故障：{fault}"),
     "report.tier": Words("ran on: {tier}", "运行于：{tier}"),

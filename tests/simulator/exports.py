@@ -10,8 +10,7 @@ from helpers.simulator import stubs
 
 #: Types that exported functions return.
 _DEFINITION = re.compile(
-    r"^(?:SIM_EXPORT )?(?:const )?"
-    r"(?:aclError|HcclResult|msptiResult|bool|void|char|size_t|u?int\d+_t|acl\w+)\*? (\w+)\(([^;{}]*)\) \{",
+    r"^(?:SIM_EXPORT )?(?:const )?(?:aclError|HcclResult|void|char|size_t|u?int\d+_t|acl\w+)\*? (\w+)\(([^;{}]*)\) \{",
     re.M,
 )
 

@@ -38,7 +38,6 @@ ZERO_IS_RIGHT = {
     "aclrtSynchronizeDeviceWithTimeout": "a device is set by then",
     "aclrtSynchronizeStream": "stream 0 is the default stream",
     "aclrtSynchronizeStreamWithTimeout": "stream 0 is the default stream",
-    "msptiActivityIsEnabled": "there are no records of kind 0",
 }
 #: Functions that answer no error code: a pointer, a count, a time or the last error itself.
 NO_ERROR_CODE = {

@@ -150,41 +150,6 @@ def test_two_ranks(simulator_env: dict[str, str], tmp_path: Path) -> None:
         assert "PRF312.simulated" in {one.key for part in answer.parts for one in part.findings}
 
 
-TORCH_PROFILER = """
-import sys, torch, torch_npu
-net = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10)).npu()
-for name in sys.argv[1:]:
-    with torch.profiler.profile() as running:
-        net(torch.ones(32, 64).npu()).sum().backward()
-    running.export_chrome_trace(name)
-"""
-
-
-def test_torch_profiler_twice(simulator_env: dict[str, str], tmp_path: Path) -> None:
-    """PyTorch's own profiler with its defaults, which ask for the device too."""
-    files = [tmp_path / "first.json", tmp_path / "second.json"]
-    done = subprocess.run(
-        [sys.executable, "-c", TORCH_PROFILER, *map(str, files)],
-        env=simulator_env, capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    for file in files:
-        events = json.loads(file.read_text())["traceEvents"]
-        kernels = [one for one in events if one.get("cat") == "kernel"]
-        counts = Counter(one["name"] for one in kernels)
-        assert (counts["aten::addmm"], counts["aten::relu"], counts["aten::mm"]) == (2, 1, 3)
-        assert {one["args"]["type"] for one in kernels} == {"SIMULATED"}
-        operators = [one for one in events if one.get("cat") == "cpu_op"]
-        for kernel in kernels:
-            around = [one for one in operators if one["name"] == kernel["name"].partition(".")[0]]
-            inside = [one["ts"] <= kernel["ts"] <= one["ts"] + one["dur"] for one in around]
-            assert any(inside), "the device's clock is the host's"
-        starts = {one["id"] for one in events if one.get("cat") == "ac2g" and one["ph"] == "s"}
-        assert len(starts) == len(kernels), "an arrow from an operator to each kernel"
-        answer = analyse(file)
-        assert answer.simulated and answer.tier == "npu-simulated"
-
-
 def test_a_profile_of_a_real_npu_is_refused(tmp_path: Path) -> None:
     msprof = simulator.location() / "bin" / "msprof"
     (tmp_path / "msprof.py").write_text("raise SystemExit('this is not the parser')")

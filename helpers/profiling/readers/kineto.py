@@ -12,7 +12,6 @@ from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.profiling.attribution import nestings
-from helpers.profiling.readers import tables
 from helpers.profiling.readers.events import Times
 from helpers.profiling.trace import Event, Trace, build
 
@@ -20,7 +19,6 @@ CATEGORIES = {
     "cpu_op": "host_op",
     "operator": "host_op",
     "kernel": "compute",
-    "collective_comm": "communication",
     "memcpy": "copy",
     "memset": "copy",
     "gpu_memcpy": "copy",
@@ -51,14 +49,8 @@ def read(content: Any, path: Path) -> Trace:
     if not events:
         raise WorkbookError("profiling.no_events", path=str(path))
     memory = sum(1 for one in content["traceEvents"] if isinstance(one, dict) and one.get("name") == "[memory]")
-    return build(
-        _launches(events, raw),
-        source=str(path),
-        dialect="kineto",
-        left_out=dict(times.left_out),
-        memory_records=memory,
-        simulated=any(one.get("type") == tables.SIMULATED for one in raw),
-    )
+    left_out = dict(times.left_out)
+    return build(_launches(events, raw), source=str(path), dialect="kineto", left_out=left_out, memory_records=memory)
 
 
 def kind_of(category: str, name: str) -> str | None:

@@ -31,7 +31,7 @@ def npu_apply_adam_out(
     var, m, v = out
     given = wide(grad)
     mean, square = _moments(m, v, given, beta1, beta2)
-    rate = lr * (1 - beta2_power) ** 0.5 / (1 - beta1_power)
+    rate = given.new_tensor(lr * (1 - beta2_power) ** 0.5) / (1 - beta1_power)
     direction = beta1 * mean + (1 - beta1) * given if use_nesterov else mean
     return _same_dtypes((wide(var) - rate * direction / (square.sqrt() + epsilon), mean, square), out)
 

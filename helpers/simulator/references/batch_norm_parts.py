@@ -42,6 +42,13 @@ def batch_norm_elemt(
     return result.to(input.dtype)
 
 
+@reference("aten::batch_norm_elemt.out", dtypes={"input": FLOATS}, writes=("out",))
+def batch_norm_elemt_out(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float
+) -> Tensor:
+    return batch_norm_elemt(input, weight, bias, mean, invstd, eps)
+
+
 @reference("aten::batch_norm_backward_reduce", dtypes={"grad_out": FLOATS, "input": FLOATS})
 def batch_norm_backward_reduce(
     grad_out: Tensor, input: Tensor, mean: Tensor, invstd: Tensor, weight: Tensor | None, input_g: bool,
@@ -76,7 +83,10 @@ def batch_norm_gather_stats_with_counts(
     input: Tensor, mean: Tensor, invstd: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
     momentum: float, eps: float, counts: Tensor,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """(mean, 1 / deviation) of all cards from each card's (cards, channels). Updates the running ones in place."""
+    """(mean, 1 / deviation) of all cards from each card's (cards, channels), in the dtype of `mean`.
+
+    Updates the running ones in place.
+    """
     count = counts.to(torch.float32)[:, None]
     total = count.sum()
     average = (wide(mean) * count).sum(0) / total
@@ -85,4 +95,4 @@ def batch_norm_gather_stats_with_counts(
     for running, value in ((running_mean, average), (running_var, squares.sum(0) / (total - 1))):
         if running is not None:
             running.copy_(momentum * value + (1 - momentum) * wide(running))
-    return average, (variance + eps).rsqrt()
+    return average.to(mean.dtype), (variance + eps).rsqrt().to(mean.dtype)

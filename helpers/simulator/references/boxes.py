@@ -163,7 +163,7 @@ def npu_bounding_box_encode(
     """Deltas from anchors to boxes, less the means, over the deviations."""
     px, py, pw, ph = _centres(wide(anchor_box))
     gx, gy, gw, gh = _centres(wide(ground_truth_box))
-    ratios = (gw / pw).abs().log(), (gh / ph).abs().log()
+    ratios = (gw / pw).log(), (gh / ph).log()  # NaN for a box turned inside out, on an A2
     deltas = torch.stack([(gx - px) / pw, (gy - py) / ph, *ratios], -1)
     means, stds = deltas.new_tensor([means0, means1, means2, means3]), deltas.new_tensor([stds0, stds1, stds2, stds3])
     return ((deltas - means) / stds).to(anchor_box.dtype)
@@ -185,3 +185,16 @@ def npu_bounding_box_decode(
     height, width = max_shape[0], max_shape[-1]
     limits = [width - 1, height - 1, width - 1, height - 1]
     return torch.stack([value.clamp(0, top) for value, top in zip(corners, limits)], -1).to(rois.dtype)
+
+
+@reference("npu::npu_anchor_response_flags", dtypes={"input": TYPES["input"]})
+def npu_anchor_response_flags(
+    input: Tensor, featmap_size: Sequence[int], stride: Sequence[int], num_base_anchors: int
+) -> Tensor:
+    """1 for each anchor of a cell (height * width * anchors, uint8) in which the centre of a (N, 4) box lies."""
+    height, width = featmap_size
+    x1, y1, x2, y2 = wide(input).unbind(-1)
+    column, row = ((x1 + x2) / 2 / stride[0]).floor().long(), ((y1 + y2) / 2 / stride[1]).floor().long()
+    cells = torch.zeros(height * width, dtype=torch.uint8)
+    cells[row * width + column] = 1
+    return cells.repeat_interleave(num_base_anchors)

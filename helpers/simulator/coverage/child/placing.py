@@ -38,6 +38,17 @@ def arguments_on(device: str, op: Any, given: Given) -> Given:
     return input, args, kwargs
 
 
+def widened(given: Given) -> Given:
+    """Half-precision tensors as float32 leaves."""
+
+    def wide(value: Any) -> Any:
+        half = isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16)
+        return value.detach().float().requires_grad_(value.requires_grad) if half else value
+
+    input, args, kwargs = (tree_map(wide, part) for part in given)
+    return input, args, kwargs
+
+
 def on_cpu(result: Any) -> Any:
     return tree_map(lambda value: value.detach().cpu() if isinstance(value, torch.Tensor) else value, result)
 

@@ -1,5 +1,4 @@
-// Keeps the tasks of one profile and writes them, a JSON object a line, where the stand-in msprof reads them; or keeps
-// them for MSPTI.
+// Keeps the tasks of one profile and writes them, a JSON object a line, where the stand-in msprof reads them.
 #include "../recording/recording.h"
 
 #include <sys/syscall.h>
@@ -8,7 +7,6 @@
 #include <cstdio>
 #include <ctime>
 #include <mutex>
-#include <utility>
 
 #include "record_file.h"
 #include "runtime.h"
@@ -21,22 +19,10 @@ namespace {
 
 std::mutex mutex;
 std::atomic<bool> operands{false};
-bool for_profile = false, for_activities = false;
 
 std::vector<Task>& tasks() {
   static auto* all = new std::vector<Task>;  // other threads may still record while statics are destroyed
   return *all;
-}
-
-std::vector<Activity>& activities() {
-  static auto* all = new std::vector<Activity>;  // as tasks()
-  return *all;
-}
-
-// `asker` begins or ends to ask; the mutex is held.
-void ask(bool& asker, bool value) {
-  asker = value;
-  recording_now = for_profile || for_activities;
 }
 
 std::string quoted(const std::string& text) {
@@ -96,38 +82,19 @@ bool recording_operands() { return operands.load(std::memory_order_relaxed); }
 
 void record(Task task) {
   std::lock_guard<std::mutex> lock(mutex);
-  if (for_activities) activities().push_back({task, external_ids()});
-  if (for_profile) tasks().push_back(std::move(task));
-}
-
-void start_activities() {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (!for_activities) activities().clear();
-  ask(for_activities, true);
-}
-
-void stop_activities() {
-  std::lock_guard<std::mutex> lock(mutex);
-  ask(for_activities, false);
-}
-
-std::vector<Activity> take_activities() {
-  std::lock_guard<std::mutex> lock(mutex);
-  return std::exchange(activities(), {});
+  if (recording()) tasks().push_back(std::move(task));
 }
 
 void start_recording(bool with_operands) {
-  std::lock_guard<std::mutex> lock(mutex);
   operands = with_operands;
-  ask(for_profile, true);
+  recording_now = true;
 }
 
 bool stop_recording(const std::string& file) {
   std::vector<Task> recorded;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    operands = false;
-    ask(for_profile, false);
+    recording_now = false;
     recorded.swap(tasks());
   }
   std::FILE* out = std::fopen(file.c_str(), "a");

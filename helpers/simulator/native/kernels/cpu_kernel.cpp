@@ -9,6 +9,7 @@
 
 #include "device_limits.h"
 #include "device_memory.h"
+#include "half_as_float.h"
 #include "launch.h"
 #include "queue_order.h"
 #include "random.h"
@@ -62,6 +63,8 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
       call_check_(call_check(op)),
       matrix_unit_(matrix_unit_of(op)),
       recorded_(!moves_no_data(op.schema())),
+      mixes_half_(mixes_half(op)),
+      in_float_(rounds_between(op)),
       faults_(faults_of(op)) {
   const auto mixed = mixed_device_arguments().find(op.operator_name().name);
   for (const auto& argument : op.schema().arguments()) {
@@ -188,10 +191,33 @@ void CpuKernel::find_device(Call& call, const torch::jit::Stack& stack) const {
 }
 
 void CpuKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device) const {
+  const size_t first = stack->size() - arguments_.size();
   if (matrix_unit_) {
-    return compute_on_matrix_unit(*matrix_unit_, op, stack);
+    round_inputs(*matrix_unit_, stack, first);
+  }
+  if (const auto half = half_type(*stack, first, mixes_half_)) {
+    return compute_half(op, stack, *half);
   }
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+}
+
+void CpuKernel::compute_half(const c10::OperatorHandle& op, torch::jit::Stack* stack, at::ScalarType type) const {
+  if (in_float_.load(std::memory_order_relaxed)) {
+    return compute_in_float(op, stack, type);
+  }
+  const size_t first = stack->size() - arguments_.size();
+  const torch::jit::Stack given(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
+  try {
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  } catch (const c10::Error& error) {
+    if (!lacks_half(error)) {
+      throw;
+    }
+    in_float_.store(true, std::memory_order_relaxed);
+    stack->resize(first);
+    stack->insert(stack->end(), given.begin(), given.end());
+    compute_in_float(op, stack, type);
+  }
 }
 
 void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {

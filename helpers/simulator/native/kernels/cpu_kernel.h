@@ -29,6 +29,7 @@ class CpuKernel : public c10::OperatorKernel {
  private:
   struct Call;
 
+  void compute_half(const c10::OperatorHandle& op, torch::jit::Stack* stack, at::ScalarType type) const;
   void take(Call& call, c10::IValue& value, size_t argument) const;
   at::Tensor take_tensor(Call& call, const at::Tensor& tensor, size_t argument) const;
   void give(Call& call, c10::IValue& value) const;
@@ -48,6 +49,8 @@ class CpuKernel : public c10::OperatorKernel {
   std::atomic<bool> used_{false};
   std::optional<MatrixUnit> matrix_unit_;
   bool recorded_;  // by the profiler: not what only describes memory anew
+  bool mixes_half_;
+  mutable std::atomic<bool> in_float_;  // half precision: learnt from the first call that the CPU kernel refuses
   std::vector<std::shared_ptr<Fault>> faults_;
   std::vector<bool> may_differ_;
 };

@@ -6,11 +6,9 @@
 //   asks for it at that moment: convolutions by torch.npu.conv.allow_hf32 (on by default), matrix products by
 //   torch.npu.matmul.allow_hf32 (off by default) or torch.npu.matmul.cube_math_type. Ties go to even, as Ascend C's
 //   Matmul::SetHF32 does by default.
-//   float16 and bfloat16 products are summed in float32 and rounded once, at the end (Ascend C, Mmad: the accumulator
-//   L0C is float32). A CPU kernel may round in between, and differently on different CPUs.
 //
 // Sources: https://www.hiascend.com/document: torch_npu.npu.conv.allow_hf32 and torch_npu.npu.matmul.allow_hf32; aclnnMm
-// (cubeMathType); Ascend C API, SetHF32 and Mmad. Which operators ask: Ascend/op-plugin, op_plugin/ops/opapi.
+// (cubeMathType); Ascend C API, SetHF32. Which operators ask: Ascend/op-plugin, op_plugin/ops/opapi.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -32,7 +30,7 @@ void read_numerics();
 // Nothing unless numerics are Ascend's and the operator runs on the matrix unit.
 std::optional<MatrixUnit> matrix_unit_of(const c10::OperatorHandle& op);
 
-// Runs the CPU kernel on the arguments on the stack, with the matrix unit's rounding.
-void compute_on_matrix_unit(const MatrixUnit& unit, const c10::OperatorHandle& op, torch::jit::Stack* stack);
+// Replaces the float32 inputs on the stack, from `first` on, by what the matrix unit reads at this moment.
+void round_inputs(const MatrixUnit& unit, torch::jit::Stack* stack, size_t first);
 
 }  // namespace npu_sim

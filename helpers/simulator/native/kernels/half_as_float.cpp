@@ -1,0 +1,143 @@
+#include "half_as_float.h"
+
+#include <ATen/ATen.h>
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "device_memory.h"
+
+namespace npu_sim {
+namespace {
+
+bool is_half(at::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
+
+bool holds(const c10::IValue& value) { return value.isTensor() && value.toTensor().defined(); }
+
+// Arguments that the operator writes to though its schema does not say so: running statistics.
+const std::unordered_map<std::string, std::unordered_set<size_t>>& written_unsaid() {
+  static const std::unordered_map<std::string, std::unordered_set<size_t>> arguments = {
+      {"aten::native_batch_norm", {3, 4}},
+      {"aten::_native_batch_norm_legit", {3, 4}},
+      {"aten::_batch_norm_with_update", {3, 4}}};
+  return arguments;
+}
+
+bool writes(const c10::OperatorHandle& op, size_t argument) {
+  const auto* alias = op.schema().arguments()[argument].alias_info();
+  const auto unsaid = written_unsaid().find(op.operator_name().name);
+  return (alias != nullptr && alias->isWrite()) ||
+         (unsaid != written_unsaid().end() && unsaid->second.count(argument) > 0);
+}
+
+struct Widened {
+  at::Tensor narrow, wide;
+};
+
+std::vector<Widened> widen(const c10::OperatorHandle& op, torch::jit::Stack* stack, size_t first) {
+  std::vector<Widened> written;
+  for (size_t i = first; i < stack->size(); ++i) {
+    auto& value = (*stack)[i];
+    if (!holds(value) || !is_half(value.toTensor().scalar_type())) {
+      continue;
+    }
+    const at::Tensor narrow = value.toTensor();
+    value = narrow.to(at::kFloat);
+    if (writes(op, i - first)) {
+      written.push_back({narrow, value.toTensor()});
+    }
+  }
+  return written;
+}
+
+bool holds_float(const torch::jit::Stack& stack, size_t first) {
+  for (size_t i = first; i < stack.size(); ++i) {
+    if (holds(stack[i]) && stack[i].toTensor().scalar_type() == at::kFloat) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool all_alike(const torch::jit::Stack& stack, size_t first, at::ScalarType type) {
+  for (size_t i = first; i < stack.size(); ++i) {
+    if (holds(stack[i]) && stack[i].toTensor().is_floating_point() && stack[i].toTensor().scalar_type() != type) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Those that are no result too: running statistics.
+void write_back(std::vector<Widened>& written) {
+  for (auto& pair : written) {
+    pair.narrow.resize_(pair.wide.sizes()).copy_(pair.wide);
+  }
+}
+
+at::Tensor narrowed(const at::Tensor& result, const std::vector<Widened>& written, at::ScalarType type) {
+  for (const auto& pair : written) {
+    if (pair.wide.is_same(result)) {
+      return pair.narrow;
+    }
+  }
+  return result.defined() && result.scalar_type() == at::kFloat ? result.to(type) : result;
+}
+
+}  // namespace
+
+std::optional<at::ScalarType> half_type(const torch::jit::Stack& stack, size_t first, bool mixes) {
+  for (size_t i = first; i < stack.size(); ++i) {
+    if (holds(stack[i]) && is_half(stack[i].toTensor().scalar_type())) {
+      const auto type = stack[i].toTensor().scalar_type();
+      return mixes || all_alike(stack, first, type) ? std::make_optional(type) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+bool mixes_half(const c10::OperatorHandle& op) {
+  return op.operator_name().name.find("batch_norm") != std::string::npos;
+}
+
+bool rounds_between(const c10::OperatorHandle& op) {
+  static const std::unordered_set<std::string> names = {
+      "aten::mm", "aten::bmm", "aten::mv", "aten::dot", "aten::addmm", "aten::addmm_", "aten::addmv", "aten::addmv_",
+      "aten::addbmm", "aten::addbmm_", "aten::baddbmm", "aten::baddbmm_", "aten::convolution",
+      "aten::convolution_overrideable", "aten::convolution_backward", "aten::convolution_backward_overrideable",
+      "aten::_slow_conv2d_forward", "aten::_slow_conv2d_backward", "aten::slow_conv3d_forward",
+      "aten::slow_conv_transpose2d", "aten::slow_conv_transpose3d", "aten::slow_conv_dilated2d",
+      "aten::slow_conv_dilated3d", "aten::conv_tbc",
+      "aten::native_batch_norm", "aten::_native_batch_norm_legit", "aten::native_batch_norm_backward",
+      "aten::binary_cross_entropy_with_logits", "aten::add_relu", "aten::_add_relu", "aten::_add_relu_",
+      "aten::cdist", "aten::_cdist_forward", "aten::_cdist_backward"};
+  return names.count(op.operator_name().name) > 0;
+}
+
+bool lacks_half(const c10::Error& error) {
+  const std::string text = error.what_without_backtrace();
+  return text.find("not implemented for 'Half'") != std::string::npos ||
+         text.find("not implemented for 'BFloat16'") != std::string::npos;
+}
+
+void compute_in_float(const c10::OperatorHandle& op, torch::jit::Stack* stack, at::ScalarType type) {
+  const size_t first = stack->size() - op.schema().arguments().size();
+  const bool mixed = holds_float(*stack, first);
+  std::vector<Widened> written;
+  {
+    AllocateOnNpu host(false);  // the unit's accumulator is its own, no device memory
+    written = widen(op, stack, first);
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  }
+  write_back(written);
+  const size_t results = stack->size() - op.schema().returns().size();
+  for (size_t i = results; i < (mixed ? results + 1 : stack->size()); ++i) {
+    if ((*stack)[i].isTensor()) {
+      (*stack)[i] = narrowed((*stack)[i].toTensor(), written, type);
+    }
+  }
+}
+
+}  // namespace npu_sim

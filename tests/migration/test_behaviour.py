@@ -71,7 +71,8 @@ def value(text):
         return eval(text)
     except Exception:
         return "raises"
-names = [name for name in sys.stdin.readline().split() if not hasattr(torch.cuda, name)]
+places = torch.cuda, torch.cuda.memory
+names = [name for name in sys.stdin.readline().split() if not any(hasattr(place, name) for place in places)]
 print(json.dumps([names] + [value(text) for text in json.loads(sys.stdin.readline())]))
 """
 

@@ -16,7 +16,7 @@ from helpers.simulator.stubs import unsupported_functions
 #: Libraries that torch_npu links to or opens, all of whose functions libascendcl.so holds.
 ALIASES = ("acl_op_compiler", "ge_runner", "graph", "acl_tdt_channel", "msprofiler", "ascend_hal")
 #: What nearly every kernel includes.
-TORCH_HEADERS = ("torch/library.h", "ATen/ATen.h", "ATen/core/dispatch/Dispatcher.h")
+TORCH_HEADERS = ("torch/library.h", "ATen/core/Tensor.h", "ATen/core/dispatch/Dispatcher.h")
 
 
 def make_libraries(plan: Plan, objects: Path, libraries: Path) -> None:

@@ -1,6 +1,6 @@
 #include "call_limits.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,8 @@
 #include "copies.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 #include <ATen/native/Resize.h>
 
 namespace npu_sim {

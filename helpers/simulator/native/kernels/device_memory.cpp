@@ -1,5 +1,6 @@
 #include "device_memory.h"
 
+#include <ATen/ops/empty.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/StorageImpl.h>
 #include <dlfcn.h>

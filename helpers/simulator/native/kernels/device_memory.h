@@ -1,7 +1,7 @@
 // Device memory of the simulated NPU is host memory handed out by torch_npu's own caching allocator.
 #pragma once
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 namespace npu_sim {
 

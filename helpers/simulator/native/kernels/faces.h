@@ -1,7 +1,7 @@
 // CPU faces of NPU tensors: what a simulated kernel hands to PyTorch's CPU kernel, and takes back from it.
 #pragma once
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include <unordered_map>
 

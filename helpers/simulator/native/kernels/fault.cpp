@@ -1,5 +1,6 @@
 #include "fault.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <fnmatch.h>
 

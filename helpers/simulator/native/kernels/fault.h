@@ -1,7 +1,7 @@
 // One fault: when it strikes, and what it does to a result.
 #pragma once
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include <atomic>
 #include <limits>

@@ -1,6 +1,6 @@
 #include "half_as_float.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include <string>
 #include <unordered_map>

@@ -1,6 +1,7 @@
 #include "npu_operators.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/isfinite.h>
 
 #include <unordered_set>
 

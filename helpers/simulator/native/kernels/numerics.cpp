@@ -1,6 +1,7 @@
 #include "numerics.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_strided.h>
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,9 @@
 #include "random.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/randperm.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 

@@ -1,6 +1,9 @@
 #include "recurrent.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_pack_padded_sequence.h>
+#include <ATen/ops/empty.h>
 
 namespace npu_sim {
 namespace {

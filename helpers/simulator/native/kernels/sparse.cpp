@@ -1,6 +1,7 @@
 #include "sparse.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_sparse_coo_tensor_unsafe.h>
 
 namespace npu_sim {
 namespace {

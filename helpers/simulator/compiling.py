@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from helpers.simulator.stubs import unsupported_functions
 
 #: Libraries that torch_npu links to or opens, all of whose functions libascendcl.so holds.
 ALIASES = ("acl_op_compiler", "ge_runner", "graph", "acl_tdt_channel", "msprofiler", "ascend_hal")
-#: What nearly every kernel includes.
-TORCH_HEADERS = ("torch/library.h", "ATen/core/Tensor.h", "ATen/core/dispatch/Dispatcher.h")
+#: The kernels are compiled as this many sources: torch's headers take longer than all that includes them.
+KERNEL_UNITS = 2
 
 
 def make_libraries(plan: Plan, objects: Path, libraries: Path) -> None:
@@ -38,49 +38,44 @@ class Job:
 
 
 def compile_all(plan: Plan, objects: Path, stubs: Path) -> list[Job]:
-    """Every source in parallel. While torch's headers are precompiled for the kernels, the other parts compile."""
-    sources = [(part, path) for part in ("hccl", "acl", "kernels") for path in sorted(NATIVE.glob(f"{part}/*.cpp"))]
-    jobs = [make_job(plan, part, source, objects) for part, source in [("acl", stubs), *sources]]
+    """Every source in parallel, the longest first."""
+    sources = [(part, path) for part in ("hccl", "acl") for path in sorted(NATIVE.glob(f"{part}/*.cpp"))]
+    kernels = [("kernels", unit) for unit in kernel_units(objects)]
+    jobs = [make_job(plan, part, source, objects) for part, source in [*kernels, ("acl", stubs), *sources]]
     due = [job for job in jobs if not job.target.is_file()]
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as pool:
-        several = sum(job.part == "kernels" for job in due) > 1
-        headers = pool.submit(precompile_torch_headers, plan, objects) if several else None
-        for _ in pool.map(lambda job: compile_one(plan, job, headers), due):
+        for _ in pool.map(lambda job: compile_one(plan, job), due):
             pass
-    kept = {job.target for job in jobs} | {stubs}
+    kept = {job.target for job in jobs} | {stubs} | {unit for _, unit in kernels}
     for path in objects.iterdir():
         if path not in kept:
             path.unlink()
     return jobs
 
 
+def kernel_units(objects: Path) -> list[Path]:
+    """Sources that include the kernels' sources, shared out evenly by size."""
+    shares: list[list[Path]] = [[] for _ in range(KERNEL_UNITS)]
+    for source in sorted(NATIVE.glob("kernels/*.cpp"), key=lambda path: (-path.stat().st_size, path.name)):
+        min(shares, key=lambda share: sum(path.stat().st_size for path in share)).append(source)
+    units = [objects / f"kernels{number}.cpp" for number in range(KERNEL_UNITS)]
+    for unit, share in zip(units, shares):
+        unit.write_text("".join(f'#include "{path}"\n' for path in sorted(share)), encoding="utf-8")
+    return units
+
+
 def make_job(plan: Plan, part: str, source: Path, objects: Path) -> Job:
     flags = [*common_flags(plan), *(torch_flags(plan) if part == "kernels" else cann_flags(plan))]
-    if part == "kernels":
-        flags += ["-include", str(torch_headers(objects))]
     beside = ("kernels", "recording") if part == "kernels" else ("acl", "hccl", "recording")
-    headers = [path.read_bytes() for folder in beside for path in sorted(NATIVE.glob(f"{folder}/*.h"))]
+    kinds = ("*.h", "*.cpp") if part == "kernels" else ("*.h",)
+    beside_it = [path for folder in beside for kind in kinds for path in sorted(NATIVE.glob(f"{folder}/{kind}"))]
+    headers = [path.read_bytes() for path in beside_it]
     facts = [plan.compiler, *flags, plan.torch.version, plan.torch_npu.version, source.name]
     digest = hashlib.sha256(b"\0".join([*map(str.encode, facts), source.read_bytes(), *headers]))
     return Job(part, source, objects / f"{part}.{source.stem}.{digest.hexdigest()[:16]}.o", flags)
 
 
-def torch_headers(objects: Path) -> Path:
-    """A header that includes what nearly every kernel does; precompiled where several kernels are due."""
-    header = objects / "torch_headers.h"
-    header.write_text("".join(f"#include <{name}>\n" for name in TORCH_HEADERS), encoding="utf-8")
-    return header
-
-
-def precompile_torch_headers(plan: Plan, objects: Path) -> None:
-    header = torch_headers(objects)
-    flags = [*common_flags(plan), *torch_flags(plan)]
-    run([plan.compiler, *flags, "-x", "c++-header", str(header), "-o", f"{header}.gch"])
-
-
-def compile_one(plan: Plan, job: Job, torch_headers_ready: Future[None] | None) -> None:
-    if job.part == "kernels" and torch_headers_ready:
-        torch_headers_ready.result()
+def compile_one(plan: Plan, job: Job) -> None:
     unfinished = job.target.with_suffix(".tmp")
     run([plan.compiler, *job.flags, "-c", str(job.source), "-o", str(unfinished)])
     unfinished.rename(job.target)

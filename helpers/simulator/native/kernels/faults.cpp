@@ -18,7 +18,7 @@ std::vector<std::shared_ptr<Fault>>& all_faults() {
   return *faults;
 }
 
-void report_at_exit() {
+void report_faults_at_exit() {
   for (const auto& fault : all_faults()) {
     if (fault->struck() == 0) {
       std::fprintf(stderr, "NPU simulator: the fault %s never struck: %lld calls of it in this process\n",
@@ -85,7 +85,7 @@ void announce_faults() {
     std::fprintf(stderr, "NPU simulator: fault on purpose: %s\n", fault->text.c_str());
   }
   if (!all_faults().empty()) {
-    std::atexit(report_at_exit);
+    std::atexit(report_faults_at_exit);
   }
 }
 

@@ -12,20 +12,20 @@ namespace {
 // them to CANN only when an operator takes the aclop road. torch_npu._C._npu_getOption is the one way in, so they are
 // read through Python, whose functions are found in the process: this library does not link to it.
 template <typename Function>
-Function python(const char* name) {
+Function symbol_of_python(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
 }
 
 struct Python {
-  int (*is_running)() = python<int (*)()>("Py_IsInitialized");
-  int (*lock)() = python<int (*)()>("PyGILState_Ensure");
-  void (*unlock)(int) = python<void (*)(int)>("PyGILState_Release");
-  void* (*import)(const char*) = python<void* (*)(const char*)>("PyImport_ImportModule");
+  int (*is_running)() = symbol_of_python<int (*)()>("Py_IsInitialized");
+  int (*lock)() = symbol_of_python<int (*)()>("PyGILState_Ensure");
+  void (*unlock)(int) = symbol_of_python<void (*)(int)>("PyGILState_Release");
+  void* (*import)(const char*) = symbol_of_python<void* (*)(const char*)>("PyImport_ImportModule");
   void* (*call)(void*, const char*, const char*, ...) =
-      python<void* (*)(void*, const char*, const char*, ...)>("PyObject_CallMethod");
-  const char* (*text)(void*) = python<const char* (*)(void*)>("PyBytes_AsString");
-  void (*release)(void*) = python<void (*)(void*)>("Py_DecRef");
-  void (*clear_error)() = python<void (*)()>("PyErr_Clear");
+      symbol_of_python<void* (*)(void*, const char*, const char*, ...)>("PyObject_CallMethod");
+  const char* (*text)(void*) = symbol_of_python<const char* (*)(void*)>("PyBytes_AsString");
+  void (*release)(void*) = symbol_of_python<void (*)(void*)>("Py_DecRef");
+  void (*clear_error)() = symbol_of_python<void (*)()>("PyErr_Clear");
   void* none = dlsym(RTLD_DEFAULT, "_Py_NoneStruct");
 };
 

@@ -92,7 +92,7 @@ std::optional<at::ScalarType> half_type(const torch::jit::Stack& stack, size_t f
   for (size_t i = first; i < stack.size(); ++i) {
     if (holds(stack[i]) && is_half(stack[i].toTensor().scalar_type())) {
       const auto type = stack[i].toTensor().scalar_type();
-      return mixes || all_alike(stack, first, type) ? std::make_optional(type) : std::nullopt;
+      return (mixes && i == first) || all_alike(stack, first, type) ? std::make_optional(type) : std::nullopt;
     }
   }
   return std::nullopt;

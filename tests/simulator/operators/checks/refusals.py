@@ -9,15 +9,7 @@ from typing import Any, Callable
 
 import torch
 import torch.nn.functional as F
-
-
-def raises(call: Callable[[], Any], *parts: str) -> None:
-    try:
-        call()
-    except (RuntimeError, NotImplementedError, ValueError) as error:
-        assert all(part in str(error) for part in parts), f"{type(error).__name__}: {error}"
-    else:
-        raise AssertionError(f"nothing raised; expected {parts}")
+from comparing import raises
 
 
 def warned(call: Callable[[], Any]) -> str:

@@ -116,7 +116,7 @@ def summary(name: str, folder: Path, outcomes: list[Outcome], stages: tuple[str,
         if stage not in by_stage:
             outcome = {"say": "RUN400.not_run"}
         rows.append(({"say": f"name.{stage}"}, outcome, finding.status.name, said, stage_tier, seconds))
-    findings += _all_green(findings, outcomes, len(stages))
+    findings += _all_green(dict(zip(stages, findings)))
     return Report(
         "batch",
         "run",
@@ -133,6 +133,11 @@ def summary(name: str, folder: Path, outcomes: list[Outcome], stages: tuple[str,
     )
 
 
+def _looked(report: Report) -> bool:
+    """Whether it, or a part of it, judged anything at all."""
+    return any(found.status is not Status.SKIPPED for found in report.findings) or any(map(_looked, report.parts))
+
+
 def _simulator(reports: list[Report | None]) -> dict[str, Any]:
     """With which numbers and faults on purpose the simulated NPU ran the stages; empty where it ran none."""
     simulated = [report for report in reports if report is not None and report.simulated]
@@ -141,16 +146,26 @@ def _simulator(reports: list[Report | None]) -> dict[str, Any]:
     return {"numerics": numerics, "faults": list(faults)} if simulated else {}
 
 
-def _all_green(findings: list[Finding], outcomes: list[Outcome], stages: int) -> list[Finding]:
+def _all_green(by_stage: dict[str, Finding]) -> list[Finding]:
     """The run's own sentence once every stage has ended and none failed; it is no better than the worst stage."""
-    worst = max(finding.status for finding in findings)
-    if len(outcomes) < stages or worst is Status.FAIL:
+    worst = max(finding.status for finding in by_stage.values())
+    if worst is Status.FAIL or any(finding.key == "RUN400.not_run" for finding in by_stage.values()):
         return []
-    doubts = {status: sum(finding.status is status for finding in findings) for status in Status}
-    if worst <= Status.NOTE:
-        return [Finding("RUN400", worst, "RUN400.green", {"stages": stages}, weight=200)]
-    args: dict[str, Scalar] = {"stages": stages, "warned": doubts[Status.WARN], "skipped": doubts[Status.SKIPPED]}
-    return [Finding("RUN400", worst, "RUN400.green_but", args, weight=200)]
+    warned = [stage for stage, finding in by_stage.items() if finding.status is Status.WARN]
+    unseen = [stage for stage, finding in by_stage.items() if _unseen(finding)]
+    doubts: list[Scalar] = [
+        {"say": key, "args": {"which": [{"say": f"name.{stage}"} for stage in stages]}}
+        for key, stages in (("RUN400.warned", warned), ("RUN400.unseen", unseen))
+        if stages
+    ]
+    key = "RUN400.green_but" if doubts else "RUN400.green"
+    return [Finding("RUN400", worst, key, {"stages": len(by_stage), "doubts": doubts}, weight=200)]
+
+
+def _unseen(finding: Finding) -> bool:
+    """Whether the stage left something out, and the run's word for it is there."""
+    verdict = finding.args.get("verdict")
+    return finding.status is Status.SKIPPED or (isinstance(verdict, dict) and verdict.get("say") == "RUN400.partly")
 
 
 def _judge(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Finding, str, float | None]:
@@ -164,6 +179,8 @@ def _judge(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Finding, 
         key = "RUN400.red" if outcome.state == RED else "RUN400.reused" if outcome.reused else "RUN400.good"
         headline: Scalar = {"say": report.headline.key, "args": report.headline.args} if report.headline else None
         status = Status.FAIL if outcome.state == RED else report.status
+        if status is Status.SKIPPED and _looked(report):  # an answer with gaps; its own page marks each as SKIPPED
+            status, headline = Status.NOTE, {"say": "RUN400.partly", "args": {"verdict": headline}}
         return Finding("RUN400", status, key, {"verdict": headline}, place, weight=10), tier, outcome.seconds
     if outcome.state == GOOD:  # every cell ran, but no report was saved: nothing vouches for the stage
         outcome = replace(outcome, state="no_report")

@@ -53,9 +53,11 @@ WORDS: dict[str, Words] = {
         "请写成 -p 名称 值。",
     ),
     "RUN400.green": Words("all {stages} stages are green", "全部 {stages} 个阶段通过"),
-    "RUN400.green_but": Words(
-        "all {stages} stages are green; {warned} with warnings, {skipped} with parts that were not looked at",
-        "全部 {stages} 个阶段通过；{warned} 个有警告，{skipped} 个有未检查的部分",
+    "RUN400.green_but": Words("all {stages} stages are green; {doubts}", "全部 {stages} 个阶段通过；{doubts}"),
+    "RUN400.warned": Words("warnings in {which}", "{which}有警告"),
+    "RUN400.unseen": Words("not everything could be looked at in {which}", "{which}未能检查全部内容"),
+    "RUN400.partly": Words(
+        "{verdict}; what could not be looked at stands in its report", "{verdict}；未能检查的内容见其报告"
     ),
     "run.green": Words("green", "通过"),
     "run.red": Words("red", "未通过"),

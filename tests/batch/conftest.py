@@ -32,6 +32,11 @@ BODIES = {
     "good": SAVE.format(stage="{stage}", status="OK"),
     "red": SAVE.format(stage="{stage}", status="FAIL"),
     "red_but_quiet": SAVE.format(stage="{stage}", status="FAIL").replace(".or_raise()", ""),
+    "warned": SAVE.format(stage="{stage}", status="WARN"),
+    "blind": SAVE.format(stage="{stage}", status="SKIPPED"),
+    "partly": SAVE.format(stage="{stage}", status="SKIPPED").replace(
+        "(found,)", "(found, Finding('RUN400', Status.OK, 'RUN400.not_run'))"
+    ),
     "raises": "raise ValueError('boom')",
     "out_of_memory": "raise RuntimeError('NPU out of memory. Tried to allocate 2.00 GiB <&>')",
     "dies": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",

@@ -44,6 +44,26 @@ def test_good_stages_are_green_and_reused(notebooks: Make, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("body", "status", "verdict"),
+    [
+        ("partly", Status.NOTE, "not everything could be looked at in Precision"),
+        ("blind", Status.SKIPPED, "not everything could be looked at in Precision"),
+        ("warned", Status.WARN, "warnings in Precision"),
+    ],
+)
+def test_a_green_run_says_what_was_not_looked_at_or_warned(
+    notebooks: Make, tmp_path: Path, body: str, status: Status, verdict: str
+) -> None:
+    for again in (False, True):
+        report = go(notebooks, tmp_path, environment="good", precision=body)
+        assert (report.status, report.verdict("en")) == (status, f"all 2 stages are green; {verdict}")
+        assert report.facts["outcomes"][1]["reused"] is again
+        assert report.table and report.table.rows[1][2] == status.name
+    stage = load(tmp_path / "t" / "precision" / "report.json")
+    assert stage.status is (Status.WARN if body == "warned" else Status.SKIPPED)
+
+
+@pytest.mark.parametrize(
     ("body", "expected", "shown"),
     [
         ("red", "red", "stopped"),

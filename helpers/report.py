@@ -114,16 +114,25 @@ class Report:
         return list(dict.fromkeys([*own, *(fault for part in self.parts for fault in part.on_purpose)]))
 
     @property
+    def dtypes_unknown(self) -> list[str]:
+        """Operators that the simulated NPU ran though no source tells which data types an NPU takes for them."""
+        own = (self.facts.get("simulator") or {}).get("dtypes_unknown", [])
+        return sorted({*own, *(name for part in self.parts for name in part.dtypes_unknown)})
+
+    @property
     def ascend_numerics(self) -> bool:
         """Whether the simulated NPU rounded as an NPU's matrix unit does."""
         own = (self.facts.get("simulator") or {}).get("numerics") == "ascend"
         return own or any(part.ascend_numerics for part in self.parts)
 
     def circumstances(self, lang: str | None = None) -> list[str]:
-        """What a reader must know beside the verdict: simulated, with which numbers, and which faults on purpose."""
+        """What a reader must know beside the verdict: simulated, with which numbers, which operators an NPU may
+        refuse for all that is known, and which faults were on purpose."""
         said = [say("report.simulated", lang)] if self.simulated else []
         if self.ascend_numerics:
             said.append(say("report.ascend_numerics", lang))
+        if unknown := self.dtypes_unknown:
+            said.append(say("report.dtypes_unknown", lang, count=len(unknown), operators=unknown))
         return said + [say("report.fault", lang, fault=fault) for fault in self.on_purpose]
 
     @property

@@ -70,6 +70,19 @@ def test_faults_on_purpose_and_numerics_of_any_part_are_told() -> None:
     assert len(plain.circumstances("en")) == 1 and sample(finding()).circumstances("en") == []
 
 
+def test_operators_of_unknown_dtype_support_are_named_on_every_face() -> None:
+    parts = [
+        replace(sample(finding(), tier="npu-simulated"), facts={"simulator": {"dtypes_unknown": names}})
+        for names in (["aten::sgn"], ["aten::range", "aten::sgn"])
+    ]
+    made = overview("batch", "run", parts, tier="npu-simulated")
+    assert made.dtypes_unknown == ["aten::range", "aten::sgn"]
+    for lang in ("en", "zh"):
+        (remark,) = (one for one in made.circumstances(lang) if "aten::range" in one)
+        assert remark in made.text(lang) and escape(remark) in made.html(lang)
+    assert not any("aten::" in remark for remark in sample(finding(), tier="npu-simulated").circumstances("en"))
+
+
 def test_the_schema_can_fail() -> None:
     data = json.loads(sample(finding()).to_json())
     for broken in (

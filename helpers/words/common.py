@@ -55,6 +55,10 @@ WORDS: dict[str, Words] = {
         "numerics=ascend: HF32 where torch_npu allows it.",
         "numerics=ascend：在 torch_npu 允许处取 HF32。",
     ),
+    "report.dtypes_unknown": Words(
+        "dtype support unknown: {count} operators ran that an NPU may refuse for these data types: {operators}",
+        "数据类型支持未知：以下 {count} 个算子已运行，但 NPU 可能不支持所用的数据类型：{operators}",
+    ),
     "report.fault": Words("Fault on purpose in this run: {fault}", "本次运行中故意注入的故障：{fault}"),
     "report.tier": Words("ran on: {tier}", "运行于：{tier}"),
     "report.rows_left_out": Words("{left_out} more rows in the JSON", "另有 {left_out} 行见 JSON"),

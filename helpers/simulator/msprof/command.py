@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import sys
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,9 @@ TABLES: dict[str, Callable[[Profile], list[tables.Row]]] = {
     "task_time": tables.task_time,
     "op_summary": tables.op_summary,
 }
+#: torch_npu's parser looks for a table every 0.1 s. When this program has ended before it looked, the parser waits once
+#: more, without listening, and then gives the whole export up (torch_npu 2.13, _task_manager.py: NON_BLOCKING tasks).
+SEEN_S = 0.5
 FAILED = 1
 
 
@@ -54,6 +58,7 @@ def export(profile: Profile) -> None:
     for name, table in TABLES.items():
         rows = table(profile)
         _write(output / f"{name}_{now}.csv", _csv(rows))
+    time.sleep(SEEN_S)
 
 
 def analyze(profile: Profile) -> None:

@@ -160,13 +160,16 @@ def npu_bounding_box_encode(
     anchor_box: Tensor, ground_truth_box: Tensor, means0: float, means1: float, means2: float, means3: float,
     stds0: float, stds1: float, stds2: float, stds3: float,
 ) -> Tensor:  # fmt: skip
-    """Deltas from anchors to boxes, less the means, over the deviations."""
+    """Deltas from anchors to boxes, less the means, over the deviations: in float16 whatever the dtype.
+
+    So are the expected values of the operator's own test on an A2 (Ascend/op-plugin).
+    """
     px, py, pw, ph = _centres(wide(anchor_box))
     gx, gy, gw, gh = _centres(wide(ground_truth_box))
     ratios = (gw / pw).log(), (gh / ph).log()  # NaN for a box turned inside out, on an A2
-    deltas = torch.stack([(gx - px) / pw, (gy - py) / ph, *ratios], -1)
-    means, stds = deltas.new_tensor([means0, means1, means2, means3]), deltas.new_tensor([stds0, stds1, stds2, stds3])
-    return ((deltas - means) / stds).to(anchor_box.dtype)
+    deltas = torch.stack([(gx - px) / pw, (gy - py) / ph, *ratios], -1).half()
+    means, stds = deltas.new_tensor([means0, means1, means2, means3]), torch.tensor([stds0, stds1, stds2, stds3])
+    return ((deltas - means) * stds.reciprocal().half()).to(anchor_box.dtype)
 
 
 @reference("npu::npu_bounding_box_decode")

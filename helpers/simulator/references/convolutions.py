@@ -15,6 +15,13 @@ Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
 TYPES = {"input": FLOATS, "weight": FLOATS}
 
 
+def _padding(padding: Ints, sides: int) -> list[int]:
+    """One number per dimension; a number per side, as the fused operators pass it, only where all are one."""
+    if len(padding) == 2 * sides and len(set(padding)) == 1:
+        return list(padding[:sides])
+    return list(padding)
+
+
 def _convolution(
     x: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints, groups: int,
     output_padding: Ints | None = None,
@@ -22,7 +29,7 @@ def _convolution(
     """With `output_padding` the transposed convolution."""
     added = [0] * len(stride) if output_padding is None else list(output_padding)
     y = torch.convolution(
-        wide(x), wide(weight), wide_or_none(bias), list(stride), list(padding), list(dilation),
+        wide(x), wide(weight), wide_or_none(bias), list(stride), _padding(padding, len(stride)), list(dilation),
         output_padding is not None, added, groups,
     )  # fmt: skip
     return y.to(x.dtype)
@@ -36,7 +43,7 @@ def _backward(
     added = [0] * len(stride) if output_padding is None else list(output_padding)
     channels = [grad.shape[1]]
     found = torch.ops.aten.convolution_backward(
-        wide(grad), wide(x), wide(weight), channels, list(stride), list(padding), list(dilation),
+        wide(grad), wide(x), wide(weight), channels, list(stride), _padding(padding, len(stride)), list(dilation),
         output_padding is not None, added, groups, list(mask),
     )  # fmt: skip
     dx, dweight, dbias = (

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .attention_call import backward, call_of, forward
-from .bitmask import signed
+from .bitmask import seed_of
 from .registry import FLOATS, reference
 
 QKV = {"query": FLOATS, "key": FLOATS, "value": FLOATS, "atten_mask": (torch.bool, torch.uint8)}
@@ -26,7 +26,7 @@ def _forward(given: dict[str, Any]) -> Forward:
     """(out, softmax_max, softmax_sum, an empty tensor, seed, offset, the number of scores)."""
     seed, generator = given["seed"], given["generator"]
     if not seed and given["keep_prob"] != 1:
-        seed = signed(generator.initial_seed() if generator is not None else torch.initial_seed())
+        seed = seed_of(generator)
     return forward(call_of(given), given["dropout_mask"], seed, given["offset"])
 
 

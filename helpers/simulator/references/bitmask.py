@@ -1,6 +1,8 @@
 """Dropout masks as the NPU keeps them: a bit per element, low bit first, padded to 128 elements, in uint8.
 
-The numbers are PyTorch's CPU generator's, seeded by (seed, offset): reproducible, not those of the NPU's Philox.
+The numbers are PyTorch's CPU generator's, seeded by (seed, offset): reproducible, not those of the NPU's Philox. Seed
+and offset are mixed (splitmix64) as native/kernels/random.cpp mixes those of the NPU's generator for a call, so that
+an operator that draws by itself, and a mask made from the same seed and offset, agree.
 """
 
 from __future__ import annotations
@@ -12,6 +14,30 @@ ALIGNMENT = 128
 WEIGHTS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
+MODULUS = 1 << 64
+MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+STEP = 0x9E3779B97F4A7C15
+
+
+def mixed(x: int) -> int:
+    x = (x + STEP) % MODULUS
+    x = (x ^ (x >> 30)) * MULTIPLIERS[0] % MODULUS
+    x = (x ^ (x >> 27)) * MULTIPLIERS[1] % MODULUS
+    return x ^ (x >> 31)
+
+
+def unmixed(x: int) -> int:
+    x = (x ^ (x >> 31) ^ (x >> 62)) * pow(MULTIPLIERS[1], -1, MODULUS) % MODULUS
+    x = (x ^ (x >> 27) ^ (x >> 54)) * pow(MULTIPLIERS[0], -1, MODULUS) % MODULUS
+    return ((x ^ (x >> 30) ^ (x >> 60)) - STEP) % MODULUS
+
+
+def seed_of(generator: torch.Generator | None) -> int:
+    """The seed that with offset 0 draws as this generator, made for a call, does: the NPU's own in the first call."""
+    drawn = generator.initial_seed() if generator is not None else torch.initial_seed()
+    return signed(unmixed(drawn % MODULUS) ^ mixed(0))
+
+
 def signed(seed: int) -> int:
     """A seed of 64 bits as an int64."""
     return seed - (1 << 64) if seed >= 1 << 63 else seed
@@ -19,7 +45,7 @@ def signed(seed: int) -> int:
 
 def kept(count: int, p: float, seed: int, offset: int) -> Tensor:
     """A bool for each element: True with probability 1 - p."""
-    generator = torch.Generator().manual_seed(signed((seed * 0x9E3779B97F4A7C15 + offset) % (1 << 64)))
+    generator = torch.Generator().manual_seed(signed(mixed(seed % MODULUS ^ mixed(offset))))
     return torch.rand(count, generator=generator) >= p
 
 

@@ -8,7 +8,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-from .bitmask import kept, pack, unpack
+from .bitmask import kept, pack, seed_of, unpack
 from .numeric import wide
 from .registry import FLOATS, reference
 
@@ -25,7 +25,7 @@ def _applied(x: Tensor, mask: Tensor, p: float) -> Tensor:
 
 def _drawn(count: int, p: float, generator: torch.Generator | None) -> Tensor:
     _check_probability(p)
-    return kept(count, p, generator.initial_seed() if generator is not None else torch.initial_seed(), 0)
+    return kept(count, p, seed_of(generator), 0)
 
 
 @reference("npu::_npu_dropout", dtypes={"input": FLOATS}, random=True)

@@ -13,28 +13,24 @@ from .registry import FLOATS, reference
 SOFTMAX, SIGMOID = 0, 1
 
 
-def _rows(experts: Tensor) -> Tensor:
-    """Column by column: row i, choice j has the number j * rows + i."""
-    count, k = experts[..., 0].numel(), experts.shape[-1]
-    numbers = torch.arange(count * k, dtype=torch.int32, device=experts.device).reshape(k, count)
-    return numbers.t().reshape(experts.shape)
-
-
 @reference("npu::npu_moe_gating_top_k_softmax_v2", dtypes={"x": FLOATS, "finished": (torch.bool,)})
 def npu_moe_gating_top_k_softmax_v2(
     x: Tensor, *, k: int = 1, finished: Tensor | None = None, renorm: int | None = 0,
     output_softmax: bool | None = False,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """(k scores, their experts, the softmax or row numbers): softmax before the choice, or after it with renorm 1."""
-    if renorm and output_softmax:
-        raise NotImplementedError("the NPU simulator lacks npu_moe_gating_top_k_softmax_v2 with both flags")
+    """(k scores, their experts, the softmax or nothing): softmax before the choice, or after it with renorm 1.
+
+    The whole softmax is given in float32 where it comes first and is asked for.
+    """
+    if renorm not in (None, 0, 1):
+        raise RuntimeError(f"renorm must be 0 or 1, but got: {renorm}")
     scores = wide(x) if renorm else wide(x).softmax(-1)
     values, experts = scores.sort(dim=-1, descending=True, stable=True)
     values, experts = values[..., :k], experts[..., :k].to(torch.int32)
     if finished is not None:
         experts = experts.masked_fill(finished[..., None], x.shape[-1])
     values = values.softmax(-1) if renorm else values
-    third = scores.float() if output_softmax else _rows(experts)
+    third = scores.float() if output_softmax and not renorm else x.new_empty(0, dtype=torch.float32)
     return values.to(x.dtype).contiguous(), experts.contiguous(), third
 
 

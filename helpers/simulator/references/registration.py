@@ -65,9 +65,11 @@ def _kernel(reference: Reference, schema: Any) -> Callable[..., Any]:
                 raise NotImplementedError(f"the NPU simulator lacks {reference.name} with {name}")
         with torch._C.DisableTorchFunction():  # set_default_device and other modes of the user stop here
             result = reference.function(**{name: given[name] for name in given if name in accepted})
+            kept = [value for name, value in given.items() if name not in written and name not in reference.writes]
             if reference.writes:
-                return _write(list(_tensors([given[name] for name in reference.writes])), result)
-            return _apart(result, [value for name, value in given.items() if name not in written])
+                outputs = list(_tensors([given[name] for name in reference.writes]))
+                return _write(outputs, result, kept, len(schema.returns))
+            return _apart(result, kept)
 
     return kernel
 
@@ -91,13 +93,18 @@ def _tensors(value: Any) -> Iterator[Tensor]:
             yield from _tensors(item)
 
 
-def _write(outputs: list[Tensor], result: Any) -> Any:
+def _write(outputs: list[Tensor], result: Any, kept: list[Any], returns: int) -> Any:
+    """Writes the first results. What the operator returns: all, those beyond the written ones, the written ones."""
     values = (result,) if isinstance(result, Tensor) else result
     for output, value in zip(outputs, values):
         if output.shape != value.shape:
             output.resize_(value.shape)
         output.copy_(value)
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+    rest = [_apart(value, kept) for value in values[len(outputs) :]]
+    returned = [*outputs, *rest] if returns == len(values) else rest or outputs
+    if returns == 0:
+        return None
+    return returned[0] if len(returned) == 1 else tuple(returned)
 
 
 def _apart(result: Any, inputs: list[Any]) -> Any:

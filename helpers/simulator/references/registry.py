@@ -23,7 +23,8 @@ class Reference:
     """One operator. `dtypes` are those an Ascend A2 takes, by argument; an argument not named there is not checked.
 
     `random`: the function takes a torch.Generator by the name `generator`, which the operator does not.
-    `writes`: the operator puts its results into these arguments, in order; the function only returns them.
+    `writes`: the operator puts its results into these arguments, in order; the function only returns them, first,
+    and whatever else the operator returns after them.
     """
 
     name: str

@@ -283,8 +283,10 @@ def check_gating_in_groups_with_its_gradient() -> None:
         return values / values.sum(1, keepdim=True)
 
     compare(lambda x: torch_npu.npu_moe_gating_top_k(x, 3, norm_type=1, out_flag=True)[0], plain, leaves((5, 8)))
-    y, experts, _ = OPS.npu_moe_gating_top_k_softmax_v2(x.npu(), k=2, renorm=1)
+    y, experts, whole = OPS.npu_moe_gating_top_k_softmax_v2(x.npu(), k=2, renorm=1, output_softmax=True)
     near(y, x.topk(2)[0].softmax(-1))
+    assert whole.shape == (0,) and whole.dtype == torch.float32
+    near(OPS.npu_moe_gating_top_k_softmax_v2(x.npu(), k=2, output_softmax=True)[2], x.softmax(-1))
 
 
 def check_permutation_by_a_map_with_gradients() -> None:

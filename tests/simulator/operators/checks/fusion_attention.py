@@ -146,6 +146,7 @@ def check_dropout_is_reproducible_and_its_gradient_uses_the_same_mask() -> None:
     torch.npu.manual_seed(5)
     assert torch.equal(first[0], call()[0]) and not torch.equal(first[0], second[0])
     seed, offset = first[4:6]
+    assert (seed, offset) == (5, 0)  # the NPU generator's own in its first call
     bits = torch_npu._npu_dropout_gen_mask(query, [1, 2, 16, 16], p=0.3, seed=seed, offset=offset)
     assert torch.equal(first[0], call(dropout_mask=bits, seed=seed, offset=offset)[0])
     unpacked = (bits.cpu()[:, None] >> torch.arange(8, dtype=torch.uint8)) & 1

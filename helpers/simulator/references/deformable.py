@@ -62,7 +62,7 @@ def _points(offset: Tensor, window: Window) -> tuple[Tensor, Tensor, Tensor]:
 def _sampled(input: Tensor, offset: Tensor, window: Window) -> Tensor:
     """(N, C, out height * kernel height, out width * kernel width): what each tap meets, times its mask."""
     batch, channels, height, width = input.shape
-    y, x, mask = _points(offset, window)
+    y, x, mask = (value.to(input.dtype) for value in _points(offset, window))
     inside = (y > -1) & (y < height) & (x > -1) & (x < width)
     top, left = y.detach().floor(), x.detach().floor()
     pixels = input.reshape(batch, window.deformable_groups, -1, height * width)
@@ -117,8 +117,9 @@ def npu_deformable_conv2dbk(
         grad_output.float(), offset_out.float(), weight.float(), [weight.shape[0]], list(window.kernel), [0, 0],
         [1, 1], False, [0, 0], groups, [True, True, True],
     )  # fmt: skip
-    leaves = [value.detach().float().clone().requires_grad_() for value in (input, offset)]
+    # float64 from the points on: what follows is differences of large sums
+    leaves = [input.detach().double().requires_grad_(), offset.detach().float().clone().requires_grad_()]
     with torch.enable_grad():
         met = _sampled(leaves[0], leaves[1], window)
-    grad_input, grad_offset = torch.autograd.grad(met, leaves, grad_met)
-    return grad_input, grad_weight, grad_offset, grad_bias
+    grad_input, grad_offset = torch.autograd.grad(met, leaves, grad_met.double())
+    return grad_input.float(), grad_weight, grad_offset, grad_bias

@@ -140,6 +140,28 @@ def check_regions_of_interest() -> None:
     raises(lambda: torch_npu.npu_roi_align(features.detach().npu(), rois.npu(), scale, 3, 2, 2, 3), "roi_end_mode 3")
 
 
+def check_position_sensitive_pooling() -> None:
+    features = torch.randn(2, 3 * 2 * 2, 8, 9)
+    rois = torch.tensor([[[1, 2, 3, 14, 12], [0, 4, 4, 5, 30]], [[0, 0, 0, 16, 14], [1, 7, 2, 9, 3.0]]])
+    leaf, plain = features.clone().npu().requires_grad_(), features.clone().requires_grad_()
+    ours = torch_npu.npu_ps_roi_pooling(leaf, rois.transpose(1, 2).contiguous().npu(), 0.5, 2, 3)
+    expected = torch.zeros(4, 3, 2, 2)
+    for row, (image, x1, y1, x2, y2) in enumerate(rois.reshape(4, 5).tolist()):
+        height, width = (y2 + 1 - y1) / 4, (x2 + 1 - x1) / 4
+        for i in range(2):
+            for j in range(2):
+                top, bottom = math.floor(y1 / 2 + i * height), math.ceil(y1 / 2 + (i + 1) * height)
+                left, right = math.floor(x1 / 2 + j * width), math.ceil(x1 / 2 + (j + 1) * width)
+                cells = plain[int(image), 2 * i + j :: 4, top:bottom, left:right]
+                expected[row, :, i, j] = cells.sum((1, 2)) / max(cells[0].numel(), 1)
+    near(ours, expected)
+    grad = torch.randn_like(expected)
+    ours.backward(grad.npu())
+    expected.backward(grad)
+    near(leaf.grad, plain.grad)
+    raises(lambda: torch_npu.npu_ps_roi_pooling(leaf, rois.npu(), 0.5, 2, 3), "(batch, 5, n)")
+
+
 def check_deformable_convolution() -> None:
     x, weight, bias = torch.randn(2, 4, 6, 7), torch.randn(6, 2, 3, 2), torch.randn(6)
     window = {"kernel_size": [3, 2], "stride": [1, 1, 2, 1], "padding": [1, 1, 0, 0], "dilation": [1, 1, 1, 2]}

@@ -1,7 +1,4 @@
-"""One matrix product per group of rows, as mixtures of experts use. Formulas: npu_grouped_matmul.md and its neighbours.
-
-Not here, and raised: quantised weights.
-"""
+"""One matrix product per group of rows, as mixtures of experts use. Formulas: npu_grouped_matmul.md and neighbours."""
 
 from __future__ import annotations
 
@@ -12,33 +9,39 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from .grouped_products import NAME, Group, product, refuse
+from .low_bits import asked_dtype
 from .numeric import wide
 from .registry import FLOATS, reference
 
-TYPES = {"x": FLOATS, "weight": FLOATS}
+STORED = (*FLOATS, torch.int8, torch.int32)
+TYPES = {"x": STORED, "weight": STORED}
+ADDED = {"x": FLOATS, "weight": FLOATS}
+RESULTS = (*FLOATS, torch.int8)
 ACTIVATIONS = {1: "relu", 2: "gelu_tanh", 4: "fast_gelu", 5: "silu"}
-
-
-def grouped(
-    x: Tensor, weights: Sequence[Tensor], ends: Sequence[int], biases: Sequence[Tensor | None] | None = None
-) -> list[Tensor]:
-    """Rows of x up to each end, times the weight of that group."""
-    starts, results = [0, *ends[:-1]], []
-    for index, (start, end) in enumerate(zip(starts, ends)):
-        result = wide(x[start:end]) @ wide(weights[index])
-        bias = None if biases is None else biases[index]
-        results.append(result if bias is None else result + wide(bias))
-    return results
+EACH = ("bias", "scale", "antiquant_scale", "antiquant_offset")  # one entry per group
 
 
 def ends_of(group_list: Tensor | Sequence[int], kind: int) -> list[int]:
-    """Cumulative sizes of the groups: kind 0 is cumulative already, kind 1 gives sizes, kind 2 (group, size) pairs."""
+    """Cumulative sizes of the groups: kind 0 is cumulative already, kind 1 gives sizes."""
     values = group_list.tolist() if isinstance(group_list, Tensor) else list(group_list)
     if kind == 0:
         return [int(value) for value in values]
     if kind != 1:
         raise NotImplementedError(f"the NPU simulator lacks grouped matmul with group_list_type {kind}")
     return [sum(values[: i + 1]) for i in range(len(values))]
+
+
+def spans_of(group_list: Tensor | Sequence[int], kind: int) -> list[tuple[int, int, int]]:
+    """(group, its first row, the row after its last), in the order of the rows; kind 2 gives (group, size) pairs."""
+    if kind == 2 and isinstance(group_list, Tensor):
+        numbers, ends = group_list[:, 0].tolist(), ends_of(group_list[:, 1], 1)
+    else:
+        ends = ends_of(group_list, kind)
+        numbers = list(range(len(ends)))
+    starts = [0, *ends[:-1]]
+    refuse(any(start > end for start, end in zip(starts, ends)), "group_list should not decrease")
+    return list(zip(numbers, starts, ends))
 
 
 def _activated(x: Tensor, kind: int) -> Tensor:
@@ -51,52 +54,64 @@ def _activated(x: Tensor, kind: int) -> Tensor:
     return {1: functional.relu, 4: lambda value: value * torch.sigmoid(1.702 * value), 5: functional.silu}[kind](x)
 
 
-def _refuse_quantised(given: dict[str, Any]) -> None:
-    names = ("scale", "offset", "antiquant_scale", "antiquant_offset", "per_token_scale", "activation_input")
-    for name in (*names, "activation_quant_scale", "activation_quant_offset"):
+def _check(given: dict[str, Any]) -> None:
+    for name in ("offset", "activation_input", "activation_quant_scale", "activation_quant_offset"):
         if given.get(name):
-            raise NotImplementedError(f"the NPU simulator lacks npu_grouped_matmul with {name}")
+            raise NotImplementedError(f"the NPU simulator lacks {NAME} with {name}")
+    if not given["x"] or not given["weight"]:
+        raise RuntimeError("Invalid inputs: neither x nor weight could be empty.")
+    dtypes = {given["x"][0].dtype, given["weight"][0].dtype}
+    refuse(given["group_list_type"] == 2 and dtypes != {torch.int8}, "group_list_type 2 takes int8 only")
+    refuse(bool(given["act_type"]) and not given["per_token_scale"], "act_type needs per_token_scale")
+    refuse(given["group_type"] == 2 and not dtypes <= {*FLOATS}, "group_type 2 takes no quantised x or weight")
+
+
+def _entries(values: Sequence[Tensor] | None, count: int, stacked: bool, name: str) -> list[Tensor | None]:
+    """One entry per group, of a list or of the only tensor of a list where the weights are one tensor."""
+    if not values:
+        return [None] * count
+    found = list(values[0].unbind(0)) if stacked and len(values) == 1 and values[0].dim() > 1 else list(values)
+    refuse(len(found) != count, f"{name} has {len(found)} entries for {count} groups")
+    return [*found]
+
+
+def _groups(given: dict[str, Any]) -> list[Group]:
+    """The groups along the rows of x, in the order of the rows."""
+    x, weights, token = list(given["x"]), list(given["weight"]), list(given["per_token_scale"] or [])
+    stacked = len(weights) == 1 and weights[0].dim() == 3
+    weights = list(weights[0].unbind(0)) if stacked else weights
+    each = {name: _entries(given[name], len(weights), stacked, name) for name in EACH}
+    if given["group_list"] is None:
+        refuse(len(x) != len(weights), f"{len(x)} x for {len(weights)} weights, without group_list")
+        parts = [(i, x[i], token[i] if token else None) for i in range(len(x))]
+    else:
+        rows, tokens = torch.cat(x), torch.cat(token) if token else None
+        spans = spans_of(given["group_list"], given["group_list_type"] or 0)
+        refuse(spans[-1][2] > rows.shape[0], f"group_list ends beyond the {rows.shape[0]} rows of x")
+        parts = [(i, rows[a:b], None if tokens is None else tokens[a:b]) for i, a, b in spans]
+    return [
+        Group(part, weights[i], token=scales, **{name: each[name][i] for name in EACH}) for i, part, scales in parts
+    ]
 
 
 def _grouped_matmul(given: dict[str, Any]) -> list[Tensor]:
-    _refuse_quantised(given)
-    x, weight, biases = list(given["x"]), list(given["weight"]), given["bias"]
-    group_list, split, group_type = given["group_list"], given["split_item"] or 0, given["group_type"]
-    dtype, kind = x[0].dtype, given["group_list_type"] or 0
-    if group_list is None:
-        results = [wide(one) @ wide(other) for one, other in zip(x, weight)]
-        results = results if not biases else [one + wide(bias) for one, bias in zip(results, biases)]
-    elif group_type == 2:
-        results = _by_columns(x[0], weight, ends_of(group_list, kind))
-    else:
-        weights = list(weight[0].unbind(0)) if len(weight) == 1 and weight[0].dim() == 3 else weight
-        parts = biases if not biases or len(biases) > 1 else list(biases[0].unbind(0))
-        results = grouped(_rows(x), weights, ends_of(group_list, kind), parts)
-    asked = _dtype(given["output_dtype"], dtype)
-    results = [_activated(result, given["act_type"] or 0).to(asked) for result in results]
-    if split not in (2, 3):
-        return results
-    return [torch.stack(results) if group_type == 2 else torch.cat(_all_rows(results, x, group_list))]
+    _check(given)
+    x, split = list(given["x"]), given["split_item"] or 0
+    asked = given["output_dtype"]
+    asked = None if asked is None else asked_dtype(asked, torch.float16, RESULTS, f"{NAME}: output_dtype")
+    if given["group_type"] == 2 and given["group_list"] is not None:
+        ends = ends_of(given["group_list"], given["group_list_type"] or 0)
+        results = [part.to(asked or x[0].dtype) for part in _by_columns(x[0], list(given["weight"]), ends)]
+        return [torch.stack(results)] if split in (2, 3) else results
+    pairs = [product(group, asked) for group in _groups(given)]
+    results = [_activated(result, given["act_type"] or 0).to(dtype) for result, dtype in pairs]
+    return [torch.cat(_all_rows(results, x))] if split in (2, 3) else results
 
 
-def _dtype(asked: torch.dtype | int | None, otherwise: torch.dtype) -> torch.dtype:
-    """PyTorch passes a dtype for an int argument as its number (c10/core/ScalarType.h)."""
-    if asked is None or isinstance(asked, torch.dtype):
-        return asked or otherwise
-    numbers = {5: torch.float16, 6: torch.float32, 15: torch.bfloat16}
-    if asked not in numbers:
-        raise NotImplementedError(f"the NPU simulator lacks npu_grouped_matmul with output_dtype {asked}")
-    return numbers[asked]
-
-
-def _all_rows(results: list[Tensor], x: list[Tensor], group_list: Any) -> list[Tensor]:
+def _all_rows(results: list[Tensor], x: list[Tensor]) -> list[Tensor]:
     """Rows of x beyond the last group have no product; here they are zero."""
     missing = sum(one.shape[0] for one in x) - sum(result.shape[0] for result in results)
     return [*results, results[0].new_zeros(missing, results[0].shape[-1])] if missing > 0 else results
-
-
-def _rows(x: list[Tensor]) -> Tensor:
-    return x[0] if len(x) == 1 else torch.cat(x)
 
 
 def _by_columns(x: Tensor, weight: list[Tensor], ends: list[int]) -> list[Tensor]:
@@ -118,9 +133,13 @@ def npu_grouped_matmul(
     activation_input: Sequence[Tensor] | None = None, activation_quant_scale: Sequence[Tensor] | None = None,
     activation_quant_offset: Sequence[Tensor] | None = None, split_item: int | None = 0,
     group_type: int | None = None, group_list_type: int | None = 0, act_type: int | None = 0,
-    output_dtype: torch.dtype | int | None = None,
+    tuning_config: Sequence[int] | None = None, output_dtype: torch.dtype | int | None = None,
 ) -> list[Tensor]:  # fmt: skip
-    """A product per group; split_item 2 or 3 joins the results to one tensor."""
+    """A product per group; split_item 2 or 3 joins the results to one tensor. `tuning_config` is about speed only."""
+    if group_type is None:
+        raise RuntimeError("Requires manual passing group_type, current is None.")
+    if group_type not in (-1, 0, 2):
+        raise RuntimeError(f"The group type must be -1, 0 or 2, but now is [{group_type}]")
     return _grouped_matmul(locals())
 
 
@@ -149,7 +168,7 @@ def _added(
     return (wide(input) + torch.stack(products).reshape(input.shape)).to(input.dtype)
 
 
-@reference("npu::npu_grouped_matmul_add", dtypes=TYPES)
+@reference("npu::npu_grouped_matmul_add", dtypes=ADDED)
 def npu_grouped_matmul_add(
     input: Tensor, x: Tensor, weight: Tensor, group_list: Tensor, *, transpose_x: bool = True,
     transpose_weight: bool = False, group_type: int = 2, group_list_type: int | None = 0,
@@ -158,7 +177,7 @@ def npu_grouped_matmul_add(
     return _added(input, x, weight, group_list, group_list_type or 0, (transpose_x, transpose_weight))
 
 
-@reference("npu::npu_grouped_matmul_add_", dtypes=TYPES, writes=("input",))
+@reference("npu::npu_grouped_matmul_add_", dtypes=ADDED, writes=("input",))
 def npu_grouped_matmul_add_(
     input: Tensor, x: Tensor, weight: Tensor, group_list: Tensor, *, transpose_x: bool = True,
     transpose_weight: bool = False, group_type: int = 2, group_list_type: int | None = 0,

@@ -35,8 +35,8 @@ def check_grouped_matmul() -> None:
     split = {"split_item": 3, "group_type": 0}
     near(torch_npu.npu_grouped_matmul([npu], npu_weights, group_list=cumulative, **split)[0], expected)
     stacked = [torch.stack(weights).npu()]
-    counted = torch_npu.npu_grouped_matmul([npu], stacked, group_list=sizes, group_list_type=1, act_type=5, **split)
-    near(counted[0], F.silu(expected))
+    counted = torch_npu.npu_grouped_matmul([npu], stacked, group_list=sizes, group_list_type=1, **split)
+    near(counted[0], expected)
     listed = torch_npu.npu_grouped_matmul([npu], npu_weights, group_list=ends, split_item=1)
     assert [len(part) for part in listed] == [2, 0, 5]
     near(torch.cat(listed), expected)
@@ -50,7 +50,10 @@ def check_grouped_matmul() -> None:
     ours = total.npu()
     OPS.npu_grouped_matmul_add_(ours, npu, npu, cumulative)
     near(ours, total + gradient)
-    raises(lambda: torch_npu.npu_grouped_matmul([npu], npu_weights, scale=[npu], group_list=cumulative), "scale")
+    scales, call = [torch.ones(5).npu()] * 3, torch_npu.npu_grouped_matmul
+    raises(lambda: call([npu], npu_weights, scale=scales, group_list=cumulative, **split), "scale")
+    raises(lambda: call([npu], npu_weights, group_list=cumulative, act_type=5, **split), "act_type")
+    raises(lambda: call([npu], npu_weights, group_list=cumulative), "group_type")
 
 
 def check_convolutions() -> None:

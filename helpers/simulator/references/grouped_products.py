@@ -1,0 +1,110 @@
+"""The product of one group of a grouped product, in every precision that an Ascend A2 takes.
+
+Formulas: npu_grouped_matmul.md (registry.DOCUMENTS); int8 with int4: https://gitcode.com/cann/ops-transformer,
+gmm/grouped_matmul/README.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from .low_bits import offset_of, rounded, scale_of, unpacked_matrix, whole_product
+from .numeric import wide
+from .registry import FLOATS, HALVES
+from .weight_only_products import by_rows, dequantised
+
+NAME = "npu_grouped_matmul"
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group: its rows of x, its weight (K, N), and what else there is for it."""
+
+    x: Tensor
+    weight: Tensor
+    bias: Tensor | None = None
+    scale: Tensor | None = None
+    token: Tensor | None = None
+    antiquant_scale: Tensor | None = None
+    antiquant_offset: Tensor | None = None
+
+
+def refuse(condition: bool, text: str) -> None:
+    if condition:
+        raise RuntimeError(f"{NAME}: {text} (npu_grouped_matmul.md)")
+
+
+def product(group: Group, asked: torch.dtype | None) -> tuple[Tensor, torch.dtype]:
+    """(the product in float32 or wider, the dtype to give it)."""
+    x, weight = group.x, group.weight
+    quantised, weight_only = group.scale is not None, group.antiquant_scale is not None
+    pair = f"x of {x.dtype} and weight of {weight.dtype}"
+    if x.dtype == torch.int8:
+        refuse(not quantised or weight_only, f"{pair} need scale, and no antiquant_scale")
+        return _int8(group, asked) if weight.dtype == torch.int8 else _int8_with_int4(group, asked)
+    refuse(x.dtype not in FLOATS, f"{pair}: int4 for both is not simulated")
+    refuse(quantised or group.token is not None, f"{pair} take no scale and no per_token_scale")
+    if weight.dtype == x.dtype:
+        refuse(weight_only or asked not in (None, x.dtype), f"{pair} take no antiquant_scale and give {x.dtype}")
+        return _added(wide(x) @ wide(weight), group.bias), x.dtype
+    refuse(x.dtype not in HALVES or weight.dtype not in (torch.int8, torch.int32), f"{pair} do not go together")
+    refuse(not weight_only or asked not in (None, x.dtype), f"{pair} need antiquant_scale, and a result of {x.dtype}")
+    return _weight_only(group), x.dtype
+
+
+def _added(values: Tensor, bias: Tensor | None) -> Tensor:
+    return values if bias is None else values + wide(bias)
+
+
+def _int8(group: Group, asked: torch.dtype | None) -> tuple[Tensor, torch.dtype]:
+    scale, bias, token = group.scale, group.bias, group.token
+    assert scale is not None
+    result = asked or torch.int8
+    expected = {torch.int8: torch.int64, torch.float16: torch.float32, torch.bfloat16: torch.bfloat16}.get(result)
+    refuse(scale.dtype != expected, f"scale of {scale.dtype} for a result of {result}")
+    refuse(token is not None and result == torch.int8, "per_token_scale for a result of int8")
+    late = bias is not None and bias.dtype != torch.int32
+    refuse(late and result == torch.int8, "a bias that is not int32 for a result of int8")
+    total = whole_product(group.x, group.weight)
+    values = (total if bias is None or late else total + bias).float() * scale_of(scale)
+    values = values if token is None else values * token.reshape(-1, 1)
+    if result == torch.int8:
+        return rounded(values.round() + offset_of(scale), torch.int8).float(), result
+    return _added(values, bias if late else None), result
+
+
+def scaled_by_groups(x: Tensor, weight: Tensor, scale: Tensor) -> Tensor:
+    """x @ (weight * scale) of whole numbers; `scale` is (N,), or has a row for each of equal groups of rows."""
+    rows = torch.atleast_2d(scale)
+    refuse(weight.shape[0] % rows.shape[0] != 0, f"{rows.shape[0]} rows of scale for {weight.shape[0]} of the weight")
+    size = weight.shape[0] // rows.shape[0]
+    parts = zip(x.split(size, 1), weight.split(size), rows)
+    return torch.stack([whole_product(a, b).float() * row for a, b, row in parts]).sum(0)
+
+
+def _int8_with_int4(group: Group, asked: torch.dtype | None) -> tuple[Tensor, torch.dtype]:
+    """((x - 8) @ (weight * scale) + bias) * scale per token: the bias gives back what the 8 took."""
+    scale, bias, token = group.scale, group.bias, group.token
+    assert scale is not None
+    refuse(scale.dtype != torch.int64 or bias is None or token is None, "int4 weights need int64 scale, bias and token")
+    refuse(asked not in HALVES, "int8 with int4 gives float16 or bfloat16")
+    assert bias is not None and token is not None and asked is not None
+    values = scaled_by_groups(group.x.to(torch.int16) - 8, unpacked_matrix(group.weight), scale_of(scale))
+    return (values + bias.float()) * token.reshape(-1, 1), asked
+
+
+def _weight_only(group: Group) -> Tensor:
+    weight = unpacked_matrix(group.weight) if group.weight.dtype == torch.int32 else group.weight
+    scale, offset = group.antiquant_scale, group.antiquant_offset
+    assert scale is not None
+    refuse(scale.dtype != group.x.dtype, f"antiquant_scale of {scale.dtype} with x of {group.x.dtype}")
+    refuse(offset is None or offset.shape != scale.shape, "antiquant_offset should have the shape of antiquant_scale")
+    assert offset is not None
+    if scale.dim() == 2:
+        refuse(group.weight.dtype != torch.int32 or bool(weight.shape[0] % scale.shape[0]), "groups of rows of weight")
+        size = weight.shape[0] // scale.shape[0]
+        scale, offset = by_rows(scale, weight, size), by_rows(offset, weight, size)
+    return _added(group.x.float() @ dequantised(weight, scale, offset).float(), group.bias)

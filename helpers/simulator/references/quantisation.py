@@ -1,6 +1,5 @@
 """Floating point to int8 and int4, with scales given or found. Formulas: npu_quantize.md, npu_dynamic_quant.md,
-npu_dynamic_quant_asymmetric.md, npu_group_quant.md, npu_trans_quant_param.md, npu_anti_quant.md (registry.DOCUMENTS),
-npu_dequant_bias (https://gitcode.com/cann/ops-nn, aclnnDequantBias.md).
+npu_dynamic_quant_asymmetric.md, npu_group_quant.md, npu_trans_quant_param.md (registry.DOCUMENTS).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .low_bits import INT4, LARGEST, asked_dtype, packed_scale, rounded, unpacked
+from .low_bits import INT4, LARGEST, asked_dtype, packed_scale, rounded
 from .numeric import wide
 from .registry import FLOATS, HALVES, reference
 
@@ -38,6 +37,15 @@ def divided(x: Tensor, scales: Tensor, zero_points: Tensor | None, dtype: torch.
     return values.double().round().clamp(*RANGES[dtype]).to(dtype)
 
 
+def _check_division(x: Tensor, scales: Tensor, zero_points: Tensor | None) -> None:
+    brain = scales.dtype == torch.bfloat16
+    if not (scales.dtype == torch.float32 or (brain and x.dtype == scales.dtype)):
+        raise RuntimeError(f"npu_quantize: scales of {scales.dtype} for input of {x.dtype}")
+    floating = zero_points is not None and zero_points.is_floating_point()
+    if zero_points is not None and floating and (not brain or zero_points.dtype != scales.dtype):
+        raise RuntimeError(f"npu_quantize: zero_points of {zero_points.dtype} with scales of {scales.dtype}")
+
+
 @reference(
     "npu::npu_quantize",
     dtypes={"input": FLOATS, "scales": FLOATS, "zero_points": (*FLOATS, torch.int8, torch.uint8, torch.int32)},
@@ -50,10 +58,11 @@ def npu_quantize(
     where = "npu_quantize: dtype"
     if div_mode:
         kind = asked_dtype(dtype, torch.qint8, [*PLAIN, *PLAIN.values()], where)
+        _check_division(input, scales, zero_points)
         return divided(input, scales, zero_points, PLAIN.get(kind, kind), axis)
     kind = asked_dtype(dtype, torch.qint8, (torch.qint8, torch.int8, INT4), where + " with div_mode False")
-    if input.dtype != scales.dtype:
-        raise RuntimeError(f"npu_quantize: scales should have the dtype of input, {input.dtype}, with div_mode False")
+    if input.dtype != scales.dtype or (zero_points is not None and zero_points.dtype != input.dtype):
+        raise RuntimeError(f"npu_quantize: scales and zero_points should be {input.dtype} like input, div_mode False")
     place = -2 if axis < -1 else -1
     values = wide(input) * along(scales, input, place)
     if zero_points is not None:
@@ -78,6 +87,8 @@ def npu_group_quant(
     ends = group_index.tolist()
     if len(ends) != scale.shape[0] or not ends or ends[-1] != x.shape[0]:
         raise RuntimeError("npu_group_quant: group_index should have one entry per row of scale and end at x.shape[0]")
+    if offset is not None and (offset.dtype != scale.dtype or offset.numel() != 1):
+        raise RuntimeError("npu_group_quant: offset should be one value with the dtype of scale")
     values = wide(x) * wide(scale)[rows_of_groups(ends, x.shape[0], "npu_group_quant: group_index")]
     values = values if offset is None else values + wide(offset)
     return rounded(values, PLAIN.get(kind, kind))
@@ -85,6 +96,8 @@ def npu_group_quant(
 
 def smoothed(name: str, x: Tensor, smooth: Tensor | None, group_index: Tensor | None) -> Tensor:
     """x in float32, times one smoothing vector, or times that of each row's group."""
+    if smooth is not None and smooth.dtype != x.dtype:
+        raise RuntimeError(f"{name}: smooth_scales should have the dtype of x, {x.dtype}, but have {smooth.dtype}")
     if smooth is None:
         if group_index is not None:
             raise RuntimeError(f"{name}: group_index needs smooth_scales")
@@ -154,44 +167,3 @@ def npu_trans_quant_param(scale: Tensor, offset: Tensor | None = None, round_mod
     if scale.dim() == 2 and result.shape != scale.shape:
         raise RuntimeError("npu_trans_quant_param: offset should fit the two-dimensional scale")
     return result
-
-
-@reference(
-    "npu::npu_anti_quant",
-    dtypes={"x": (torch.int8, torch.int32), "scale": (torch.float32, torch.bfloat16), "offset": FLOATS},
-)
-def npu_anti_quant(
-    x: Tensor, scale: Tensor, *, offset: Tensor | None = None, dst_dtype: torch.dtype | int | None = None,
-    src_dtype: torch.dtype | int | None = None,
-) -> Tensor:  # fmt: skip
-    """(x + offset) * scale; an int32 is eight int4."""
-    result = asked_dtype(dst_dtype, torch.float16, HALVES, "npu_anti_quant: dst_dtype")
-    stored = INT4 if x.dtype == torch.int32 else torch.int8
-    asked_dtype(src_dtype, stored, (stored,), f"npu_anti_quant: src_dtype for x of {x.dtype}")
-    if offset is not None and (offset.dtype != scale.dtype or offset.shape != scale.shape):
-        raise RuntimeError("npu_anti_quant: offset should have the dtype and the shape of scale")
-    values = (unpacked(x) if x.dtype == torch.int32 else x).float()
-    values = values if offset is None else values + along(offset, values, -1)
-    return (values * along(scale, values, -1)).to(result)
-
-
-@reference(
-    "npu::npu_dequant_bias",
-    dtypes={
-        "x": (torch.int32,), "weight_scale": (torch.float32, torch.bfloat16), "activation_scale": (torch.float32,),
-        "bias": (*FLOATS, torch.int32),
-    },
-)  # fmt: skip
-def npu_dequant_bias(
-    x: Tensor, weight_scale: Tensor, activation_scale: Tensor | None, bias: Tensor | None, *,
-    output_dtype: torch.dtype | int | None = None,
-) -> Tensor:  # fmt: skip
-    """x * weight_scale * activation_scale, with an int32 bias added before and any other after."""
-    result = torch.float16 if weight_scale.dtype == torch.float32 else torch.bfloat16
-    where = f"npu_dequant_bias: output_dtype for weight_scale of {weight_scale.dtype}"
-    asked_dtype(output_dtype, torch.float16, (result,), where)
-    whole = bias is not None and bias.dtype == torch.int32
-    values = (x.long() + bias if bias is not None and whole else x).float() * weight_scale.float()
-    if activation_scale is not None:
-        values = values * activation_scale[:, None]
-    return (values if bias is None or whole else values + wide(bias)).to(result)

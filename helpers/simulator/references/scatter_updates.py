@@ -1,5 +1,5 @@
 """Slices of a tensor replaced, one per batch. Formulas: scatter_update.md, npu_quant_scatter.md (registry.DOCUMENTS),
-aclnnInplaceScatterUpdate.md (https://gitcode.com/cann/ops-nn).
+aclnnInplaceScatterUpdate.md, aclnnInplaceQuantScatter.md (https://gitcode.com/cann/ops-nn).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def scatter_update_(input: Tensor, indices: Tensor, updates: Tensor, axis: int) 
 
 
 QUANTISED = {
-    "input": (torch.int8,), "indices": (torch.int32,), "updates": HALVES,
+    "input": (torch.int8,), "indices": INDICES, "updates": HALVES,
     "quant_scales": (torch.bfloat16, torch.float32), "quant_zero_points": (torch.bfloat16, torch.int32),
 }  # fmt: skip
 
@@ -67,11 +67,13 @@ def _quantised(
         raise RuntimeError(f"{name}: reduce should be 'update', but got '{reduce}'")
     if quant_axis % rank != rank - 1 or axis % rank in (0, rank - 1):
         raise RuntimeError(f"{name}: quant_axis should be the last dimension, and axis neither the first nor the last")
-    if updates.shape[-1] * updates.element_size() % 32:
-        raise RuntimeError(f"{name}: the last dimension of updates should be a multiple of 32 bytes")
-    for values in (scales, zero_points):
-        if values is not None and values.numel() != updates.shape[-1]:
-            raise RuntimeError(f"{name}: quant_scales and quant_zero_points should have {updates.shape[-1]} entries")
+    if updates.shape[-1] % 32:
+        raise RuntimeError(f"{name}: the last dimension should be a multiple of 32 bytes, in int8")
+    brain = updates.dtype == torch.bfloat16
+    for values, dtype in ((scales, torch.float32), (zero_points, torch.int32)):
+        dtype = torch.bfloat16 if brain else dtype
+        if values is not None and (values.numel() != updates.shape[-1] or values.dtype != dtype):
+            raise RuntimeError(f"{name}: quant_scales or quant_zero_points of {values.dtype} {values.shape} do not fit")
     zeros = None if zero_points is None else zero_points.reshape(-1)
     return replaced(name, data, indices, divided(updates, scales.reshape(-1), zeros, torch.int8, -1), axis)
 

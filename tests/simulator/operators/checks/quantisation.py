@@ -33,6 +33,7 @@ def check_quantize() -> None:
     assert four.dtype == torch.int32 and four.shape == (3, 4, 1)
     assert nibbles(four).tolist() == x.round().clamp(-8, 7).int().tolist()
     raises(lambda: torch_npu.npu_quantize(x.npu(), scales.npu(), None, torch.float16, 1), "npu_quantize", "dtype")
+    raises(lambda: torch_npu.npu_quantize(x.npu(), scales.half().npu(), None, torch.qint8, 1), "npu_quantize", "scales")
     raises(lambda: torch_npu.npu_quantize(x.npu(), scales.npu(), None, torch.qint8, 2), "do not fit")
     raises(lambda: torch_npu.npu_quantize(x[..., :4].npu(), scales.npu(), None, torch.quint4x2, -2, False), "by 8")
 
@@ -103,7 +104,7 @@ def check_dequantisation() -> None:
 
 
 def check_slices_replaced_and_quantised() -> None:
-    data, updates = torch.zeros(3, 2, 5, 16), torch.randn(2, 2, 2, 16)
+    data, updates = torch.zeros(3, 2, 5, 32), torch.randn(2, 2, 2, 32)
     starts = torch.tensor([1, 3])
     expected = data.clone()
     expected[0, :, 1:3], expected[1, :, 3:5] = updates[0], updates[1]
@@ -115,12 +116,14 @@ def check_slices_replaced_and_quantised() -> None:
     expected[2, :, 1:3], expected[0, :, 3:5] = updates[0], updates[1]
     near(ours, expected)
     raises(lambda: torch_npu.scatter_update(data.npu(), (starts + 1).npu(), updates.npu(), -2), "outside")
-    scales, zeros, cache = torch.rand(16) + 0.1, torch.arange(16).int(), torch.zeros(3, 2, 5, 16).to(torch.int8)
+    scales, zeros, cache = torch.rand(32) + 0.1, torch.arange(32).int(), data.to(torch.int8)
     halves, index = updates.half(), starts.int().npu()
     torch_npu.npu_quant_scatter_(ours := cache.npu(), index, halves.npu(), scales.npu(), zeros.npu(), -2, -1)
     whole = (halves.float() / scales + zeros).round().clamp(-128, 127)
-    expected = torch.zeros(3, 2, 5, 16)
+    expected = data.clone()
     expected[0, :, 1:3], expected[1, :, 3:5] = whole[0], whole[1]
     near(ours, expected)
     near(torch_npu.npu_quant_scatter(cache.npu(), index, halves.npu(), scales.npu(), zeros.npu(), -2, -1), expected)
     raises(lambda: torch_npu.npu_quant_scatter(cache.npu(), index, halves.npu(), scales.npu(), None, 0, 3), "axis")
+    brain = updates.bfloat16().npu()
+    raises(lambda: torch_npu.npu_quant_scatter(cache.npu(), index, brain, scales.npu(), None, -2, -1), "quant_scales")

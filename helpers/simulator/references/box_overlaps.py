@@ -1,7 +1,8 @@
 """Overlap of every box with every ground truth, and targets and samples of detectors.
 
 npu_iou.md, npu_ptiou.md: https://gitcode.com/cann/ops-cv, objdetect/iou_v2/README.md, with eps = 0.01, and in float16
-whatever the dtype (IouKernelNpu.cpp of Ascend/op-plugin). npu_yolo_boxes_encode.md and npu_grid_assign_positive.md:
+whatever the dtype (IouKernelNpu.cpp of Ascend/op-plugin): sides and areas have its 11 bits, as the expected values of
+the operators' tests show (Ascend/op-plugin, test_iou.py; Ascend/pytorch, test/contrib/test_iou.py). npu_yolo_boxes_encode.md and npu_grid_assign_positive.md:
 YOLOBBoxCoder and GridAssigner of MMDetection (https://github.com/open-mmlab/mmdetection), which they say they are.
 npu_rotated_box_encode.md and _decode.md: the angle through its tangent, as their examples have it.
 npu_random_choice_with_mask.md (registry.DOCUMENTS).
@@ -21,12 +22,19 @@ TINY = 1e-6
 MAX_ANCHORS = 20480
 
 
+def _eleven_bits(values: Tensor) -> Tensor:
+    """Rounded like float16, without its range."""
+    share, power = torch.frexp(values)
+    return torch.ldexp((share * 2048).round() / 2048, power)
+
+
 def _overlaps(name: str, bboxes: Tensor, gtboxes: Tensor, mode: int) -> Tensor:
     if mode not in (0, 1):
         raise RuntimeError(f"{name}: mode must be 0 (iou) or 1 (iof), but got {mode}")
     boxes, truths = bboxes.half().float()[None], gtboxes.half().float()[:, None]
     inner = (torch.minimum(boxes[..., 2:], truths[..., 2:]) - torch.maximum(boxes[..., :2], truths[..., :2])).clamp(0)
-    areas = [(value[..., 2:] - value[..., :2] + EPS).prod(-1) for value in (boxes, truths)]
+    sides = [_eleven_bits(value[..., 2:] - value[..., :2] + EPS) for value in (boxes, truths)]
+    areas = [_eleven_bits(value.prod(-1)) for value in sides]
     inter = inner.prod(-1)
     whole = areas[1].expand_as(inter) if mode == 1 else areas[0] + areas[1] - inter
     return (inter / whole).half().to(bboxes.dtype)

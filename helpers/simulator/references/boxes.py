@@ -194,10 +194,13 @@ def npu_bounding_box_decode(
 def npu_anchor_response_flags(
     input: Tensor, featmap_size: Sequence[int], stride: Sequence[int], num_base_anchors: int
 ) -> Tensor:
-    """1 for each anchor of a cell (height * width * anchors, uint8) in which the centre of a (N, 4) box lies."""
+    """1 for each anchor of a cell (height * width * anchors, uint8) in which the centre of a (N, 4) box lies.
+
+    A centre outside of the feature map counts for the nearest cell (npu_anchor_response_flags.md).
+    """
     height, width = featmap_size
     x1, y1, x2, y2 = wide(input).unbind(-1)
     column, row = ((x1 + x2) / 2 / stride[0]).floor().long(), ((y1 + y2) / 2 / stride[1]).floor().long()
     cells = torch.zeros(height * width, dtype=torch.uint8)
-    cells[row * width + column] = 1
+    cells[row.clamp(0, height - 1) * width + column.clamp(0, width - 1)] = 1
     return cells.repeat_interleave(num_base_anchors)

@@ -16,7 +16,7 @@ from .numeric import wide
 from .registry import reference
 
 SCALE_AT_END = 1  # the region ends at its last pixel, which counts
-HALF_PIXEL = 2
+HALF_PIXEL = (2, 3)  # 3: what torch_npu.contrib.module.ROIAlign asks for, with the expected values of its test
 
 
 def _axis(start: float, bin_size: float, bins: int, samples: int, length: int) -> Tensor:
@@ -39,8 +39,8 @@ def _weights(
 ) -> Iterator[tuple[int, Tensor, Tensor]]:
     """(image, rows (pooled height, H), columns (pooled width, W)) of each region."""
     for image, *ends in rois.float().tolist():
-        x1, y1, x2, y2 = (end * scale - 0.5 * (mode == HALF_PIXEL) for end in ends)
-        extra, least = (scale if mode == SCALE_AT_END else 0.0), (-math.inf if mode == HALF_PIXEL else 1.0)
+        x1, y1, x2, y2 = (end * scale - 0.5 * (mode in HALF_PIXEL) for end in ends)
+        extra, least = (scale if mode == SCALE_AT_END else 0.0), (-math.inf if mode in HALF_PIXEL else 1.0)
         axes = []
         for start, end, bins, length in ((y1, y2, pooled[0], size[2]), (x1, x2, pooled[1], size[3])):
             bin_size = max(end + extra - start, least) / bins
@@ -51,7 +51,7 @@ def _weights(
 
 
 def _check(name: str, rois: Tensor, images: int, mode: int) -> None:
-    if mode not in (0, SCALE_AT_END, HALF_PIXEL):
+    if mode not in (0, SCALE_AT_END, *HALF_PIXEL):
         raise NotImplementedError(f"the NPU simulator lacks {name} with roi_end_mode {mode}")
     if rois.dim() != 2 or rois.shape[1] != 5:
         raise RuntimeError(f"{name}: rois must be (N, 5): image, x1, y1, x2, y2, but got {tuple(rois.shape)}")

@@ -44,6 +44,16 @@ def check_overlaps_of_boxes() -> None:
     raises(lambda: torch_npu.npu_iou(boxes.npu(), truths.npu(), 2), "npu_iou", "mode")
 
 
+def check_overlaps_have_the_documented_values() -> None:
+    """The example of npu_iou.md, and boxes whose areas float16 cannot hold."""
+    boxes = torch.tensor([[0.0, 0, 10, 10], [10, 10, 20, 20], [32, 32, 38, 42]])
+    truths = torch.tensor([[0.0, 0, 10, 20], [0, 10, 10, 10], [10, 10, 20, 20]])
+    found = torch_npu.npu_iou(boxes.half().npu(), truths.half().npu()).cpu()
+    assert torch.equal(found, torch.tensor([[0.4985, 0, 0], [0, 0, 0], [0, 0.9961, 0]]).half()), found
+    large = torch.tensor([[0.0, 0, 1000, 800]]).npu()
+    near(torch_npu.npu_iou(large, large / 2), torch.tensor([[0.25]]), torch.float16)
+
+
 def check_overlaps_of_turned_boxes() -> None:
     count = 40
     first, second = (torch.cat([4 * torch.rand(count, 2), 1 + 3 * torch.rand(count, 2), 360 * torch.rand(count, 1)], 1)
@@ -119,13 +129,13 @@ def check_regions_of_interest() -> None:
     features = torch.randn(2, 3, 7, 8, requires_grad=True)
     rois = torch.tensor([[0, 2.0, 1.0, 20.0, 22.0], [1, -9.0, 3.0, 40.0, 13.0], [1, 5.0, 5.0, 6.0, 6.5]])
     scale, bins, samples = 0.25, (3, 2), 2
-    for mode in (0, 1, 2):
+    for mode in (0, 1, 2, 3):
         expected = []
         for image, x1, y1, x2, y2 in rois.tolist():
-            shift, extra = (0.5, 0.0) if mode == 2 else (0.0, scale * mode)
+            shift, extra = (0.5, 0.0) if mode > 1 else (0.0, scale * mode)
             top, left = y1 * scale - shift, x1 * scale - shift
             height, width = (y2 - y1) * scale + extra, (x2 - x1) * scale + extra
-            height, width = (height, width) if mode == 2 else (max(height, 1.0), max(width, 1.0))
+            height, width = (height, width) if mode > 1 else (max(height, 1.0), max(width, 1.0))
             plane, (h, w) = features[int(image)], (height / bins[0] / samples, width / bins[1] / samples)
             expected += [
                 sum(bilinear(plane, top + (2 * i + a + 0.5) * h, left + (2 * j + b + 0.5) * w)
@@ -137,7 +147,7 @@ def check_regions_of_interest() -> None:
         near(ours, pooled)
         (gradient,) = torch.autograd.grad(pooled, features, pooled.detach())
         near(torch_npu.npu_roi_alignbk(ours, rois.npu(), features.shape, 2, 3, scale, samples, mode), gradient)
-    raises(lambda: torch_npu.npu_roi_align(features.detach().npu(), rois.npu(), scale, 3, 2, 2, 3), "roi_end_mode 3")
+    raises(lambda: torch_npu.npu_roi_align(features.detach().npu(), rois.npu(), scale, 3, 2, 2, 4), "roi_end_mode 4")
 
 
 def check_position_sensitive_pooling() -> None:

@@ -193,6 +193,8 @@ def check_boxes() -> None:
     torch.testing.assert_close(encoded.cpu(), expected, atol=1e-3, rtol=1e-3, equal_nan=True)
     flags = torch_npu.npu_anchor_response_flags(torch.tensor([[0.0, 2, 2, 4]]).npu(), [3, 4], [2, 2], 2)
     assert flags.nonzero().flatten().tolist() == [8, 9], "row 1, column 0, two anchors"
+    outside = torch_npu.npu_anchor_response_flags(torch.tensor([[90.0, -9, 90, -9]]).npu(), [3, 4], [2, 2], 1)
+    assert outside.nonzero().flatten().tolist() == [3], "the nearest cell: row 0, the last column"
     raises(lambda: torch_npu.npu_giou(boxes[0].npu(), boxes[1].npu(), False), "trans==True")
 
 

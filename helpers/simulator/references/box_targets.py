@@ -1,8 +1,8 @@
 """Targets and samples of detectors.
 
 npu_yolo_boxes_encode.md and npu_grid_assign_positive.md: YOLOBBoxCoder and GridAssigner of MMDetection
-(https://github.com/open-mmlab/mmdetection), which they say they are. npu_rotated_box_encode.md and _decode.md: the angle
-through its tangent, as their examples have it. npu_random_choice_with_mask.md (registry.DOCUMENTS).
+(https://github.com/open-mmlab/mmdetection), which they say they are. npu_rotated_box_encode.md and _decode.md: the
+angle through its tangent, as their examples have it. npu_random_choice_with_mask.md (registry.DOCUMENTS).
 """
 
 from __future__ import annotations

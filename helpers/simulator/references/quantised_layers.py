@@ -1,5 +1,5 @@
-"""Layers that give quantised rows. Formulas: npu_add_rms_norm_dynamic_quant.md, npu_swiglu_quant.md,
-npu_dequant_swiglu_quant.md (registry.DOCUMENTS), aclnnSwiGluQuantV2.md (https://gitcode.com/cann/ops-nn).
+"""Layers that give quantised rows. Formulas: npu_add_rms_norm_dynamic_quant.md, npu_swiglu_quant.md
+(registry.DOCUMENTS), aclnnSwiGluQuantV2.md (https://gitcode.com/cann/ops-nn).
 
 What the NPU leaves without a value (an output that is switched off, the scale of a static quantisation) is zero here.
 """
@@ -59,7 +59,7 @@ def npu_add_rms_norm_dynamic_quant(
     return results[0][0], results[1][0], total.to(x1.dtype), results[0][1], results[1][1]
 
 
-def _of_rows(values: Tensor, groups: Tensor, neutral: float) -> Tensor:
+def of_rows(values: Tensor, groups: Tensor, neutral: float) -> Tensor:
     """The entry of each row's group; rows beyond the last group have the neutral one."""
     rows = values.float().reshape(values.shape[0], -1)
     return torch.cat([rows, torch.full_like(rows[:1], neutral)])[groups]
@@ -90,13 +90,13 @@ def npu_swiglu_quant(
     ends = [values.shape[0]] if group_index is None else group_index.tolist()
     ends = torch.tensor(ends).cumsum(0).tolist() if group_list_type == 1 and group_index is not None else ends
     groups = rows_of_groups(ends, values.shape[0], "npu_swiglu_quant: group_index")
-    values = values if smooth_scales is None else values * _of_rows(smooth_scales, groups, 1)
+    values = values if smooth_scales is None else values * of_rows(smooth_scales, groups, 1)
     largest, scale = LARGEST[kind], values.new_zeros(values.shape[0])
     if quant_mode == 1:
         scale = largest / values.abs().amax(-1)
         values = values * scale[:, None]
     elif offsets is not None:
-        values = values + _of_rows(offsets, groups, 0)
+        values = values + of_rows(offsets, groups, 0)
     whole = rounded(values.clamp(-1 - largest, largest), torch.int8)
     whole = _two_in_one(whole) if kind == INT4 else whole
     return whole.reshape(*x.shape[:-1], -1), scale.reshape(x.shape[:-1])
@@ -116,65 +116,3 @@ def _check_swiglu(
     shapes = [(groups, half)] + ([(groups,)] if mode == 0 or groups == half == 1 else [])
     if smooth is not None and tuple(smooth.shape) not in shapes:
         raise RuntimeError(f"{name}: smooth_scales of the shape {tuple(smooth.shape)}, not one of {shapes}")
-
-
-DEQUANT = "npu_dequant_swiglu_quant"
-
-
-@reference(
-    "npu::npu_dequant_swiglu_quant",
-    dtypes={
-        "x": (torch.int32, *HALVES), "weight_scale": (torch.float32,), "activation_scale": (torch.float32,),
-        "bias": (torch.int32,), "quant_scale": FLOATS, "group_index": (torch.int64,),
-    },
-)  # fmt: skip
-def npu_dequant_swiglu_quant(
-    x: Tensor, *, weight_scale: Tensor | None = None, activation_scale: Tensor | None = None,
-    bias: Tensor | None = None, quant_scale: Tensor | None = None, group_index: Tensor | None = None,
-    activate_left: bool = False, quant_mode: int = 0, swiglu_mode: int = 0, clamp_limit: float = 7.0,
-    glu_alpha: float = 1.702, glu_bias: float = 1.0,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """(int8 rows, their scales) of the gated, dequantised x; group_index holds the number of rows of each group."""
-    if quant_mode != 1:
-        raise NotImplementedError(f"the NPU simulator lacks {DEQUANT} with quant_mode {quant_mode} (static)")
-    half = x.shape[-1] // 2
-    if x.dim() != 2 or x.shape[-1] % 2 or (group_index is not None and (half % 64 or half > 10496 or bias is not None)):
-        raise RuntimeError(f"{DEQUANT}: x of {x.shape} with this group_index and bias (npu_dequant_swiglu_quant.md)")
-    sizes = [x.shape[0]] if group_index is None else group_index.tolist()
-    groups = rows_of_groups(torch.tensor(sizes).cumsum(0).tolist(), x.shape[0], f"{DEQUANT}: the sum of group_index")
-    values = _dequantised(x, weight_scale, activation_scale, bias, groups, len(sizes))
-    values = _gated(values, activate_left, swiglu_mode, clamp_limit, glu_alpha, glu_bias)
-    if quant_scale is not None:
-        _check_groups("quant_scale", quant_scale, (len(sizes), half))
-        values = values * _of_rows(torch.atleast_2d(quant_scale), groups, 1)
-    return by_largest(values * (groups < len(sizes))[:, None], torch.int8)
-
-
-def _check_groups(argument: str, values: Tensor, shape: tuple[int, int]) -> None:
-    if tuple(torch.atleast_2d(values).shape) != shape:
-        raise RuntimeError(f"{DEQUANT}: {argument} should have the shape {shape}, but got {tuple(values.shape)}")
-
-
-def _dequantised(
-    x: Tensor, weight: Tensor | None, token: Tensor | None, bias: Tensor | None, groups: Tensor, count: int
-) -> Tensor:
-    if x.dtype != torch.int32:
-        if weight is not None or token is not None or bias is not None:
-            raise NotImplementedError(f"the NPU simulator lacks {DEQUANT} of {x.dtype} with scales or a bias")
-        return wide(x)
-    if weight is None:
-        raise RuntimeError(f"{DEQUANT}: an int32 x needs weight_scale")
-    _check_groups("weight_scale", weight, (count, x.shape[1]))
-    values = (x if bias is None else x + bias).float() * _of_rows(torch.atleast_2d(weight), groups, 1)
-    return values if token is None else values * token.reshape(-1, 1)
-
-
-def _gated(values: Tensor, left: bool, mode: int, limit: float, alpha: float, bias: float) -> Tensor:
-    if mode not in (0, 1, 2) or (mode == 1 and not left):
-        raise RuntimeError(f"{DEQUANT}: swiglu_mode should be 0, 1 with activate_left, or 2, but got {mode}")
-    first, second = (values[:, ::2], values[:, 1::2]) if mode == 1 else values.chunk(2, -1)
-    gate, other = (first, second) if left else (second, first)
-    if mode == 0:
-        return functional.silu(gate) * other
-    gate, other = gate.clamp(max=limit), other.clamp(-limit, limit)
-    return gate * torch.sigmoid(alpha * gate) * (other + bias)

@@ -75,7 +75,11 @@ def check_dequantised_gated_and_quantised() -> None:
         close_rows(y, scale, gate * torch.sigmoid(1.702 * gate) * (other + 1) * smooth[each])
     y, scale = call(x[:, :8].bfloat16().npu(), quant_mode=1)
     close_rows(y, scale, x[:, :4] * F.silu(x[:, 4:8].float()))
-    raises(lambda: call(x.npu(), **{**options, "quant_mode": 0}), "npu_dequant_swiglu_quant", "quant_mode 0")
+    options |= {"quant_mode": 0, "quant_offset": smooth.npu()}
+    y, _ = call(x.npu(), **options)
+    expected = F.silu(values[:, 64:]) * values[:, :64] / smooth[each] + smooth[each]
+    assert (y.cpu() - expected.clamp(-128, 127)).abs().max() < 0.51
+    raises(lambda: call(x.npu(), **{**options, "quant_mode": 1}), "npu_dequant_swiglu_quant", "quant_offset")
     raises(lambda: call(x.npu(), quant_mode=1), "weight_scale")
 
 

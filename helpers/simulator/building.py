@@ -16,7 +16,7 @@ from helpers import cann
 from helpers.simulator.compiling import make_libraries
 from helpers.simulator.device_checks import wrappers
 from helpers.simulator.plan import CANN_VERSION, MSPROF, NATIVE, REFERENCES, Plan, make_plan, read_stamp
-from helpers.simulator.reference_names import names
+from helpers.simulator.reference_names import checked, names
 
 
 def default_location() -> Path:
@@ -90,9 +90,12 @@ def fill(out: Path, plan: Plan, location: Path) -> None:
 
 
 def copy_references(target: Path) -> None:
-    """The references of torch_npu's own operators, and operators.txt, which the native kernels read at start-up."""
+    """The references of torch_npu's own operators, and operators.txt, which the native kernels read at start-up: names,
+    and `checked` behind those that check their data types themselves."""
     shutil.copytree(REFERENCES, target, ignore=shutil.ignore_patterns("__pycache__"))
-    (target / "operators.txt").write_text("".join(f"{name}\n" for name in names(target)), encoding="utf-8")
+    known = checked(target)
+    lines = [f"{name} checked\n" if name in known else f"{name}\n" for name in names(target)]
+    (target / "operators.txt").write_text("".join(lines), encoding="utf-8")
 
 
 def copy_npu_smi(out: Path) -> None:

@@ -13,13 +13,25 @@ from helpers.finding import Finding, Status
 from helpers.report import Column, Report, Table
 from helpers.simulator.coverage.entries import UNKNOWN
 
+#: Prints the kernels' record, and by reference the data types that it checks.
 RECORD = """
-import ctypes, json, torch
+import ctypes, importlib.util, json, sys, torch
 torch.npu.init()
 library = ctypes.CDLL("libnpu_sim_kernels.so")
 library.npu_sim_operators.restype = ctypes.c_char_p
-print("RECORD " + json.dumps(library.npu_sim_operators().decode()))
+folder = sys.argv[1] + "/references"
+spec = importlib.util.spec_from_file_location(
+    "references", folder + "/__init__.py", submodule_search_locations=[folder])
+sys.modules["references"] = references = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(references)
+checked = {name: {argument: [str(dtype).replace("torch.", "") for dtype in dtypes]
+                  for argument, dtypes in reference.dtypes.items()}
+           for name, reference in references.all_references().items()
+           if reference.dtypes and name.startswith("npu::")}
+print("RECORD " + json.dumps([library.npu_sim_operators().decode(), checked]))
 """
+#: The documentation of torch_npu's own operators, a page each: where references have their data types from.
+DOCUMENTS = "https://gitcode.com/Ascend/op-plugin/tree/master/docs/zh/custom_APIs/torch_npu/"
 
 
 def list_operators(location: Path, env: dict[str, str]) -> Report:
@@ -28,8 +40,9 @@ def list_operators(location: Path, env: dict[str, str]) -> Report:
     `location` is the simulator's folder, `env` the environment of a child that sees it. Raises WorkbookError where the
     child does not start.
     """
-    types = dtype_lists((location / "dtypes.txt").read_text(encoding="utf-8"))
-    rows = tuple(_row(name, kind, types) for name, kind in sorted(_states(env).items()))
+    record, checked = _recorded(location, env)
+    types = {**reference_lists(checked), **dtype_lists((location / "dtypes.txt").read_text(encoding="utf-8"))}
+    rows = tuple(_row(name, kind, types) for name, kind in sorted(record.items()))
     unknown = sum(1 for row in rows if row[2] == UNKNOWN)
     finding = Finding("SIM005", Status.NOTE, "operators.listed", {"total": len(rows), "unknown": unknown})
     columns = tuple(map(Column, ("operator", "operator_state", "dtype_support", "dtype_source")))
@@ -45,8 +58,18 @@ def dtype_lists(table: str) -> dict[str, tuple[str, str]]:
         if line and not line.startswith("#"):
             operators, function, source, arguments = line.split(" | ")
             for name in operators.split():
-                found[f"aten::{name}"] = (arguments, f"{function}: https://gitcode.com/cann, {source}")
+                by_cann = f"{function}: https://gitcode.com/cann, {source}"
+                found[f"aten::{name}"] = (arguments, by_cann if function != "-" else f"https://gitcode.com/{source}")
     return found
+
+
+def reference_lists(checked: dict[str, dict[str, list[str]]]) -> dict[str, tuple[str, str]]:
+    """As dtype_lists(), from the data types that references check, by operator and argument."""
+    source = f"torch_npu: {DOCUMENTS}"
+    return {
+        name: (" ".join(f"{argument}={','.join(dtypes)}" for argument, dtypes in lists.items()), source)
+        for name, lists in checked.items()
+    }
 
 
 def _row(name: str, kind: str, types: dict[str, tuple[str, str]]) -> tuple[str, str, str, str]:
@@ -57,12 +80,13 @@ def _row(name: str, kind: str, types: dict[str, tuple[str, str]]) -> tuple[str, 
     return name, kind, known, source
 
 
-def _states(env: dict[str, str]) -> dict[str, str]:
-    command = [sys.executable, "-c", RECORD]
+def _recorded(location: Path, env: dict[str, str]) -> tuple[dict[str, str], dict[str, dict[str, list[str]]]]:
+    """State by operator, and by reference the data types of its arguments."""
+    command = [sys.executable, "-c", RECORD, str(location)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
     for line in done.stdout.splitlines():
         if line.startswith("RECORD "):
-            record: str = json.loads(line.removeprefix("RECORD "))
-            return {words[0]: words[1] for words in map(str.split, record.splitlines())}
+            record, checked = json.loads(line.removeprefix("RECORD "))
+            return {words[0]: words[1] for words in map(str.split, record.splitlines())}, checked
     said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
     raise WorkbookError("coverage.no_child", error=said[-1])

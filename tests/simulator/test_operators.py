@@ -30,7 +30,10 @@ def test_rows_say_what_the_documents_say(listed: Report) -> None:
     rows = {str(row[0]): row[1:] for row in listed.table.rows}
     assert rows["aten::mm"][:2] == ("simulated", "self=float mat2=float")
     assert "aclnnMm: https://gitcode.com/cann, ops-nn/" in str(rows["aten::mm"][2])
-    assert rows["npu::npu_rms_norm"] == ("simulated", UNKNOWN, "")
+    assert rows["npu::npu_fast_gelu"][:2] == ("simulated", "input=float32,float16,bfloat16")
+    assert "custom_APIs/torch_npu" in str(rows["npu::npu_fast_gelu"][2])
+    assert rows["npu::npu_format_cast"] == ("simulated", UNKNOWN, "")  # no reference checks its arguments
+    assert "route=" in str(rows["aten::_foreach_exp"][1]) and rows["aten::_foreach_exp"][1] != UNKNOWN
     assert {types for state, types, _ in rows.values() if state == "fallback"} == {""}
 
 

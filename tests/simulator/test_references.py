@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from helpers.simulator.plan import REFERENCES
-from helpers.simulator.reference_names import names
+from helpers.simulator.reference_names import checked, names
 from helpers.simulator.references import all_references, reference_of
 from tests.conftest import ROOT
 
@@ -19,6 +19,8 @@ from tests.conftest import ROOT
 def test_the_list_that_the_build_writes_is_what_is_registered() -> None:
     assert names(REFERENCES) == sorted(all_references())
     assert len(names(REFERENCES)) > 100
+    known = {name for name, found in all_references().items() if found.dtypes and name.startswith("npu::")}
+    assert checked(REFERENCES) == known
 
 
 def test_they_need_neither_torch_npu_nor_the_rest_of_the_package() -> None:

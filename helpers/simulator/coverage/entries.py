@@ -55,7 +55,7 @@ class State:
 
 
 def operator_states(record: str) -> dict[str, State]:
-    """From npu_sim_operators(): NAME KIND [DTYPES] a line, where DTYPES is a function of CANN, `unknown` or `-`."""
+    """From npu_sim_operators(): NAME KIND [DTYPES] a line; DTYPES: a function of CANN, `torch_npu`, `unknown`, `-`."""
     found = {}
     for line in record.splitlines():
         name, kind, *rest = line.split()

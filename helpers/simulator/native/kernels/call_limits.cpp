@@ -3,9 +3,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "cann_error.h"
 
@@ -80,6 +82,36 @@ void adaptive_avg_pool2d(const torch::jit::Stack& stack, size_t first) {
   }
 }
 
+// op_plugin/ops/opapi/FusedSgdKernelOpApi.cpp. Arguments: self, grads, momentum_buffer_list, weight_decay, momentum, ...
+void fused_sgd(const torch::jit::Stack& stack, size_t first) {
+  const double momentum = stack[first + 4].toDouble();
+  if (!(momentum > 0)) {
+    refuse_as_torch_npu(c10::str("momentum must be positive, but got ", momentum), "",
+                        std::string("torch_npu's fused SGD needs a momentum; use foreach=True") + kInPlugin);
+  }
+}
+
+// op_plugin/ops/opapi/AmpForeachNonFiniteCheckAndUnscaleKernelNpuOpApi.cpp. Arguments: self, found_inf, inv_scale.
+void unscale(const torch::jit::Stack& stack, size_t first) {
+  for (const auto& [index, name] : {std::pair(2, "inv_scale"), std::pair(1, "found_inf")}) {
+    if (stack[first + index].toTensor().scalar_type() != at::kFloat) {
+      refuse_as_torch_npu(c10::str(name, " must be a float tensor"), "ERR01002 OPS invalid type",
+                          std::string("torch_npu's own check") + kInPlugin);
+    }
+  }
+}
+
+// op_plugin/ops/opapi/IsInKernelNpuOpApi.cpp: many values are sorted, few are compared.
+void isin(const torch::jit::Stack& stack, size_t first) {
+  const auto &elements = stack[first].toTensor(), &tested = stack[first + 1].toTensor();
+  const double few = 10.0 * std::pow(static_cast<double>(elements.numel()), 0.145);
+  const auto type = c10::promoteTypes(elements.scalar_type(), tested.scalar_type());
+  if (type == at::kDouble && elements.numel() > 0 && static_cast<double>(tested.numel()) >= few) {
+    refuse_as_torch_npu("Input data type should not be float64", "ERR01002 OPS invalid type",
+                        std::string("torch_npu sorts many values, and no float64; use torch.float32") + kInPlugin);
+  }
+}
+
 }  // namespace
 
 CallCheck call_check(const c10::OperatorHandle& op) {
@@ -92,6 +124,11 @@ CallCheck call_check(const c10::OperatorHandle& op) {
       {"aten::sort.values_stable", stable_sort},
       {"aten::upsample_bilinear2d", upsample_bilinear2d},
       {"aten::upsample_bilinear2d.out", upsample_bilinear2d},
+      {"aten::_fused_sgd_", fused_sgd},
+      {"aten::_fused_sgd_.tensor_lr", fused_sgd},
+      {"aten::_amp_foreach_non_finite_check_and_unscale_", unscale},
+      {"aten::isin.Tensor_Tensor", isin},
+      {"aten::isin.Tensor_Tensor_out", isin},
       {"aten::_linalg_svd", svd},
       {"aten::_linalg_svd.U", svd}};
   static const std::unordered_set<std::string> reductions = {

@@ -31,7 +31,7 @@ void refuse_as_cann(const std::string& op, const std::string& function, const st
 }
 
 void refuse_as_torch_npu(const std::string& why, const std::string& code, const std::string& note) {
-  TORCH_CHECK(false, why, error_line(code), "\n[simulated NPU] ", note);
+  TORCH_CHECK(false, why, code.empty() ? "" : error_line(code), "\n[simulated NPU] ", note);
 }
 
 }  // namespace npu_sim

@@ -22,6 +22,7 @@ namespace {
 const std::unordered_map<std::string, std::unordered_set<std::string>>& mixed_device_arguments() {
   static const std::unordered_map<std::string, std::unordered_set<std::string>> arguments = {
       {"aten::copy_", {}},
+      {"aten::_foreach_copy_", {}},
       {"aten::is_set_to", {}},
       {"aten::index", {"indices"}},
       {"aten::index_put", {"indices"}},
@@ -53,6 +54,7 @@ const c10::DispatchKeySet kAboveKernels =
 struct CpuKernel::Call {
   Faces faces;
   std::optional<c10::Device> device;
+  bool checked = true;  // its data types
 };
 
 CpuKernel::CpuKernel(const c10::OperatorHandle& op)
@@ -60,6 +62,7 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
       return_count_(op.schema().returns().size()),
       device_check_(device_check(op)),
       limits_(dtype_limits(op)),
+      list_limits_(list_limits(op, limits_)),
       call_check_(call_check(op)),
       matrix_unit_(matrix_unit_of(op)),
       recorded_(!moves_no_data(op.schema())),
@@ -94,8 +97,8 @@ void CpuKernel::check_plain(const at::Tensor& tensor) const {
                               tensor.is_quantized() ? "quantized" : c10::str(tensor.layout()), " tensors");
 }
 
-void CpuKernel::check_hardware(const at::Tensor& tensor, size_t argument) const {
-  if (limits_ && tensor.device().type() == at::kPrivateUse1 && !takes(*limits_, argument, tensor)) {
+void CpuKernel::check_hardware(const Call& call, const at::Tensor& tensor, size_t argument) const {
+  if (call.checked && tensor.device().type() == at::kPrivateUse1 && !takes(*limits_, argument, tensor)) {
     refuse_tensor(*limits_, name_, arguments_[argument], argument, tensor);
   }
 }
@@ -106,7 +109,7 @@ at::Tensor CpuKernel::take_tensor(Call& call, const at::Tensor& tensor, size_t a
   }
   check_device(call, tensor, argument);
   check_plain(tensor);
-  check_hardware(tensor, argument);
+  check_hardware(call, tensor, argument);
   return tensor.device().type() == at::kPrivateUse1 ? call.faces.face(tensor, written_[argument])
                                                        : call.faces.host(tensor);
 }
@@ -152,6 +155,12 @@ void CpuKernel::give(Call& call, c10::IValue& value) const {
 }
 
 namespace {
+
+// torch_npu/csrc/aten/ops/op_api/CopyKernelOpApi.cpp: between devices, or of nothing, a copy asks CANN nothing.
+bool within_device(const torch::jit::Stack& stack, size_t first) {
+  const at::Tensor &self = stack[first].toTensor(), &source = stack[first + 1].toTensor();
+  return self.device() == source.device() && self.numel() > 0;
+}
 
 std::optional<c10::Device> npu_device(const c10::IValue& value) {
   const auto of = [](const at::Tensor& tensor) -> std::optional<c10::Device> {
@@ -236,6 +245,10 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
   const size_t first = stack->size() - arguments_.size();
   if (call_check_ != nullptr) {
     call_check_(*stack, first);
+  }
+  call.checked = limits_ && !list_limits_ && (!limits_->between_devices || within_device(*stack, first));
+  if (list_limits_) {
+    check_lists(*list_limits_, *stack, first);
   }
   for (size_t i = 0; i < arguments_.size(); ++i) {
     take(call, (*stack)[first + i], i);

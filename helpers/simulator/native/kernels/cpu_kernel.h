@@ -13,6 +13,7 @@
 #include "dtype_limits.h"
 #include "faces.h"
 #include "faults.h"
+#include "list_limits.h"
 #include "numerics.h"
 
 namespace npu_sim {
@@ -26,6 +27,8 @@ class CpuKernel : public c10::OperatorKernel {
   // Takes faces off the stack and puts results on it.
   virtual void compute(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device device) const;
 
+  void types_are_known() { used_ = true; }  // another than dtypes.txt checks them
+
  private:
   struct Call;
 
@@ -36,7 +39,7 @@ class CpuKernel : public c10::OperatorKernel {
   void find_device(Call& call, const torch::jit::Stack& stack) const;
   void check_device(Call& call, const at::Tensor& tensor, size_t argument) const;
   void check_plain(const at::Tensor& tensor) const;  // dense and not quantized
-  void check_hardware(const at::Tensor& tensor, size_t argument) const;
+  void check_hardware(const Call& call, const at::Tensor& tensor, size_t argument) const;
 
   std::string name_;
   std::vector<std::string> arguments_;  // their names
@@ -45,8 +48,9 @@ class CpuKernel : public c10::OperatorKernel {
   std::optional<size_t> generator_;
   std::string device_check_;  // empty: torch_npu does not compare devices
   std::shared_ptr<const DtypeLimits> limits_;  // nullptr: not known
+  std::shared_ptr<const ListLimits> list_limits_;  // nullptr: not an operator on lists, or not known
   CallCheck call_check_;
-  std::atomic<bool> used_{false};
+  std::atomic<bool> used_{false};  // and noted, where the data types are not known
   std::optional<MatrixUnit> matrix_unit_;
   bool recorded_;  // by the profiler: not what only describes memory anew
   bool mixes_half_;

@@ -1,5 +1,6 @@
 #include "dtype_limits.h"
 
+#include <algorithm>
 #include <fstream>
 #include <mutex>
 #include <sstream>
@@ -31,7 +32,10 @@ constexpr Named kTypes[] = {
     {"uint32", "DT_UINT32", ScalarType::UInt32},           {"uint64", "DT_UINT64", ScalarType::UInt64},
     {"bool", "DT_BOOL", ScalarType::Bool},                 {"complex32", "DT_COMPLEX32", ScalarType::ComplexHalf},
     {"complex64", "DT_COMPLEX64", ScalarType::ComplexFloat},
-    {"complex128", "DT_COMPLEX128", ScalarType::ComplexDouble}};
+    {"complex128", "DT_COMPLEX128", ScalarType::ComplexDouble},
+    {"float8_e5m2", "DT_FLOAT8_E5M2", ScalarType::Float8_e5m2},
+    {"float8_e4m3fn", "DT_FLOAT8_E4M3FN", ScalarType::Float8_e4m3fn},
+    {"float8_e8m0fnu", "DT_FLOAT8_E8M0", ScalarType::Float8_e8m0fnu}};
 
 uint64_t bits_of(const std::string& name) {
   for (const auto& [shown, acl, type] : kTypes) {
@@ -130,6 +134,30 @@ void read_dtype_limits() {
   }
 }
 
+namespace {
+
+// The words of a copy and of an operator on lists.
+bool read_special_word(DtypeLimits& limits, const std::string& name, const std::string& value) {
+  if (name == "checked") {
+    TORCH_CHECK(value == "within_npu", "dtypes.txt: unknown word checked=", value);
+    limits.between_devices = true;
+  } else if (name == "plain") {
+    limits.plain = value;
+  } else if (name == "route") {
+    limits.route = mask_of(value);
+  } else if (name == "code") {
+    limits.code = value + " OPS invalid type";
+  } else if (name == "says") {
+    limits.says = value;
+    std::replace(limits.says.begin(), limits.says.end(), '_', ' ');
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::shared_ptr<const DtypeLimits> dtype_limits(const c10::OperatorHandle& op) {
   const auto found = rows().find(c10::toString(op.operator_name()));
   if (found == rows().end()) {
@@ -142,6 +170,9 @@ std::shared_ptr<const DtypeLimits> dtype_limits(const c10::OperatorHandle& op) {
   limits->accepted.resize(op.schema().arguments().size());
   std::istringstream arguments(row.arguments);
   for (std::string word; arguments >> word;) {
+    if (word == "any") {
+      continue;
+    }
     const auto equals = word.find('=');
     const auto name = word.substr(0, equals), value = word.substr(equals + 1);
     if (name == "dims") {
@@ -150,6 +181,9 @@ std::shared_ptr<const DtypeLimits> dtype_limits(const c10::OperatorHandle& op) {
     }
     if (name == "result") {
       limits->result = mask_of(value);
+      continue;
+    }
+    if (read_special_word(*limits, name, value)) {
       continue;
     }
     const auto index = op.schema().argumentIndexWithName(name);
@@ -213,6 +247,14 @@ void refuse_tensor(const DtypeLimits& limits, const std::string& op, const std::
                  c10::str("The ", argument, " tensor cannot be larger than ", limits.dims, " dimensions."),
                  c10::str(op, " takes at most ", limits.dims, " dimensions on a real NPU (Atlas A2), ",
                           by_documentation(limits)));
+}
+
+void check_argument(const char* op, size_t index, const at::Tensor& tensor) {
+  const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(op, "");
+  const auto limits = dtype_limits(handle);
+  if (limits && tensor.device().type() == at::kPrivateUse1 && !takes(*limits, index, tensor)) {
+    refuse_tensor(*limits, op, handle.schema().arguments()[index].name(), index, tensor);
+  }
 }
 
 void refuse_result(const DtypeLimits& limits, const std::string& op, at::ScalarType type) {

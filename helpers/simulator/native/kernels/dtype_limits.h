@@ -15,6 +15,11 @@ struct DtypeLimits {
   std::vector<uint64_t> accepted;   // for each argument a bit by ScalarType; 0: not known
   uint64_t result = 0;              // the types of the (first) result; 0: not known
   int64_t dims = 0;                 // the most dimensions of a tensor; 0: not known
+  bool between_devices = false;     // copies from or to another device ask CANN nothing
+  // Of an operator on lists (list_limits.h):
+  std::string plain;                // the operator that each tensor is given to where the lists are not alike
+  uint64_t route = 0;               // the types for which torch_npu asks FUNCTION at all; 0: all
+  std::string says, code;           // torch_npu's own refusal, instead of CANN's
 };
 
 // Reads dtypes.txt of the simulator's folder; throws c10::Error if it is missing or malformed.
@@ -32,6 +37,9 @@ const char* unknown_in_use();
 // Raises as torch_npu does when CANN refuses a tensor for its type or its number of dimensions.
 [[noreturn]] void refuse_tensor(const DtypeLimits& limits, const std::string& op, const std::string& argument,
                                 size_t index, const at::Tensor& tensor);
+
+// For operators registered by hand: refuses the tensor, if need be. Reads the operator's line anew.
+void check_argument(const char* op, size_t index, const at::Tensor& tensor);
 
 [[noreturn]] void refuse_result(const DtypeLimits& limits, const std::string& op, at::ScalarType type);
 

@@ -9,6 +9,8 @@
 
 #include <mutex>
 
+#include "dtype_limits.h"
+
 namespace npu_sim {
 namespace {
 
@@ -29,6 +31,9 @@ uint64_t mixed(uint64_t x) {
 std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p, std::optional<bool> train) {
   if (input.numel() == 0 || !train.value_or(true)) {
     return {input.clone(), at::ones_like(input, input.options().dtype(at::kBool))};
+  }
+  if (p > 0 && p < 1) {  // for 0 and 1 torch_npu asks CANN nothing (NativeDropoutKernelNpuOpApi.cpp)
+    check_argument("aten::native_dropout", 0, input);
   }
   TORCH_CHECK_VALUE(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
   auto mask = at::empty_like(input, input.options().dtype(at::kBool)).bernoulli_(1 - p);

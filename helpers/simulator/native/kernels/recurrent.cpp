@@ -5,6 +5,8 @@
 #include <ATen/ops/_pack_padded_sequence.h>
 #include <ATen/ops/empty.h>
 
+#include "cann_error.h"
+
 namespace npu_sim {
 namespace {
 
@@ -14,11 +16,25 @@ at::Tensor with_bias(const at::Tensor& gates, const OptionalTensor& bias) {
   return bias.has_value() && bias->defined() ? gates + *bias : gates;
 }
 
+// op_plugin/ops/opapi/LstmCellKernelNpuOpApi.cpp
+void check_lstm_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cx) {
+  const auto type = input_gates.scalar_type();
+  const char* const why = type != at::kFloat && type != at::kHalf ? "lstm_cell input_gates must be float or half"
+                          : hidden_gates.scalar_type() != type
+                              ? "lstm_cell input_gates and hidden_gates must have same dtype"
+                          : cx.scalar_type() != type ? "lstm_cell input_gates and c must have same dtype"
+                                                     : nullptr;
+  if (why != nullptr) {
+    refuse_as_torch_npu(why, "", "torch_npu's own check (https://gitcode.com/Ascend/op-plugin)");
+  }
+}
+
 // PyTorch's equations (torch.nn.LSTMCell, torch.nn.GRUCell). At the autograd key their parts record the gradient, so
 // the workspace, which only the fused backward would read, may stay empty.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
                                                          const at::Tensor& cx, const OptionalTensor& input_bias,
                                                          const OptionalTensor& hidden_bias) {
+  check_lstm_cell(input_gates, hidden_gates, cx);
   const auto gates = (with_bias(input_gates, input_bias) + with_bias(hidden_gates, hidden_bias)).chunk(4, -1);
   const auto cy = gates[1].sigmoid() * cx + gates[0].sigmoid() * gates[2].tanh();
   return {gates[3].sigmoid() * cy.tanh(), cy, at::empty({0}, cx.options())};

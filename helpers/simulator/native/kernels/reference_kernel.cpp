@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 
 #include <fstream>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "device_memory.h"
 #include "random.h"
@@ -87,16 +87,35 @@ c10::impl::LocalDispatchKeySet keys_with_autograd() {
 
 }  // namespace
 
-bool has_reference(const std::string& name) {
-  static const auto names = [] {
-    std::unordered_set<std::string> lines;
+namespace {
+
+// By name whether it checks its data types.
+const std::unordered_map<std::string, bool>& references() {
+  static const auto found = [] {
+    std::unordered_map<std::string, bool> lines;
     std::ifstream file(folder() + "/operators.txt");
     for (std::string line; std::getline(file, line);) {
-      lines.insert(line);
+      const auto space = line.find(' ');
+      lines.emplace(line.substr(0, space), space != std::string::npos);
     }
     return lines;
   }();
-  return names.count(name) > 0;
+  return found;
+}
+
+}  // namespace
+
+bool has_reference(const std::string& name) { return references().count(name) > 0; }
+
+bool reference_checks_types(const std::string& name) {
+  const auto found = references().find(name);
+  return found != references().end() && found->second;
+}
+
+ReferenceKernel::ReferenceKernel(const c10::OperatorHandle& op) : CpuKernel(op) {
+  if (reference_checks_types(c10::toString(op.operator_name()))) {
+    types_are_known();
+  }
 }
 
 void ReferenceKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device device) const {

@@ -15,9 +15,12 @@ namespace npu_sim {
 // Whether references/operators.txt names "npu::name.overload".
 bool has_reference(const std::string& name);
 
+// Whether it says that this reference checks the data types of its arguments.
+bool reference_checks_types(const std::string& name);
+
 class ReferenceKernel final : public CpuKernel {
  public:
-  using CpuKernel::CpuKernel;
+  explicit ReferenceKernel(const c10::OperatorHandle& op);
 
  private:
   void compute(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device device) const override;

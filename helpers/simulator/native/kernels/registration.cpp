@@ -69,7 +69,7 @@ void note(const std::string& name, const char* kind, const std::string& dtypes =
 
 std::string known_dtypes(const c10::OperatorHandle& op) {
   const auto limits = dtype_limits(op);
-  return limits ? limits->function : "unknown";
+  return limits ? limits->function : reference_checks_types(c10::toString(op.operator_name())) ? "torch_npu" : "unknown";
 }
 
 struct Libraries {
@@ -121,7 +121,7 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
   }
   if (by_hand().count(full) > 0) {
-    return note(full, "simulated", "unknown");
+    return note(full, "simulated", known_dtypes(op));
   }
   if (!on_npu) {
     return note(full, "composite");  // torch_npu had an autograd kernel only
@@ -141,7 +141,7 @@ void register_npu(Libraries& libraries, const c10::OperatorHandle& op) {
   const auto full = c10::toString(op.operator_name());
   const bool by_reference = has_reference(full);
   const bool here = by_reference || has_npu_operator(full);
-  note(full, here ? "simulated" : "refused", here ? "unknown" : "-");
+  note(full, here ? "simulated" : "refused", here ? known_dtypes(op) : "-");
   if (by_reference) {
     libraries.npu.impl(local_name(op).c_str(), boxed<ReferenceKernel>(op));
   } else if (!here) {
@@ -183,8 +183,8 @@ void install() {
 
 // One line for each operator that torch_npu itself implements: its name, then "simulated" (on the CPU's kernel),
 // "composite" (made of others), "torch_npu" (host-side kernel of torch_npu, kept) or "refused" (raises), then what is
-// known of the data types that the hardware takes: CANN's function (dtypes.txt holds its list), "unknown", or "-"
-// where nothing is computed here. What is not listed falls back to the CPU as torch_npu decides.
+// known of the data types that the hardware takes: CANN's function (dtypes.txt holds its list), "torch_npu" (a reference
+// checks them by its documentation), "unknown", or "-" where nothing is computed here. What is not listed falls back to the CPU as torch_npu decides.
 extern "C" __attribute__((visibility("default"))) const char* npu_sim_operators() {
   return npu_sim::record().c_str();
 }

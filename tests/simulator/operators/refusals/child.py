@@ -1,4 +1,4 @@
-"""Runs every call of refused.py and accepted.py on the simulated NPU; prints one JSON line per call.
+"""Runs every call of refused.py, refused_lists.py and accepted.py on the simulated NPU; prints one JSON line per call.
 
 Started by path, in the simulator's environment, by test_refusals.py.
 """
@@ -15,6 +15,7 @@ import torch.nn.functional as F
 import torch_npu
 from accepted import ACCEPTED
 from refused import REFUSED
+from refused_lists import REFUSED_LISTS
 
 f16, bf16, f32, f64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
 i8, u8, i16, i32, i64, boolean = torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.bool
@@ -40,8 +41,36 @@ def grad(function: Callable[..., torch.Tensor], *tensors: torch.Tensor) -> None:
     function(*tensors).sum().backward()
 
 
+def xs(dtype: torch.dtype) -> list[torch.Tensor]:
+    return [x(dtype, 3), x(dtype, 2, 2)]
+
+
+def train(dtype: torch.dtype, optimizer: str, **options: Any) -> None:
+    """Two steps of a small model, with gradients set to zero and clipped by operators on lists."""
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.LayerNorm(4)).npu().to(dtype)
+    chosen = getattr(torch.optim, optimizer)(model.parameters(), **options)
+    for _ in range(2):
+        chosen.zero_grad(set_to_none=False)
+        model(x(dtype, 2, 4)).sum().backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
+        chosen.step()
+
+
+def train_scaled() -> None:
+    """float16 under autocast, with GradScaler."""
+    model, scaler = torch.nn.Linear(4, 4).npu(), torch.amp.GradScaler("npu")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with torch.autocast("npu", torch.float16):
+        loss = model(x(f32, 2, 4)).sum()
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+
+
 NAMES = {"copy": copy, "torch": torch, "F": F, **{n: v for n, v in globals().items() if isinstance(v, torch.dtype)},
-         "cpu": cpu, "grad": grad, "torch_npu": torch_npu, "x": x, "nine": nine}
+         "cpu": cpu, "grad": grad, "torch_npu": torch_npu, "train": train,
+         "train_scaled": train_scaled, "x": x, "xs": xs, "nine": nine}
 
 
 def outcome(call: str) -> dict[str, Any]:
@@ -56,7 +85,7 @@ def outcome(call: str) -> dict[str, Any]:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    for call in [*(call for call, _, _ in REFUSED), *ACCEPTED]:
+    for call in [*(call for call, _, _ in [*REFUSED, *REFUSED_LISTS]), *ACCEPTED]:
         print("CALL " + json.dumps(outcome(call)), flush=True)
     torch.zeros(1, device="npu").add_(1).item()
     print("CALL " + json.dumps({"call": "the device after all refusals", "error": "", "runtime": False, "said": ""}))

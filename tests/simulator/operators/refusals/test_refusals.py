@@ -12,8 +12,10 @@ import pytest
 
 from tests.simulator.operators.refusals.accepted import ACCEPTED
 from tests.simulator.operators.refusals.refused import REFUSED
+from tests.simulator.operators.refusals.refused_lists import REFUSED_LISTS
 
 CHILD = Path(__file__).with_name("child.py")
+ALL_REFUSED = [*REFUSED, *REFUSED_LISTS]
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +28,12 @@ def outcomes(simulator_env: dict[str, str]) -> dict[str, dict[str, Any]]:
 
 
 def test_the_tables_are_long_enough_and_every_call_names_its_source() -> None:
-    assert len({call for call, _, _ in REFUSED}) == len(REFUSED) >= 60
+    assert len({call for call, _, _ in ALL_REFUSED}) == len(ALL_REFUSED) >= 60
     assert len(set(ACCEPTED)) == len(ACCEPTED) >= 40
-    assert all(source and parts for _, parts, source in REFUSED)
+    assert all(source and parts for _, parts, source in ALL_REFUSED)
 
 
-@pytest.mark.parametrize("call, parts", [entry[:2] for entry in REFUSED], ids=[entry[0][:60] for entry in REFUSED])
+@pytest.mark.parametrize("call, parts", [e[:2] for e in ALL_REFUSED], ids=[e[0][:60] for e in ALL_REFUSED])
 def test_refused(call: str, parts: tuple[str, ...], outcomes: dict[str, dict[str, Any]]) -> None:
     found = outcomes[call]
     assert found["error"], "accepted, though a real NPU refuses it"

@@ -1,0 +1,85 @@
+"""Calls on lists of tensors (`_foreach_*`) and copies that a real Atlas A2 refuses: entries as those of refused.py.
+
+torch_npu gives the lists to one function of CANN where they are alike (one device, data type and layout; a result of
+the same type), else each tensor to the plain operator. `xs(f64)` is a list of two tensors of ones on npu:0.
+"""
+
+from __future__ import annotations
+
+CANN = "error code is 161002"
+OP_PLUGIN = "https://gitcode.com/Ascend/op-plugin, branch 26.1.0, op_plugin/ops/opapi/"
+
+Entry = tuple[str, tuple[str, ...], str]
+
+
+def together(call: str, function: str, acl: str) -> Entry:
+    """CANN's function for lists refuses them."""
+    return call, (f"call {function} failed", CANN, f"not implemented for {acl}"), f"ops-nn/{function}.md"
+
+
+def apart(call: str, function: str, acl: str, kernel: str) -> Entry:
+    """torch_npu takes the slow way, and CANN refuses the plain operator's tensor."""
+    return call, (f"call {function} failed", CANN, f"not implemented for {acl}"), OP_PLUGIN + kernel
+
+
+def by_torch_npu(call: str, said: str, kernel: str, *code: str) -> Entry:
+    return call, (said, "[simulated NPU]", *code), OP_PLUGIN + kernel
+
+
+TYPE = "ERR01002 OPS invalid type"
+FLOATS = "input must be half, float or bfloat16"
+FLOATS_AND_INT = "input must be half, float, int32 or bfloat16"
+
+TOGETHER = [
+    together("torch._foreach_add_(xs(f64), 1)", "aclnnForeachAddScalarV2", "DT_DOUBLE"),
+    together("torch._foreach_add_(xs(i64), 1)", "aclnnForeachAddScalarV2", "DT_INT64"),
+    together("torch._foreach_add(xs(f64), xs(f64), alpha=2)", "aclnnForeachAddListV2", "DT_DOUBLE"),
+    together("torch._foreach_mul_(xs(f64), 0.9)", "aclnnForeachMulScalarV2", "DT_DOUBLE"),
+    together("torch._foreach_mul(xs(f64), xs(f64))", "aclnnForeachMulList", "DT_DOUBLE"),
+    together("torch._foreach_mul_(xs(f64), [0.9, 0.8])", "aclnnForeachMulScalarList", "DT_DOUBLE"),
+    together("torch._foreach_div_(xs(f64), xs(f64))", "aclnnForeachDivList", "DT_DOUBLE"),
+    together("torch._foreach_addcdiv_(xs(f64), xs(f64), xs(f64), 0.1)", "aclnnForeachAddcdivScalarV2", "DT_DOUBLE"),
+    together("torch._foreach_addcmul_(xs(f64), xs(f64), xs(f64), 0.1)", "aclnnForeachAddcmulScalarV2", "DT_DOUBLE"),
+    together("torch._foreach_lerp_(xs(f64), xs(f64), 0.1)", "aclnnForeachLerpScalar", "DT_DOUBLE"),
+    together("torch._foreach_sqrt(xs(f64))", "aclnnForeachSqrt", "DT_DOUBLE"),
+    together("torch._foreach_floor(xs(f64))", "aclnnForeachRoundOffNumberV2", "DT_DOUBLE"),
+    together("torch._foreach_sigmoid(xs(c64))", "aclnnForeachSigmoid", "DT_COMPLEX64"),
+    together("torch._foreach_norm(xs(f64))", "aclnnForeachNorm", "DT_DOUBLE"),
+    together("torch.nn.utils.get_total_norm(xs(f64), foreach=True)", "aclnnForeachNorm", "DT_DOUBLE"),
+    ("torch._foreach_add_([nine()], 1)", ("call aclnnForeachAddScalarV2", CANN, "larger than 8 dimensions"),
+     "ops-nn/aclnnForeachAddScalarV2.md"),
+]
+
+BY_TORCH_NPU = [
+    by_torch_npu("torch._foreach_div_(xs(f64), 2.0)", FLOATS, "ForeachDivKernelNpuOpApi.cpp"),
+    by_torch_npu("torch._foreach_exp(xs(f64))", FLOATS, "ForeachExpKernelNpuOpApi.cpp"),
+    by_torch_npu("torch._foreach_log(xs(c64))", FLOATS, "ForeachLogKernelNpuOpApi.cpp"),
+    by_torch_npu("torch._foreach_sub_(xs(i64), 1)", FLOATS_AND_INT, "ForeachSubScalarInplaceKernelOpApi.cpp"),
+    by_torch_npu("torch._foreach_pow_(xs(f64), 2.0)", FLOATS_AND_INT, "ForeachPowScalarKernelNpuOpApi.cpp"),
+    by_torch_npu("torch._foreach_reciprocal(xs(f64))", FLOATS, "ForeachReciprocalKernelNpuOpApi.cpp", TYPE),
+    by_torch_npu("torch._foreach_neg_(xs(f64))", "input must be half or float or int32 or bfloat16",
+                 "ForeachNegKernelNpuOpApi.cpp", TYPE),
+    by_torch_npu("torch._foreach_zero_(xs(f64))", "input must be half, float, int or short or bfloat16",
+                 "ForeachZeroInplaceKernelNpuOpApi.cpp", TYPE),
+    by_torch_npu("torch._foreach_addcmul(xs(f64), xs(f64), xs(f64), torch.ones(2))", FLOATS_AND_INT,
+                 "ForeachAddcmulTensorKernelNpuOpApi.cpp", TYPE),
+]
+
+APART = [
+    apart("torch._foreach_exp(xs(i32))", "aclnnExp", "DT_INT32", "ForeachExpKernelNpuOpApi.cpp"),
+    apart("torch._foreach_abs([x(c128, 2)])", "aclnnAbs", "DT_COMPLEX128", "ForeachAbsKernelOpApi.cpp"),
+    apart("torch._foreach_erf_([x(i32, 2)])", "aclnnInplaceErf", "DT_INT32", "ForeachErfKernelNpuOpApi.cpp"),
+    apart("torch._foreach_norm(xs(f64), float('inf'))", "aclnnLinalgVectorNorm", "DT_DOUBLE",
+          "ForeachNormKernelOpApi.cpp"),
+    apart("torch._foreach_addcdiv_(xs(c64), xs(c64), xs(c64), [0.1, 0.2])", "aclnnAddcdiv", "DT_COMPLEX64",
+          "ForeachAddcdivScalarListKernelNpuOpApi.cpp"),
+]
+
+COPIES = [
+    ("x(torch.complex32, 2).clone()", ("call aclnnInplaceCopy", CANN, "not implemented for DT_COMPLEX32"),
+     "ops-math/aclnnInplaceCopy.md"),
+    ("nine().clone()", ("call aclnnInplaceCopy", CANN, "larger than 8 dimensions"), "ops-math/aclnnInplaceCopy.md"),
+    ("torch.sign(x(u8, 2))", ("call aclnnSign", CANN, "not implemented for DT_UINT8"), "ops-math/aclnnSign.md"),
+]
+
+REFUSED_LISTS: list[Entry] = [*TOGETHER, *BY_TORCH_NPU, *APART, *COPIES]

@@ -25,6 +25,7 @@ def check_every_reference_fits_its_operator() -> None:
         assert not required, f"{name}: the reference does not take {required}"
         for key in set(parameters) & set(arguments):
             default = parameters[key].default
+            default = list(default) if isinstance(default, tuple) else default
             if arguments[key].has_default_value() and default is not inspect.Parameter.empty:
                 assert default == arguments[key].default_value, f"{name}: default of {key}"
 

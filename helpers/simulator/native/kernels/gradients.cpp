@@ -25,7 +25,10 @@ at::Tensor renorm(const at::Tensor& self, const at::Scalar& p, int64_t dim, cons
 
 }  // namespace
 
-bool has_own_gradient(const std::string& name) { return name == "renorm"; }
+// The loss with logits: PyTorch's formula rounds a half gradient between its parts, torch_npu's is one kernel.
+bool has_own_gradient(const std::string& name) {
+  return name == "renorm" || name == "binary_cross_entropy_with_logits";
+}
 
 void register_gradients(torch::Library& autograd) { autograd.impl("renorm", TORCH_FN(renorm)); }
 

@@ -7,7 +7,7 @@
 
 namespace npu_sim {
 
-// Whether register_gradients brings the gradient of the operator.
+// Whether the operator's gradient is not PyTorch's: torch_npu's own stays, or register_gradients brings it.
 bool has_own_gradient(const std::string& name);
 
 void register_gradients(torch::Library& autograd);

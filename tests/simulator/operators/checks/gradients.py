@@ -130,6 +130,14 @@ def check_packed_sequences() -> None:
     assert padded[2, 2:].abs().sum().item() == 0
 
 
+def check_the_gradient_of_a_half_loss_with_logits_is_rounded_once() -> None:
+    logits, target = torch.tensor([9.0, -9.0, 0.5]).half(), torch.tensor([1.0, 0.0, 1.0]).half()
+    ours = logits.npu().requires_grad_()
+    F.binary_cross_entropy_with_logits(ours, target.npu(), reduction="sum").backward()
+    expected = (torch.sigmoid(logits.float()) - target.float()).half()
+    assert ours.grad is not None and torch.equal(ours.grad.cpu(), expected) and expected.count_nonzero() == 3
+
+
 def check_double_backward() -> None:
     for device in ("cpu", "npu"):
         x = torch.linspace(-1, 1, 6).to(device).requires_grad_()

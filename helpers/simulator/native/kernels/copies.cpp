@@ -23,9 +23,19 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& destin
   return at::Tensor(destination).copy_(self);
 }
 
+// Pair by pair: tensors of one list may be on different devices (op_plugin/ops/opapi/ForeachCopyKernelNpuOpApi.cpp).
+void foreach_copy(at::TensorList self, at::TensorList source, bool non_blocking) {
+  TORCH_CHECK(self.size() == source.size(), "Tensor lists must have the same number of tensors, got ", self.size(),
+              " and ", source.size());
+  for (size_t i = 0; i < self.size(); ++i) {
+    at::Tensor(self[i]).copy_(source[i], non_blocking);
+  }
+}
+
 }  // namespace
 
 void register_copies(torch::Library& aten) {
+  aten.impl("_foreach_copy_", TORCH_FN(foreach_copy));
   aten.impl("clone", TORCH_FN(clone));
   aten.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
 }

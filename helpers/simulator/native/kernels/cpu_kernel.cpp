@@ -67,6 +67,7 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
       matrix_unit_(matrix_unit_of(op)),
       recorded_(!moves_no_data(op.schema())),
       mixes_half_(mixes_half(op)),
+      factor_(factor_argument(op)),
       in_float_(rounds_between(op)),
       faults_(faults_of(op)) {
   const auto mixed = mixed_device_arguments().find(op.operator_name().name);
@@ -211,10 +212,10 @@ void CpuKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack,
 }
 
 void CpuKernel::compute_half(const c10::OperatorHandle& op, torch::jit::Stack* stack, at::ScalarType type) const {
-  if (in_float_.load(std::memory_order_relaxed)) {
+  const size_t first = stack->size() - arguments_.size();
+  if (in_float_.load(std::memory_order_relaxed) || (factor_ && scales((*stack)[first + *factor_]))) {
     return compute_in_float(op, stack, type);
   }
-  const size_t first = stack->size() - arguments_.size();
   const torch::jit::Stack given(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
   try {
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);

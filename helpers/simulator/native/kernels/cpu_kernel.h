@@ -54,6 +54,7 @@ class CpuKernel : public c10::OperatorKernel {
   std::optional<MatrixUnit> matrix_unit_;
   bool recorded_;  // by the profiler: not what only describes memory anew
   bool mixes_half_;
+  std::optional<size_t> factor_;
   mutable std::atomic<bool> in_float_;  // half precision: learnt from the first call that the CPU kernel refuses
   std::vector<std::shared_ptr<Fault>> faults_;
   std::vector<bool> may_differ_;

@@ -36,38 +36,60 @@ struct Widened {
   at::Tensor narrow, wide;
 };
 
+at::Tensor widened(const at::Tensor& tensor, bool written, std::vector<Widened>& all) {
+  if (!tensor.defined() || !is_half(tensor.scalar_type())) {
+    return tensor;
+  }
+  auto wide = tensor.to(at::kFloat);
+  if (written) {
+    all.push_back({tensor, wide});
+  }
+  return wide;
+}
+
 std::vector<Widened> widen(const c10::OperatorHandle& op, torch::jit::Stack* stack, size_t first) {
   std::vector<Widened> written;
   for (size_t i = first; i < stack->size(); ++i) {
     auto& value = (*stack)[i];
-    if (!holds(value) || !is_half(value.toTensor().scalar_type())) {
-      continue;
-    }
-    const at::Tensor narrow = value.toTensor();
-    value = narrow.to(at::kFloat);
-    if (writes(op, i - first)) {
-      written.push_back({narrow, value.toTensor()});
+    if (value.isTensor()) {
+      value = widened(value.toTensor(), writes(op, i - first), written);
+    } else if (value.isTensorList()) {
+      c10::List<at::Tensor> wide;
+      for (const at::Tensor& one : value.toTensorList()) {
+        wide.push_back(widened(one, writes(op, i - first), written));
+      }
+      value = wide;
     }
   }
   return written;
 }
 
-bool holds_float(const torch::jit::Stack& stack, size_t first) {
+// The call's tensors, those of lists too.
+template <typename Test>
+bool any_tensor(const torch::jit::Stack& stack, size_t first, const Test& test) {
   for (size_t i = first; i < stack.size(); ++i) {
-    if (holds(stack[i]) && stack[i].toTensor().scalar_type() == at::kFloat) {
+    if (holds(stack[i]) && test(stack[i].toTensor())) {
       return true;
+    }
+    if (stack[i].isTensorList()) {
+      for (const at::Tensor& one : stack[i].toTensorList()) {
+        if (one.defined() && test(one)) {
+          return true;
+        }
+      }
     }
   }
   return false;
 }
 
+bool holds_float(const torch::jit::Stack& stack, size_t first) {
+  return any_tensor(stack, first, [](const at::Tensor& tensor) { return tensor.scalar_type() == at::kFloat; });
+}
+
 bool all_alike(const torch::jit::Stack& stack, size_t first, at::ScalarType type) {
-  for (size_t i = first; i < stack.size(); ++i) {
-    if (holds(stack[i]) && stack[i].toTensor().is_floating_point() && stack[i].toTensor().scalar_type() != type) {
-      return false;
-    }
-  }
-  return true;
+  return !any_tensor(stack, first, [type](const at::Tensor& tensor) {
+    return tensor.is_floating_point() && tensor.scalar_type() != type;
+  });
 }
 
 // Those that are no result too: running statistics.
@@ -89,13 +111,13 @@ at::Tensor narrowed(const at::Tensor& result, const std::vector<Widened>& writte
 }  // namespace
 
 std::optional<at::ScalarType> half_type(const torch::jit::Stack& stack, size_t first, bool mixes) {
-  for (size_t i = first; i < stack.size(); ++i) {
-    if (holds(stack[i]) && is_half(stack[i].toTensor().scalar_type())) {
-      const auto type = stack[i].toTensor().scalar_type();
-      return (mixes && i == first) || all_alike(stack, first, type) ? std::make_optional(type) : std::nullopt;
-    }
-  }
-  return std::nullopt;
+  std::optional<at::ScalarType> type;
+  any_tensor(stack, first, [&type](const at::Tensor& tensor) {
+    type = is_half(tensor.scalar_type()) ? std::make_optional(tensor.scalar_type()) : std::nullopt;
+    return type.has_value();
+  });
+  const bool leads = mixes && holds(stack[first]) && type == stack[first].toTensor().scalar_type();
+  return type && (leads || all_alike(stack, first, *type)) ? type : std::nullopt;
 }
 
 bool mixes_half(const c10::OperatorHandle& op) {
@@ -112,9 +134,24 @@ bool rounds_between(const c10::OperatorHandle& op) {
       "aten::slow_conv_dilated3d", "aten::conv_tbc",
       "aten::native_batch_norm", "aten::_native_batch_norm_legit", "aten::native_batch_norm_backward",
       "aten::binary_cross_entropy_with_logits", "aten::add_relu", "aten::_add_relu", "aten::_add_relu_",
-      "aten::cdist", "aten::_cdist_forward", "aten::_cdist_backward"};
+      "aten::cdist", "aten::_cdist_forward", "aten::_cdist_backward", "aten::addcmul", "aten::addcmul_",
+      "aten::addcdiv", "aten::addcdiv_", "aten::_foreach_addcmul", "aten::_foreach_addcmul_",
+      "aten::_foreach_addcdiv", "aten::_foreach_addcdiv_"};
   return names.count(op.operator_name().name) > 0;
 }
+
+std::optional<size_t> factor_argument(const c10::OperatorHandle& op) {
+  static const std::unordered_set<std::string> names = {
+      "aten::add", "aten::add_", "aten::sub", "aten::sub_", "aten::rsub", "aten::_foreach_add", "aten::_foreach_add_",
+      "aten::_foreach_sub", "aten::_foreach_sub_"};
+  if (names.count(op.operator_name().name) == 0) {
+    return std::nullopt;
+  }
+  const auto index = op.schema().argumentIndexWithName("alpha");
+  return index ? std::make_optional(static_cast<size_t>(*index)) : std::nullopt;
+}
+
+bool scales(const c10::IValue& factor) { return factor.isScalar() && !factor.toScalar().equal(1); }
 
 bool lacks_half(const c10::Error& error) {
   const std::string text = error.what_without_backtrace();
@@ -134,8 +171,15 @@ void compute_in_float(const c10::OperatorHandle& op, torch::jit::Stack* stack, a
   write_back(written);
   const size_t results = stack->size() - op.schema().returns().size();
   for (size_t i = results; i < (mixed ? results + 1 : stack->size()); ++i) {
-    if ((*stack)[i].isTensor()) {
-      (*stack)[i] = narrowed((*stack)[i].toTensor(), written, type);
+    auto& value = (*stack)[i];
+    if (value.isTensor()) {
+      value = narrowed(value.toTensor(), written, type);
+    } else if (value.isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& one : value.toTensorList()) {
+        list.push_back(narrowed(one, written, type));
+      }
+      value = list;
     }
   }
 }

@@ -1,6 +1,7 @@
 // float16 and bfloat16 as an NPU computes them: in float32, rounded once at the end. PyTorch's CPU kernels do so too,
 // save for these, which are run in float32 here: those that lack half precision; those made of several kernels, which
-// would round between them; and products and convolutions, whose sums a CPU may round in between, and differently on
+// would round between them; x + alpha * y and its like, of which the CPU rounds alpha * y where its vectors end; and
+// products and convolutions, whose sums a CPU may round in between, and differently on
 // different CPUs, where the NPU's accumulator L0C is float32 (https://www.hiascend.com/document: Ascend C API, Mmad).
 #pragma once
 
@@ -19,6 +20,10 @@ bool mixes_half(const c10::OperatorHandle& op);
 
 // Whether the operator's CPU road rounds between its parts.
 bool rounds_between(const c10::OperatorHandle& op);
+
+// Where the operator's factor of an addition stands, alpha in x + alpha * y; and whether a given one is not 1.
+std::optional<size_t> factor_argument(const c10::OperatorHandle& op);
+bool scales(const c10::IValue& factor);
 
 // Whether a CPU kernel refused for want of half precision: "... not implemented for 'Half'".
 bool lacks_half(const c10::Error& error);

@@ -47,6 +47,7 @@ const std::unordered_set<std::string>& kept() {
 // Registered by hand: register_copies, register_random, register_recurrent, register_sparse.
 const std::unordered_set<std::string>& by_hand() {
   static const std::unordered_set<std::string> names = {"aten::clone", "aten::_copy_from_and_resize",
+                                                        "aten::_foreach_copy_",
                                                         "aten::native_dropout",
                                                         "aten::randperm", "aten::randperm.out",
                                                         "aten::_thnn_fused_lstm_cell", "aten::_thnn_fused_gru_cell",

@@ -140,3 +140,11 @@ def check_the_gradient_comes_back_over_the_cards() -> None:
     leaf = torch.arange(6.0, device="npu:0").view(2, 3).requires_grad_()
     (leaf.t().to("npu:1") * torch.arange(6.0, device="npu:1").view(3, 2)).cpu().sum().backward()
     assert leaf.grad.device.index == 0 and torch.equal(leaf.grad.cpu(), torch.arange(6.0).view(3, 2).t())
+
+
+def check_lists_are_copied_pair_by_pair_over_devices() -> None:
+    halves, ones = torch.rand(2, 3).half().npu(), torch.ones(4, dtype=torch.int64)
+    targets = [torch.zeros_like(halves), torch.zeros(4, dtype=torch.int64), torch.zeros(2, 3)]
+    torch._foreach_copy_(targets, [halves, ones, halves])
+    assert torch.equal(targets[0], halves) and torch.equal(targets[1], ones)
+    assert torch.equal(targets[2], halves.cpu().float())

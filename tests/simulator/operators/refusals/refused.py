@@ -143,7 +143,6 @@ REDUCTIONS = [
     dtype("torch.linalg.vector_norm(x(f64, 3))", "aclnnLinalgVectorNorm", "DT_DOUBLE",
           "ops-nn/aclnnLinalgVectorNorm.md"),
     dtype("torch.logsumexp(x(f64, 3), 0)", "aclnnLogSumExp", "DT_DOUBLE", "ops-math/aclnnLogSumExp.md"),
-    dtype("torch.cumsum(x(boolean, 3), 0)", "aclnnCumsum", "DT_BOOL", "ops-math/aclnnCumsum.md"),
     dtype("torch.histc(x(f64, 3), 2)", "aclnnHistc", "DT_DOUBLE", "ops-math/aclnnHistc.md"),
     dtype("torch.cdist(x(f64, 2, 2), x(f64, 2, 2))", "aclnnCdist", "DT_DOUBLE", "ops-math/aclnnCdist.md"),
     dtype("torch.unique(x(c64, 3))", "aclnnUnique", "DT_COMPLEX64", "ops-nn/aclnnUnique2.md"),

@@ -1,0 +1,50 @@
+"""Half precision: sums and products in float32, rounded once, wherever an element stands in memory."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+
+SHAPE = (50, 31)  # PyTorch's CPU kernels handle the last elements apart from whole vectors, and round in between there
+
+FORMULAS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "add": lambda a, b, c: torch.add(a, b, alpha=1.1),
+    "sub": lambda a, b, c: torch.sub(a, b, alpha=5.0),
+    "rsub": lambda a, b, c: torch.rsub(a, b, alpha=0.3),
+    "addcmul": lambda a, b, c: torch.addcmul(a, b, c, value=0.7),
+    "addcdiv": lambda a, b, c: torch.addcdiv(a, b, c, value=0.7),
+}
+LISTS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "_foreach_add": lambda a, b, c: torch._foreach_add(a, b, alpha=1.1),
+    "_foreach_sub": lambda a, b, c: torch._foreach_sub(a, b, alpha=5.0),
+    "_foreach_addcmul": lambda a, b, c: torch._foreach_addcmul(a, b, c, 0.7),
+    "_foreach_addcmul_": lambda a, b, c: torch._foreach_addcmul_(a, b, c, [0.7]) or a,
+    "_foreach_sub_": lambda a, b, c: torch._foreach_sub_(a, b, alpha=5.0) or a,
+}
+
+
+def check_each_element_is_rounded_once() -> None:
+    for dtype in (torch.float16, torch.bfloat16):
+        for name, formula in FORMULAS.items():
+            values = [torch.randn(SHAPE).abs().add(1).to(dtype) for _ in range(3)]
+            expected = formula(*(value.float() for value in values)).to(dtype)
+            ours = formula(*(value.npu() for value in values))
+            assert ours.dtype == dtype and torch.equal(ours.cpu(), expected), (name, dtype)
+
+
+def check_lists_too() -> None:
+    for dtype in (torch.float16, torch.bfloat16):
+        for name, formula in LISTS.items():
+            values = [torch.randn(SHAPE).to(dtype) for _ in range(3)]
+            (expected,) = formula(*([value.float()] for value in values))
+            (ours,) = formula(*([value.npu()] for value in values))
+            assert ours.dtype == dtype and torch.equal(ours.cpu(), expected.to(dtype)), (name, dtype)
+
+
+def check_a_half_step_equals_that_of_float32_rounded() -> None:
+    weight, grad = torch.randn(SHAPE).half(), torch.randn(SHAPE).half()
+    parameter = torch.nn.Parameter(weight.npu())
+    parameter.grad = grad.npu()
+    torch.optim.SGD([parameter], lr=0.1, foreach=True).step()
+    assert torch.equal(parameter.detach().cpu(), weight.float().sub(grad.float(), alpha=0.1).half())

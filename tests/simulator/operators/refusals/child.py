@@ -56,6 +56,13 @@ def train(dtype: torch.dtype, optimizer: str, **options: Any) -> None:
         chosen.step()
 
 
+def fused_adamw(tensors: list[torch.Tensor]) -> None:
+    """One update of the tensors by their own values."""
+    steps = [x(f32, 1) for _ in tensors]
+    torch._fused_adamw_(tensors, *([tensor.clone() for tensor in tensors] for _ in range(3)), [], steps,
+                        lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.0, eps=1e-8, amsgrad=False, maximize=False)
+
+
 def train_scaled() -> None:
     """float16 under autocast, with GradScaler."""
     model, scaler = torch.nn.Linear(4, 4).npu(), torch.amp.GradScaler("npu")
@@ -69,7 +76,7 @@ def train_scaled() -> None:
 
 
 NAMES = {"copy": copy, "torch": torch, "F": F, **{n: v for n, v in globals().items() if isinstance(v, torch.dtype)},
-         "cpu": cpu, "grad": grad, "torch_npu": torch_npu, "train": train,
+         "cpu": cpu, "fused_adamw": fused_adamw, "grad": grad, "torch_npu": torch_npu, "train": train,
          "train_scaled": train_scaled, "x": x, "xs": xs, "nine": nine}
 
 

@@ -1,4 +1,5 @@
-"""Calls on lists of tensors (`_foreach_*`) and copies that a real Atlas A2 refuses: entries as those of refused.py.
+"""Calls on lists of tensors (`_foreach_*`), copies, random numbers and others that a real Atlas A2 refuses: entries as
+those of refused.py.
 
 torch_npu gives the lists to one function of CANN where they are alike (one device, data type and layout; a result of
 the same type), else each tensor to the plain operator. `xs(f64)` is a list of two tensors of ones on npu:0.
@@ -79,7 +80,30 @@ COPIES = [
     ("x(torch.complex32, 2).clone()", ("call aclnnInplaceCopy", CANN, "not implemented for DT_COMPLEX32"),
      "ops-math/aclnnInplaceCopy.md"),
     ("nine().clone()", ("call aclnnInplaceCopy", CANN, "larger than 8 dimensions"), "ops-math/aclnnInplaceCopy.md"),
-    ("torch.sign(x(u8, 2))", ("call aclnnSign", CANN, "not implemented for DT_UINT8"), "ops-math/aclnnSign.md"),
 ]
 
-REFUSED_LISTS: list[Entry] = [*TOGETHER, *BY_TORCH_NPU, *APART, *COPIES]
+OTHERS = [
+    together("torch.sign(x(u8, 2))", "aclnnSign", "DT_UINT8"),
+    together("torch.sgn(x(i16, 2))", "aclnnSign", "DT_INT16"),
+    together("F.dropout(x(f64, 4), 0.5)", "aclnnDropoutDoMask", "DT_DOUBLE"),
+    together("torch.special.xlogy(x(f64, 3), 2)", "aclnnXLogYScalarOther", "DT_DOUBLE"),
+    together("torch.special.xlogy(2, x(c64, 3))", "aclnnXLogYScalarSelf", "DT_COMPLEX64"),
+    together("torch.bitwise_left_shift(x(f32, 3), x(f32, 3))", "aclnnLeftShift", "DT_FLOAT"),
+    together("torch.bucketize(x(bf16, 3), x(bf16, 2))", "aclnnSearchSorted", "DT_BFLOAT16"),
+    together("torch.cummax(x(c64, 3), 0)", "aclnnCummax", "DT_COMPLEX64"),
+    together("torch.logspace(0, 1, 3, dtype=f64, device='npu')", "aclnnLogSpace", "DT_DOUBLE"),
+    # Fourier transforms are products with a matrix: FFTc2cKernelNpuOpApi.cpp
+    together("torch.fft.fft(x(f64, 8))", "aclnnMatmul", "DT_DOUBLE"),
+    together("torch.fft.ifft(x(c128, 8))", "aclnnMatmul", "DT_COMPLEX128"),
+    together("fused_adamw(xs(f64))", "aclnnApplyAdamWV2", "DT_DOUBLE"),
+    by_torch_npu("torch.nn.LSTMCell(3, 3).npu().to(bf16)(x(bf16, 2, 3))",
+                 "lstm_cell input_gates must be float or half", "LstmCellKernelNpuOpApi.cpp"),
+    by_torch_npu("train(f32, 'SGD', lr=0.1, fused=True)", "momentum must be positive, but got 0",
+                 "FusedSgdKernelOpApi.cpp"),
+    by_torch_npu("torch.isin(x(f64, 3), x(f64, 200))", "Input data type should not be float64",
+                 "IsInKernelNpuOpApi.cpp", TYPE),
+    by_torch_npu("torch._amp_foreach_non_finite_check_and_unscale_(xs(f32), x(f32, 1), x(f64, 1))",
+                 "inv_scale must be a float tensor", "AmpForeachNonFiniteCheckAndUnscaleKernelNpuOpApi.cpp", TYPE),
+]
+
+REFUSED_LISTS: list[Entry] = [*TOGETHER, *BY_TORCH_NPU, *APART, *COPIES, *OTHERS]

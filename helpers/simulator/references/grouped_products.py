@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from .low_bits import offset_of, rounded, scale_of, unpacked_matrix, whole_product
+from .low_bits import offset_of, rounded, scale_of, unpacked, unpacked_matrix, whole_product
 from .numeric import wide
-from .registry import FLOATS, HALVES
+from .registry import HALVES
 from .weight_only_products import by_rows, dequantised
 
 NAME = "npu_grouped_matmul"
@@ -45,7 +45,8 @@ def product(group: Group, asked: torch.dtype | None) -> tuple[Tensor, torch.dtyp
     if x.dtype == torch.int8:
         refuse(not quantised or weight_only, f"{pair} need scale, and no antiquant_scale")
         return _int8(group, asked) if weight.dtype == torch.int8 else _int8_with_int4(group, asked)
-    refuse(x.dtype not in FLOATS, f"{pair}: int4 for both is not simulated")
+    if x.dtype == torch.int32:
+        return _int4(group, asked)
     refuse(quantised or group.token is not None, f"{pair} take no scale and no per_token_scale")
     if weight.dtype == x.dtype:
         refuse(weight_only or asked not in (None, x.dtype), f"{pair} take no antiquant_scale and give {x.dtype}")
@@ -94,6 +95,16 @@ def _int8_with_int4(group: Group, asked: torch.dtype | None) -> tuple[Tensor, to
     assert bias is not None and token is not None and asked is not None
     values = scaled_by_groups(group.x.to(torch.int16) - 8, unpacked_matrix(group.weight), scale_of(scale))
     return (values + bias.float()) * token.reshape(-1, 1), asked
+
+
+def _int4(group: Group, asked: torch.dtype | None) -> tuple[Tensor, torch.dtype]:
+    scale, pair = group.scale, (group.weight.dtype, group.bias, group.antiquant_scale)
+    refuse(pair != (torch.int32, None, None) or scale is None, "int4 x needs int4 weight, scale, and no bias")
+    assert scale is not None
+    refuse(scale.dtype != torch.int64 or asked not in HALVES, "int4 needs int64 scale, and gives float16 or bfloat16")
+    assert asked is not None
+    values = scaled_by_groups(unpacked(group.x), unpacked_matrix(group.weight), scale_of(scale))
+    return (values if group.token is None else values * group.token.reshape(-1, 1)), asked
 
 
 def _weight_only(group: Group) -> Tensor:

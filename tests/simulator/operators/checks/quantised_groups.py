@@ -89,6 +89,19 @@ def check_grouped_int8_with_int4() -> None:
     raises(lambda: torch_npu.npu_grouped_matmul([x.to(torch.int8).npu()], [int4(w)], **{**call, "bias": None}), "bias")
 
 
+def check_grouped_int4() -> None:
+    x, w, scale, token = whole(-8, 8, 7, 32), whole(-8, 8, 3, 32, 8), torch.rand(3, 8) / 9, torch.rand(7)
+    packed = torch_npu.npu_trans_quant_param(scale.npu())
+    call: dict[str, Any] = {"scale": [packed], "group_list": torch.tensor(ENDS).npu(), **SPLIT}
+    npu: tuple[Any, Any] = [int4(x[None])[0]], [int4(w)]
+    expected = grouped(x, w) * each((scale.view(torch.int32) & -8192).view(torch.float32))
+    near(torch_npu.npu_grouped_matmul(*npu, output_dtype=torch.float16, **call)[0], expected, torch.float16)
+    call["per_token_scale"] = [token.npu()]
+    ours = torch_npu.npu_grouped_matmul(*npu, output_dtype=torch.bfloat16, **call)[0]
+    near(ours, expected * token[:, None], torch.bfloat16)
+    raises(lambda: torch_npu.npu_grouped_matmul(*npu, **call), "int4")
+
+
 def close_rows(ours: tuple[torch.Tensor, ...], total: torch.Tensor) -> None:
     """int8 rows times their scales are the gated ones, to half a step; the row beyond the groups is zero."""
     whole, scale = ours[0].cpu(), ours[1].cpu()[:, None]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.simulator.plan import CANN_VERSION, NATIVE, Plan
-from helpers.simulator.stubs import unsupported_functions
+from helpers.simulator.stubs import atb_functions, unsupported_functions
 
 #: Libraries that torch_npu links to or opens, all of whose functions libascendcl.so holds.
 ALIASES = ("acl_op_compiler", "ge_runner", "graph", "acl_tdt_channel", "msprofiler", "ascend_hal")
@@ -22,8 +22,9 @@ KERNEL_UNITS = 2
 def make_libraries(plan: Plan, objects: Path, libraries: Path) -> None:
     """Fills the folder `libraries`; `objects` keeps what was compiled for the next time."""
     objects.mkdir(exist_ok=True)
-    stubs = objects / "unsupported.cpp"
-    stubs.write_text(unsupported_functions(plan.torch_npu), encoding="utf-8")
+    stubs = {"acl": objects / "unsupported.cpp", "atb": objects / "atb.cpp"}
+    stubs["acl"].write_text(unsupported_functions(plan.torch_npu), encoding="utf-8")
+    stubs["atb"].write_text(atb_functions(plan.torch_npu), encoding="utf-8")
     link_all(plan, compile_all(plan, objects, stubs), libraries)
 
 
@@ -37,16 +38,16 @@ class Job:
     flags: list[str]
 
 
-def compile_all(plan: Plan, objects: Path, stubs: Path) -> list[Job]:
+def compile_all(plan: Plan, objects: Path, stubs: dict[str, Path]) -> list[Job]:
     """Every source in parallel, the longest first."""
     sources = [(part, path) for part in ("hccl", "acl") for path in sorted(NATIVE.glob(f"{part}/*.cpp"))]
     kernels = [("kernels", unit) for unit in kernel_units(objects)]
-    jobs = [make_job(plan, part, source, objects) for part, source in [*kernels, ("acl", stubs), *sources]]
+    jobs = [make_job(plan, part, source, objects) for part, source in [*kernels, *stubs.items(), *sources]]
     due = [job for job in jobs if not job.target.is_file()]
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as pool:
         for _ in pool.map(lambda job: compile_one(plan, job), due):
             pass
-    kept = {job.target for job in jobs} | {stubs} | {unit for _, unit in kernels}
+    kept = {job.target for job in jobs} | set(stubs.values()) | {unit for _, unit in kernels}
     for path in objects.iterdir():
         if path not in kept:
             path.unlink()
@@ -111,9 +112,10 @@ def cann_flags(plan: Plan) -> list[str]:
 
 
 def link_all(plan: Plan, jobs: list[Job], libraries: Path) -> None:
-    parts = {part: [job.target for job in jobs if job.part == part] for part in ("acl", "hccl", "kernels")}
+    parts = {part: [job.target for job in jobs if job.part == part] for part in ("acl", "atb", "hccl", "kernels")}
     beside = [f"-L{libraries}", "-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed", "-lascendcl"]
     link(plan, libraries, "ascendcl", parts["acl"], ["-ldl", "-lpthread"])
+    link(plan, libraries, "atb", parts["atb"], [])
     link(plan, libraries, "hccl", parts["hccl"], [*beside, "-lpthread"])
     for name in ALIASES:
         link(plan, libraries, name, [], beside)

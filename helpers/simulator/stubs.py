@@ -11,6 +11,8 @@ from helpers.simulator.plan import NATIVE
 
 #: Functions of CANN by name, as they appear among a library's undefined symbols.
 CANN_FUNCTION = re.compile(r"(?:acl[a-zA-Z]|rt[A-Z]|Msprof|Hccl|hal[A-Z])\w+")
+#: Functions of ATB, the C++ library of CANN's NNAL package, as torch_npu's libop_plugin_atb.so names them.
+ATB_FUNCTION = re.compile(r"_ZNK?3atb\w+")
 _VISIBLE = '__attribute__((visibility("default")))'
 
 
@@ -27,6 +29,17 @@ def _stub(name: str) -> str:
     return f'extern "C" {_VISIBLE} int {name}() {{ {body} }}'
 
 
+def atb_functions(torch_npu: Package) -> str:
+    """C++ that defines each function of ATB as one that throws: with it torch_npu knows the schemas of atb::."""
+    text = "the NPU simulator lacks ATB of the NNAL package (function {})"
+    stubs = [
+        f'extern "C" {_VISIBLE} void {name}() {{ throw std::runtime_error("{text.format(name)}"); }}'
+        for name in sorted(undefined_symbols(torch_npu))
+        if ATB_FUNCTION.fullmatch(name)
+    ]
+    return "\n".join(["#include <stdexcept>", *stubs, ""])
+
+
 def listed_functions() -> set[str]:
     """What unsupported.in names: functions that torch_npu looks up by name."""
     lines = (NATIVE / "acl" / "unsupported.in").read_text(encoding="utf-8").splitlines()
@@ -34,15 +47,19 @@ def listed_functions() -> set[str]:
 
 
 def linked_functions(torch_npu: Package) -> set[str]:
-    """Undefined symbols of torch_npu's libraries that are functions of CANN, read with nm."""
+    """Undefined symbols of torch_npu's libraries that are functions of CANN."""
+    return {name for name in undefined_symbols(torch_npu) if CANN_FUNCTION.fullmatch(name)}
+
+
+def undefined_symbols(torch_npu: Package) -> set[str]:
+    """What torch_npu's libraries need of others, read with nm."""
     libraries = [*torch_npu.root.glob("lib/*.so"), *torch_npu.root.glob("_C*.so")]
     done = subprocess.run(
         ["nm", "-D", "--undefined-only", *map(str, libraries)], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise WorkbookError("simulator.compiler_failed", command="nm", error=done.stderr.strip())
-    names = (line.split()[-1].split("@")[0] for line in done.stdout.splitlines() if line.strip().startswith("U "))
-    return {name for name in names if CANN_FUNCTION.fullmatch(name)}
+    return {line.split()[-1].split("@")[0] for line in done.stdout.splitlines() if line.strip().startswith("U ")}
 
 
 def defined_functions() -> set[str]:

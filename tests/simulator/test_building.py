@@ -119,6 +119,13 @@ def test_a_lacking_function_becomes_a_stub(simulator_env: dict[str, str]) -> Non
     assert "aclrtMalloc()" not in text
 
 
+def test_functions_of_atb_throw_with_their_name() -> None:
+    text = stubs.atb_functions(find_package("torch_npu", simulator.location() / "python"))
+    name = "_ZN3atb13CreateContextEPPNS_7ContextE"
+    assert f'void {name}() {{ throw std::runtime_error("the NPU simulator lacks ATB of the NNAL package' in text
+    assert "aclrtMalloc" not in text
+
+
 @pytest.mark.parametrize("package", ["torch", "torch_npu"])
 def test_a_build_for_another_version_is_one_clear_error(
     simulator_env: dict[str, str], tmp_path: Path, package: str

@@ -101,21 +101,27 @@ def _stored(cache: Tensor, rows: Tensor, index: Tensor, mode: str) -> Tensor:
         return scattered(cache.flatten(0, 2), rows.flatten(0, 2), slots).view_as(cache)
     part = 16 if cache.dtype != torch.int8 else 32
     parts = cache.reshape(cache.shape[0], size // part, block, part)
-    return _into_parts(parts, rows.reshape(-1, size), slots).reshape(cache.shape)
+    return scattered_into_parts(parts, rows.reshape(-1, size), slots).reshape(cache.shape)
 
 
-def _into_parts(cache: Tensor, rows: Tensor, slots: Tensor) -> Tensor:
-    """A cache (blocks, D / part, block, part), FRACTAL_NZ's order."""
-    flat = cache.transpose(1, 2).flatten(2).flatten(0, 1)
-    done = scattered(flat, rows, slots)
-    return done.unflatten(0, (cache.shape[0], -1)).unflatten(2, (cache.shape[1], -1)).transpose(1, 2).contiguous()
+def scattered_into_parts(cache: Tensor, rows: Tensor, slots: Tensor) -> Tensor:
+    """A copy of cache (blocks, D / part, block, part), FRACTAL_NZ's order, with row i (D) at slots[i]."""
+    kept, block = slots >= 0, cache.shape[2]
+    _check_slots(slots, cache.shape[0] * block)
+    result, places = cache.clone(), slots[kept].long()
+    result[places // block, :, places % block] = rows[kept].unflatten(-1, (cache.shape[1], -1))
+    return result
+
+
+def _check_slots(slots: Tensor, count: int) -> None:
+    if bool((slots >= count).any()):
+        raise RuntimeError(f"the cache has {count} places, but {int(slots.max())} is asked for")
 
 
 def scattered(cache: Tensor, rows: Tensor, slots: Tensor) -> Tensor:
     """A copy of cache (places, ...) with row i at slots[i]."""
     kept = slots >= 0
-    if bool((slots >= cache.shape[0]).any()):
-        raise RuntimeError(f"the cache has {cache.shape[0]} places, but {int(slots.max())} is asked for")
+    _check_slots(slots, cache.shape[0])
     result = cache.clone()
     result[slots[kept].long()] = rows[kept]
     return result
@@ -139,7 +145,7 @@ def npu_scatter_pa_kv_cache(
         raise RuntimeError("npu_scatter_pa_kv_cache: key, value and their caches must have one dtype")
     if cache_mode == "PA_NZ":
         first, second = (
-            _into_parts(cache, rows.flatten(1), slot_mapping)
+            scattered_into_parts(cache, rows.flatten(1), slot_mapping)
             for cache, rows in ((key_cache, key), (value_cache, value))
         )
         return first, second

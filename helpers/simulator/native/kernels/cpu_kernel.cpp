@@ -40,6 +40,11 @@ const std::unordered_map<std::string, std::unordered_set<std::string>>& mixed_de
       {"aten::_ctc_loss_backward", {"input_lengths", "target_lengths"}},
       {"npu::npu_fusion_attention_v3", {"actual_seq_qlen", "actual_seq_kvlen"}},
       {"npu::npu_fusion_attention_grad_v3", {"actual_seq_qlen", "actual_seq_kvlen", "seed", "offset"}},
+      {"atb::_npu_flash_attention", {"seq_len"}},  // ATB reads lengths on the host
+      {"atb::_npu_flash_attention_unpad", {"seq_len"}},
+      {"atb::_npu_paged_attention", {"context_lens"}},
+      {"atb::_npu_paged_attention_mla", {"context_lens"}},
+      {"atb::_npu_paged_attention_splitfuse", {"context_lens", "seq_len"}},
       {"aten::_thnn_fused_lstm_cell", {}}};
   return arguments;
 }

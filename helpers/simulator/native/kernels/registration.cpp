@@ -79,6 +79,7 @@ struct Libraries {
   torch::Library& autograd =
       *new torch::Library(torch::Library::IMPL, "aten", DispatchKey::AutogradPrivateUse1, kHere, 2);
   torch::Library& npu = *new torch::Library(torch::Library::IMPL, "npu", DispatchKey::PrivateUse1, kHere, 3);
+  torch::Library& atb = *new torch::Library(torch::Library::IMPL, "atb", DispatchKey::PrivateUse1, kHere, 4);
 };
 
 template <typename Kernel>
@@ -135,7 +136,8 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
                                                        : torch::CppFunction::makeFromBoxedFunction<&refuse>());
 }
 
-void register_npu(Libraries& libraries, const c10::OperatorHandle& op) {
+// Operators of torch_npu's own, in its namespaces npu and atb (those of CANN's NNAL package).
+void register_own(torch::Library& library, const c10::OperatorHandle& op) {
   if (!op.hasKernelForDispatchKey(DispatchKey::PrivateUse1)) {
     return;
   }
@@ -144,9 +146,9 @@ void register_npu(Libraries& libraries, const c10::OperatorHandle& op) {
   const bool here = by_reference || has_npu_operator(full);
   note(full, here ? "simulated" : "refused", here ? known_dtypes(op) : "-");
   if (by_reference) {
-    libraries.npu.impl(local_name(op).c_str(), boxed<ReferenceKernel>(op));
+    library.impl(local_name(op).c_str(), boxed<ReferenceKernel>(op));
   } else if (!here) {
-    libraries.npu.impl(local_name(op).c_str(), torch::CppFunction::makeFromBoxedFunction<&refuse>());
+    library.impl(local_name(op).c_str(), torch::CppFunction::makeFromBoxedFunction<&refuse>());
   }
 }
 
@@ -166,7 +168,9 @@ void install() {
     if (name.name.rfind("aten::", 0) == 0) {
       register_aten(libraries, *op);
     } else if (name.name.rfind("npu::", 0) == 0) {
-      register_npu(libraries, *op);
+      register_own(libraries.npu, *op);
+    } else if (name.name.rfind("atb::", 0) == 0) {
+      register_own(libraries.atb, *op);
     }
   }
   register_copies(libraries.aten);

@@ -1,0 +1,177 @@
+"""Attention of ATB, CANN's NNAL package (atb::...): over packed sequences, over pages, of latent heads.
+
+Formula: softmax(scale * q k^T + mask) v, with the probabilities rounded to the tokens' dtype before the last product;
+torch_npu's docstrings of torch_npu.atb, and SelfAttention and PagedAttention of https://www.hiascend.com/document
+(Ascend Transformer Boost). Not here, and refused: int8, biases by slope, the _v2 forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .attention_core import repeated
+from .numeric import wide
+from .registry import HALVES, reference
+
+PACKED = {"query": HALVES, "key": HALVES, "value": HALVES, "seq_len": (torch.int32,)}
+PAGED = {
+    "query": HALVES, "key_cache": HALVES, "value_cache": HALVES, "block_table": (torch.int32,),
+    "context_lens": (torch.int32,),
+}  # fmt: skip
+LATENT = {"q_nope": HALVES, "q_rope": HALVES, "ctkv": HALVES, "k_rope": HALVES, "block_tables": (torch.int32,)}
+LATENT_TYPES = ("calc_type_undefined", "calc_type_ring")
+
+
+def attend(
+    query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """((S, N, Dv), log-sum-exp (S, N)) of q (S, N, D), k (S2, N2, D), v (S2, N2, Dv); the mask is added."""
+    q, k, v = (wide(x).transpose(0, 1) for x in (query, key, value))
+    k, v = repeated(k, q.shape[0]), repeated(v, q.shape[0])
+    scores = q @ k.transpose(-1, -2) * scale
+    scores = scores if mask is None else scores + wide(mask)
+    probabilities = wide(scores.softmax(-1).to(query.dtype))
+    return (probabilities @ v).transpose(0, 1), scores.logsumexp(-1).t()
+
+
+def pages(cache: Tensor, table: Tensor, length: int) -> Tensor:
+    """The first tokens of one entry (length, N, D) from a cache (blocks, block, N, D)."""
+    blocks = -(-length // cache.shape[1])
+    return cache[table[:blocks].long()].flatten(0, 1)[:length]
+
+
+def _check_heads(name: str, query: Tensor, heads: int, keys: int, key_heads: int) -> None:
+    if query.dim() != 3 or query.shape[1] != heads or keys != key_heads or heads % key_heads:
+        raise RuntimeError(f"{name}: query {list(query.shape)} and {keys} key heads, but {heads} and {key_heads} named")
+
+
+def _packed(
+    name: str, query: Tensor, key: Tensor, value: Tensor, lengths: Sequence[int], scale: float, heads: int,
+    key_heads: int, mask: Tensor | None,
+) -> Tensor:  # fmt: skip
+    _check_heads(name, query, heads, key.shape[1], key_heads)
+    if sum(lengths) != query.shape[0] or key.shape[0] != query.shape[0]:
+        raise RuntimeError(f"{name}: seq_len {list(lengths)} for {query.shape[0]} tokens")
+    if mask is not None and mask.dim() != 2:
+        raise NotImplementedError(f"the NPU simulator lacks {name} with a mask of {mask.dim()} dimensions")
+    parts = zip(lengths, query.split(lengths), key.split(lengths), value.split(lengths))
+    return torch.cat([
+        attend(q, k, v, scale, None if mask is None else mask[:size, :size])[0] for size, q, k, v in parts
+    ]).to(query.dtype)  # fmt: skip
+
+
+@reference("atb::_npu_flash_attention", dtypes={**PACKED, "mask": HALVES}, writes=("out",))
+def npu_flash_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, seq_len: Tensor, scale_value: float, num_heads: int,
+    num_kv_heads: int,
+) -> Tensor:  # fmt: skip
+    """Sequences (T, N, D) one after the other, each with the mask (S, S) added."""
+    given = (seq_len.tolist(), scale_value, num_heads, num_kv_heads, mask)
+    return _packed("_npu_flash_attention", query, key, value, *given)
+
+
+@reference("atb::_npu_flash_attention_unpad", dtypes=PACKED, writes=("out",))
+def npu_flash_attention_unpad(
+    query: Tensor, key: Tensor, value: Tensor, seq_len: Tensor, scale_value: float, num_heads: int, num_kv_heads: int
+) -> Tensor:
+    """As _npu_flash_attention without a mask."""
+    given = (seq_len.tolist(), scale_value, num_heads, num_kv_heads, None)
+    return _packed("_npu_flash_attention_unpad", query, key, value, *given)
+
+
+@reference("atb::_npu_paged_attention", dtypes=PAGED, writes=("out",))
+def npu_paged_attention(
+    query: Tensor, key_cache: Tensor, value_cache: Tensor, num_kv_heads: int, num_heads: int, scale_value: float,
+    block_table: Tensor, context_lens: Tensor, *, workspace: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """One token (N, D) for each entry; context_lens says how many tokens of its pages it sees."""
+    _check_heads("_npu_paged_attention", query, num_heads, key_cache.shape[2], num_kv_heads)
+    lengths = context_lens.tolist()
+    return torch.cat([
+        attend(query[i : i + 1], pages(key_cache, table, size), pages(value_cache, table, size), scale_value)[0]
+        for i, (table, size) in enumerate(zip(block_table, lengths))
+    ]).to(query.dtype)  # fmt: skip
+
+
+@reference(
+    "atb::_npu_paged_attention_mla", dtypes={name: PAGED[name] for name in ("query", "key_cache")}, writes=("out",)
+)
+def npu_paged_attention_mla(
+    query: Tensor, key_cache: Tensor, num_kv_heads: int, num_heads: int, scale_value: float, block_table: Tensor,
+    context_lens: Tensor, mla_vheadsize: int,
+) -> Tensor:  # fmt: skip
+    """As _npu_paged_attention; the values are the first elements of the keys."""
+    values = key_cache[..., :mla_vheadsize]
+    given = (num_kv_heads, num_heads, scale_value, block_table, context_lens)
+    return npu_paged_attention(query, key_cache, values, *given)
+
+
+@reference("atb::_npu_paged_attention_splitfuse", dtypes={**PAGED, "mask": HALVES}, writes=("out",))
+def npu_paged_attention_splitfuse(
+    query: Tensor, key_cache: Tensor, value_cache: Tensor, block_table: Tensor, context_lens: Tensor, mask: Tensor,
+    seq_len: Tensor, num_kv_heads: int, num_heads: int, scale_value: float,
+) -> Tensor:  # fmt: skip
+    """The last tokens (T, N, D) of each entry, with the rows of a mask (T, longest) added."""
+    name = "_npu_paged_attention_splitfuse"
+    _check_heads(name, query, num_heads, key_cache.shape[2], num_kv_heads)
+    rows, lengths = seq_len.tolist(), context_lens.tolist()
+    if mask.dim() != 2 or mask.shape[0] != query.shape[0] or mask.shape[1] < max(lengths):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with a mask of shape {list(mask.shape)}")
+    parts = zip(query.split(rows), mask.split(rows), block_table, lengths)
+    return torch.cat([
+        attend(q, pages(key_cache, table, size), pages(value_cache, table, size), scale_value, added[:, :size])[0]
+        for q, added, table, size in parts
+    ]).to(query.dtype)  # fmt: skip
+
+
+@reference("atb::npu_multi_head_latent_attention.lse", dtypes=LATENT)
+def npu_multi_head_latent_attention_lse(
+    q_nope: Tensor, q_rope: Tensor, ctkv: Tensor, k_rope: Tensor, block_tables: Tensor, context_lens: Sequence[int],
+    q_headnum: int, qk_scale: float, kv_headnum: int, return_lse: bool, *, mask_type: str | None = None,
+    calc_type: str | None = None, cache_mode: str | None = None, workspace: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """((T, N, 512), log-sum-exp (T, N, 1)) of one token for each entry; keys and values share ctkv."""
+    name = "npu_multi_head_latent_attention"
+    if mask_type not in (None, "undefined") or cache_mode not in (None, "krope_ctkv"):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with mask_type {mask_type}, cache_mode {cache_mode}")
+    if calc_type not in (None, *LATENT_TYPES) or (return_lse and calc_type != "calc_type_ring"):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with calc_type {calc_type}, return_lse {return_lse}")
+    _check_heads(name, q_nope, q_headnum, ctkv.shape[2], kv_headnum)
+    query, found = torch.cat((q_nope, q_rope), -1), []
+    for i, (table, size) in enumerate(zip(block_tables, context_lens)):
+        value = pages(ctkv, table, size)
+        key = torch.cat((value, pages(k_rope, table, size)), -1)
+        found.append(attend(query[i : i + 1], key, value, qk_scale))
+    out = torch.cat([one for one, _ in found]).to(q_nope.dtype)
+    return out, torch.cat([sums for _, sums in found])[..., None].to(q_nope.dtype)
+
+
+@reference("atb::npu_multi_head_latent_attention.lse_out", dtypes=LATENT, writes=("output", "lse"))
+def npu_multi_head_latent_attention_lse_out(
+    q_nope: Tensor, q_rope: Tensor, ctkv: Tensor, k_rope: Tensor, block_tables: Tensor, context_lens: Sequence[int],
+    q_headnum: int, qk_scale: float, kv_headnum: int, return_lse: bool, *, mask_type: str | None = None,
+    calc_type: str | None = None, cache_mode: str | None = None, workspace: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    return npu_multi_head_latent_attention_lse(**locals())
+
+
+@reference("atb::npu_multi_head_latent_attention", dtypes=LATENT)
+def npu_multi_head_latent_attention(
+    q_nope: Tensor, q_rope: Tensor, ctkv: Tensor, k_rope: Tensor, block_tables: Tensor, context_lens: Sequence[int],
+    q_headnum: int, qk_scale: float, kv_headnum: int, *, mask_type: str | None = None, calc_type: str | None = None,
+    cache_mode: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The first result only."""
+    return npu_multi_head_latent_attention_lse(**locals(), return_lse=False)[0]
+
+
+@reference("atb::npu_multi_head_latent_attention.out", dtypes=LATENT, writes=("output",))
+def npu_multi_head_latent_attention_out(
+    q_nope: Tensor, q_rope: Tensor, ctkv: Tensor, k_rope: Tensor, block_tables: Tensor, context_lens: Sequence[int],
+    q_headnum: int, qk_scale: float, kv_headnum: int, *, mask_type: str | None = None, calc_type: str | None = None,
+    cache_mode: str | None = None,
+) -> Tensor:  # fmt: skip
+    return npu_multi_head_latent_attention_lse(**locals(), return_lse=False)[0]

@@ -136,7 +136,8 @@ bool rounds_between(const c10::OperatorHandle& op) {
       "aten::binary_cross_entropy_with_logits", "aten::add_relu", "aten::_add_relu", "aten::_add_relu_",
       "aten::cdist", "aten::_cdist_forward", "aten::_cdist_backward", "aten::addcmul", "aten::addcmul_",
       "aten::addcdiv", "aten::addcdiv_", "aten::_foreach_addcmul", "aten::_foreach_addcmul_",
-      "aten::_foreach_addcdiv", "aten::_foreach_addcdiv_"};
+      "aten::_foreach_addcdiv", "aten::_foreach_addcdiv_", "aten::grid_sampler_2d", "aten::grid_sampler_2d_backward",
+      "aten::grid_sampler_3d", "aten::grid_sampler_3d_backward"};
   return names.count(op.operator_name().name) > 0;
 }
 

@@ -31,7 +31,8 @@ namespace {
 
 using c10::DispatchKey;
 
-// torch_npu's own kernels stay where they only allocate, or describe memory on the host.
+// torch_npu's own kernels stay where they only allocate, describe memory on the host, or take a complex tensor for one
+// of int64, which then is taken by more operators.
 const std::unordered_set<std::string>& kept() {
   static const std::unordered_set<std::string> names = {
       "aten::empty.memory_format", "aten::empty_like", "aten::empty_strided", "aten::new_empty_strided",
@@ -40,6 +41,7 @@ const std::unordered_set<std::string>& kept() {
       "aten::set_", "aten::set_.source_Storage", "aten::set_.source_Storage_storage_offset",
       "aten::set_.source_Tensor", "aten::resize_", "aten::resize_as_", "aten::is_set_to", "aten::is_pinned",
       "aten::_pin_memory", "aten::record_stream", "aten::isnan", "aten::_lazy_clone",
+      "aten::fft_fftshift", "aten::fft_ifftshift",
       "aten::_has_compatible_shallow_copy_type", "aten::full"};
   return names;
 }

@@ -48,3 +48,10 @@ def check_a_half_step_equals_that_of_float32_rounded() -> None:
     parameter.grad = grad.npu()
     torch.optim.SGD([parameter], lr=0.1, foreach=True).step()
     assert torch.equal(parameter.detach().cpu(), weight.float().sub(grad.float(), alpha=0.1).half())
+
+
+def check_samples_of_a_grid_are_rounded_once() -> None:
+    image, grid = torch.randn(2, 3, 5, 7).half(), torch.rand(2, 4, 6, 2).half()
+    ours = torch.nn.functional.grid_sample(image.npu(), grid.npu(), align_corners=True)
+    expected = torch.nn.functional.grid_sample(image.float(), grid.float(), align_corners=True).half()
+    assert torch.equal(ours.cpu(), expected)

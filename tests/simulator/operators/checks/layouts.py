@@ -82,3 +82,10 @@ def check_mkldnn() -> None:
 
 def check_the_device_works_after_all_that() -> None:
     assert torch.ones(3, device="npu").sum().item() == 3.0
+
+
+def check_complex_tensors_are_shifted_as_torch_npu_does_it() -> None:
+    x = torch.randn(3, 5, dtype=torch.complex64)
+    assert torch.equal(torch.fft.fftshift(x.npu()).cpu(), torch.fft.fftshift(x))
+    assert torch.equal(torch.fft.ifftshift(x.npu(), 1).cpu(), torch.fft.ifftshift(x, 1))
+    refused(lambda: torch.roll(x.npu(), 1, 0), "aclnnRoll")

@@ -153,3 +153,9 @@ def check_top_k_and_top_p() -> None:
         assert sorted(kept.tolist()) == found.isfinite().nonzero().flatten().tolist()
         assert torch.equal(found[kept], row[kept])
     raises(lambda: torch_npu.npu_top_k_top_p(logits.npu(), None, None), "p or k")
+
+
+def check_obfuscation_ends_as_without_its_engine() -> None:
+    fd, x = torch.tensor([3], dtype=torch.int32).npu(), torch.randn(2, 8).npu()
+    raises(lambda: torch_npu.obfuscation_calculate(fd, x, fd), "507018", "PMCC")
+    raises(lambda: torch_npu.obfuscation_finalize(fd), "507018")

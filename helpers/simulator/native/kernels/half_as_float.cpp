@@ -86,6 +86,14 @@ bool holds_float(const torch::jit::Stack& stack, size_t first) {
   return any_tensor(stack, first, [](const at::Tensor& tensor) { return tensor.scalar_type() == at::kFloat; });
 }
 
+// Whether its parameters, and with them their gradients, are float32: by the weight, where there is one.
+bool float_parameters(const c10::OperatorHandle& op, const torch::jit::Stack& stack, size_t first) {
+  const auto weight = op.schema().argumentIndexWithName("weight");
+  return weight && holds(stack[first + static_cast<size_t>(*weight)])
+      ? stack[first + static_cast<size_t>(*weight)].toTensor().scalar_type() == at::kFloat
+      : holds_float(stack, first);
+}
+
 bool all_alike(const torch::jit::Stack& stack, size_t first, at::ScalarType type) {
   return !any_tensor(stack, first, [type](const at::Tensor& tensor) {
     return tensor.is_floating_point() && tensor.scalar_type() != type;
@@ -121,7 +129,8 @@ std::optional<at::ScalarType> half_type(const torch::jit::Stack& stack, size_t f
 }
 
 bool mixes_half(const c10::OperatorHandle& op) {
-  return op.operator_name().name.find("batch_norm") != std::string::npos;
+  const auto& name = op.operator_name().name;
+  return name.find("batch_norm") != std::string::npos || name == "aten::native_layer_norm_backward";
 }
 
 bool rounds_between(const c10::OperatorHandle& op) {
@@ -133,6 +142,7 @@ bool rounds_between(const c10::OperatorHandle& op) {
       "aten::slow_conv_transpose2d", "aten::slow_conv_transpose3d", "aten::slow_conv_dilated2d",
       "aten::slow_conv_dilated3d", "aten::conv_tbc",
       "aten::native_batch_norm", "aten::_native_batch_norm_legit", "aten::native_batch_norm_backward",
+      "aten::native_layer_norm_backward",
       "aten::binary_cross_entropy_with_logits", "aten::add_relu", "aten::_add_relu", "aten::_add_relu_",
       "aten::cdist", "aten::_cdist_forward", "aten::_cdist_backward", "aten::addcmul", "aten::addcmul_",
       "aten::addcdiv", "aten::addcdiv_", "aten::_foreach_addcmul", "aten::_foreach_addcmul_",
@@ -162,7 +172,7 @@ bool lacks_half(const c10::Error& error) {
 
 void compute_in_float(const c10::OperatorHandle& op, torch::jit::Stack* stack, at::ScalarType type) {
   const size_t first = stack->size() - op.schema().arguments().size();
-  const bool mixed = holds_float(*stack, first);
+  const bool mixed = float_parameters(op, *stack, first);
   std::vector<Widened> written;
   {
     AllocateOnNpu host(false);  // the unit's accumulator is its own, no device memory

@@ -15,7 +15,8 @@ namespace npu_sim {
 // operator that does not mix them: that is the CPU kernel's to refuse.
 std::optional<at::ScalarType> half_type(const torch::jit::Stack& stack, size_t first, bool mixes);
 
-// Whether the operator takes a half input, its first argument, beside float32 parameters: batch normalisation.
+// Whether the operator takes a half input, its first argument, beside float32 parameters: batch and layer
+// normalisation.
 bool mixes_half(const c10::OperatorHandle& op);
 
 // Whether the operator's CPU road rounds between its parts.

@@ -55,3 +55,18 @@ def check_samples_of_a_grid_are_rounded_once() -> None:
     ours = torch.nn.functional.grid_sample(image.npu(), grid.npu(), align_corners=True)
     expected = torch.nn.functional.grid_sample(image.float(), grid.float(), align_corners=True).half()
     assert torch.equal(ours.cpu(), expected)
+
+
+def check_gradients_of_a_layer_norm_are_summed_in_float32() -> None:
+    x, grad = torch.randn(64, 24).half(), torch.randn(64, 24).half()
+    for dtype in (torch.float32, torch.float16):
+        ours, wide = torch.nn.LayerNorm(24).npu().to(dtype), torch.nn.LayerNorm(24)
+        leaf, twin = x.npu().requires_grad_(), x.float().requires_grad_()
+        output, _, _ = torch.native_layer_norm(leaf, (24,), ours.weight, ours.bias, 1e-5)
+        output.backward(grad.npu())
+        wide(twin).backward(grad.float())
+        found = (leaf.grad, ours.weight.grad, ours.bias.grad)
+        for mine, theirs in zip(found, (twin.grad, wide.weight.grad, wide.bias.grad)):
+            least = 1e-5 if mine.dtype == torch.float32 else 2e-3
+            torch.testing.assert_close(mine.cpu().float(), theirs, rtol=least, atol=least)
+        assert [one.dtype for one in found] == [torch.float16, dtype, dtype]

@@ -179,11 +179,14 @@ def check_every_optimizer_gives_the_cpus_parameters() -> None:
 
 def check_fused_optimizers() -> None:
     start = torch.randn(3, 4)
-    for kind in (torch.optim.AdamW, torch.optim.Adam, torch.optim.SGD):
+    makes: list[Callable[..., torch.optim.Optimizer]] = [
+        torch.optim.AdamW, torch.optim.Adam, lambda p, lr, fused: torch.optim.SGD(p, lr, 0.9, fused=fused)
+    ]  # fmt: skip
+    for make in makes:
         ends = []
         for device, fused in (("cpu", False), ("npu", True)):
             parameter = start.clone().to(device).requires_grad_()
-            optimizer = kind([parameter], 0.1, fused=fused)
+            optimizer = make([parameter], 0.1, fused=fused)
             for _ in range(4):
                 optimizer.zero_grad()
                 parameter.square().sum().backward()

@@ -8,7 +8,4 @@ namespace npu_sim {
 
 void register_copies(torch::Library& aten);
 
-// fftshift and ifftshift, differentiable.
-void register_shifts(torch::Library& aten, torch::Library& autograd);
-
 }  // namespace npu_sim

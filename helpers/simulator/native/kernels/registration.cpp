@@ -116,9 +116,6 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
     return note(full, "torch_npu");
   }
   const bool composite = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
-  if (name == "fft_fftshift" || name == "fft_ifftshift") {
-    return note(full, "composite");  // register_shifts
-  }
   if (composite) {
     libraries.aten.impl(name.c_str(), boxed<StockAutogradKernel>(op));
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
@@ -181,7 +178,6 @@ void install() {
   register_copies(libraries.aten);
   register_random(libraries.aten);
   register_recurrent(libraries.aten, libraries.autograd);
-  register_shifts(libraries.aten, libraries.autograd);
   register_sparse(libraries.aten);
   register_gradients(libraries.autograd);
   register_npu_operators(libraries.npu);

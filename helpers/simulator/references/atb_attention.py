@@ -2,7 +2,7 @@
 
 Formula: softmax(scale * q k^T + mask) v, with the probabilities rounded to the tokens' dtype before the last product;
 torch_npu's docstrings of torch_npu.atb, and SelfAttention and PagedAttention of https://www.hiascend.com/document
-(Ascend Transformer Boost). Not here, and refused: int8, biases by slope, the _v2 forms.
+(Ascend Transformer Boost). Not here, and refused: int8, biases by slope, other _v2 forms.
 """
 
 from __future__ import annotations
@@ -80,6 +80,40 @@ def npu_flash_attention_unpad(
     """As _npu_flash_attention without a mask."""
     given = (seq_len.tolist(), scale_value, num_heads, num_kv_heads, None)
     return _packed("_npu_flash_attention_unpad", query, key, value, *given)
+
+
+@reference(
+    "atb::_npu_flash_attention_v2.out",
+    dtypes={"query": HALVES, "key": HALVES, "value": HALVES, "mask": HALVES},
+    writes=("out",),
+)
+def npu_flash_attention_v2(
+    query: Tensor, key: Tensor, value: Tensor, seq_len: Sequence[int], *, mask: Tensor | None = None,
+    kernel_type: int = 0, mask_type: int = 2, scale_value: float = 1.0, num_heads: int = 0, num_kv_heads: int = 0,
+) -> Tensor:  # fmt: skip
+    """Sequences (T, N * D) or (T, N, D); the mask (S, S), (B, S, S) or, with mask_type 2, (B, N, S, S) is added.
+
+    kernel_type, the hardware's precision, changes nothing here.
+    """
+    name, flat = "_npu_flash_attention_v2", query.dim() == 2
+    if mask_type not in (0, 1, 2) or (mask is None) != (mask_type == 0):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with mask_type {mask_type}, mask {mask is not None}")
+    if mask is not None and mask.dim() not in ((2, 3) if mask_type == 1 else (4,)):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with mask_type {mask_type}, {mask.dim()} dimensions")
+    if flat:
+        query, key, value = (
+            x.unflatten(-1, (heads, -1))
+            for x, heads in ((query, num_heads), (key, num_kv_heads), (value, num_kv_heads))
+        )
+    lengths, found = list(seq_len), []
+    _check_heads(name, query, num_heads, key.shape[1], num_kv_heads)
+    if sum(lengths) != query.shape[0] or key.shape[0] != query.shape[0]:
+        raise RuntimeError(f"{name}: seq_len {lengths} for {query.shape[0]} tokens")
+    for i, (q, k, v) in enumerate(zip(query.split(lengths), key.split(lengths), value.split(lengths))):
+        added = mask if mask is None or mask.dim() == 2 else mask[i if mask.shape[0] > 1 else 0]
+        found.append(attend(q, k, v, scale_value, None if added is None else added[..., : len(q), : len(q)])[0])
+    out = torch.cat(found).to(query.dtype)
+    return out.flatten(1) if flat else out
 
 
 @reference("atb::_npu_paged_attention", dtypes=PAGED, writes=("out",))

@@ -76,6 +76,16 @@ def check_packed_attention() -> None:
     torch_npu._npu_flash_attention_unpad(*npu, lengths, 0.25, 4, 2, out)
     near(out[:3], attention(q[:3], k[:3], v[:3], 0.25), HALF)
     raises(lambda: torch_npu._npu_flash_attention_unpad(*npu, lengths + 1, 0.25, 4, 2, out), "seq_len")
+    options: dict[str, Any] = {"num_heads": 4, "num_kv_heads": 2, "scale_value": 0.25, "out": out}
+    bias = torch.randn(2, 4, 4, 4).to(HALF)
+    torch_npu.atb._npu_flash_attention_v2(*npu, [3, 4], mask=bias.npu(), **options)
+    near(out[:3], attention(q[:3], k[:3], v[:3], 0.25, bias[0, :, :3, :3].float()), HALF)
+    near(out[3:], attention(q[3:], k[3:], v[3:], 0.25, bias[1].float()), HALF)
+    flat, wide_out = [x.flatten(1) for x in npu], torch.empty(7, 32).to(HALF).npu()
+    torch_npu.atb._npu_flash_attention_v2(*flat, [3, 4], mask_type=0, **{**options, "out": wide_out})
+    near(wide_out[:3], attention(q[:3], k[:3], v[:3], 0.25).flatten(1), HALF)
+    compressed = {**options, "mask": bias.npu(), "mask_type": 4}
+    raises(lambda: torch_npu.atb._npu_flash_attention_v2(*npu, [3, 4], **compressed), "lacks", "mask_type 4")
     wrong = (*npu, lengths, 0.25, 4, 2, out)
     raises(lambda: torch_npu._npu_flash_attention_unpad_v2(*wrong[:-1], out=out), "lacks", "NNAL")
 

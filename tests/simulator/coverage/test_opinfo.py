@@ -19,6 +19,7 @@ from helpers.simulator.coverage.entries import UNKNOWN
 REFUSED = {
     "sparse.sampled_addmm": "SparseCsrnpu",
     "sparse.mm (reduce)": "SparseCsrnpu",
+    "chalf": "Tensor self not implemented for DT_COMPLEX32",
 }
 FORWARD = ("forward", "float32")
 

@@ -252,7 +252,8 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
   if (call_check_ != nullptr) {
     call_check_(*stack, first);
   }
-  call.checked = limits_ && !list_limits_ && (!limits_->between_devices || within_device(*stack, first));
+  call.checked = limits_ && !list_limits_ && (!limits_->between_devices || within_device(*stack, first)) &&
+                 !takes_promoted(*limits_, *stack, first);
   if (list_limits_) {
     check_lists(*list_limits_, *stack, first);
   }

@@ -1,7 +1,8 @@
 """Calls that a real Atlas A2 refuses: (call, parts of the error, where that is said).
 
 A call is an expression over the names of child.py; `x(f64, 2, 3)` is a tensor of ones on npu:0. Sources without a
-scheme are documents below https://gitcode.com/cann (branch 9.1.0) or issues `owner/repository#number` on GitHub.
+scheme are documents or sources below https://gitcode.com/cann (branch 9.1.0) or issues `owner/repository#number` on
+GitHub.
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ LOSSES = [
           "ops-nn/aclnnBinaryCrossEntropyWithLogits.md"),
     dtype("F.mse_loss(x(f64, 2), x(f64, 2))", "aclnnMseLoss", "DT_DOUBLE", "ops-nn/aclnnMseLoss.md"),
     dtype("F.mse_loss(x(f32, 2), x(i64, 2))", "aclnnMseLoss", "DT_INT64", "ops-nn/aclnnMseLoss.md"),
+    dtype("F.l1_loss(x(f32, 2), x(f64, 2))", "aclnnL1Loss", "DT_DOUBLE", "ops-nn/aclnn_l1_loss.cpp"),
     dtype("F.smooth_l1_loss(x(f64, 2), x(f64, 2))", "aclnnSmoothL1Loss", "DT_DOUBLE", "ops-nn/aclnnSmoothL1Loss.md"),
 ]
 
@@ -111,6 +113,12 @@ ELEMENTS = [
     dtype("torch.addcdiv(x(c64, 2), x(c64, 2), x(c64, 2))", "aclnnAddcdiv", "DT_COMPLEX64",
           "Ascend/pytorch, test/unsupported_test_cases/disabled_tests_type.json"),
     dtype("torch.lerp(x(c64, 2), x(c64, 2), 0.5)", "aclnnLerp", "DT_COMPLEX64", "ops-math/aclnnLerps.md"),
+    dtype("x(i16, 2) % 2", "aclnnRemainderTensorScalar", "DT_INT16", "ops-math/aclnn_remainder.cpp"),
+    dtype("x(i8, 2) % x(u8, 2)", "aclnnRemainderTensorTensor", "DT_INT8", "ops-math/aclnn_remainder.cpp"),
+    dtype("x(boolean, 2) % True", "aclnnRemainderTensorScalar", "DT_BOOL", "ops-math/aclnn_remainder.cpp"),
+    dtype("torch.gcd(x(i8, 2), x(i8, 2))", "aclnnGcd", "DT_INT8", "ops-math/aclnn_gcd.cpp"),
+    dtype("torch.addcmul(x(c64, 2), x(c64, 2), x(c64, 2))", "aclnnAddcmul", "DT_COMPLEX64",
+          "ops-math/aclnn_addcmul.cpp"),
     dtype("torch.remainder(x(i16, 2), x(i16, 2))", "aclnnRemainder", "DT_INT16",
           "ops-math/aclnnRemainderTensorTensor.md"),
     dtype("torch.fmod(x(i16, 2), x(i16, 2))", "aclnnFmodTensor", "DT_INT16", "ops-math/aclnnFmodTensor.md"),
@@ -140,8 +148,15 @@ REDUCTIONS = [
     dtype("torch.kthvalue(x(f64, 3), 1)", "aclnnKthvalue", "DT_DOUBLE", "ops-nn/aclnnKthvalue.md"),
     dtype("torch.std(x(f64, 3))", "aclnnStd", "DT_DOUBLE", "ops-math/aclnnStd.md"),
     dtype("torch.var(x(f64, 3))", "aclnnVar", "DT_DOUBLE", "ops-math/aclnnVarCorrection.md"),
-    dtype("torch.linalg.vector_norm(x(f64, 3))", "aclnnLinalgVectorNorm", "DT_DOUBLE",
-          "ops-nn/aclnnLinalgVectorNorm.md"),
+    dtype("x(i32, 2, 2).max(1)", "aclnnMaxDim", "DT_INT32", "ops-math/aclnn_max_dim.cpp"),
+    dtype("x(i32, 2, 2).min(1)", "aclnnMinDim", "DT_INT32", "ops-math/aclnn_min_dim.cpp"),
+    dtype("x(boolean, 3).mean(dtype=torch.float32)", "aclnnMean", "DT_BOOL", "ops-math/aclnn_mean.cpp"),
+    dtype("torch.var_mean(x(bf16, 3))", "aclnnVarMean", "DT_BFLOAT16", "ops-math/aclnn_var_mean.cpp"),
+    dtype("torch.batch_norm_stats(x(bf16, 2, 3), 1e-5)", "aclnnBatchNormStats", "DT_BFLOAT16",
+          "ops-math/aclnn_batch_norm_stats.cpp"),
+    dtype("F.unfold(x(f64, 1, 1, 4, 4), 2)", "aclnnIm2col", "DT_DOUBLE", "ops-math/aclnn_im2col.cpp"),
+    dtype("F.pad(x(boolean, 1, 2, 2), (1, 1), mode='replicate')", "aclnnReplicationPad1d", "DT_BOOL",
+          "ops-math/aclnn_replication_pad1d.cpp"),
     dtype("torch.logsumexp(x(f64, 3), 0)", "aclnnLogSumExp", "DT_DOUBLE", "ops-math/aclnnLogSumExp.md"),
     dtype("torch.histc(x(f64, 3), 2)", "aclnnHistc", "DT_DOUBLE", "ops-math/aclnnHistc.md"),
     dtype("torch.cdist(x(f64, 2, 2), x(f64, 2, 2))", "aclnnCdist", "DT_DOUBLE", "ops-math/aclnnCdist.md"),

@@ -70,8 +70,6 @@ APART = [
     apart("torch._foreach_exp(xs(i32))", "aclnnExp", "DT_INT32", "ForeachExpKernelNpuOpApi.cpp"),
     apart("torch._foreach_abs([x(c128, 2)])", "aclnnAbs", "DT_COMPLEX128", "ForeachAbsKernelOpApi.cpp"),
     apart("torch._foreach_erf_([x(i32, 2)])", "aclnnInplaceErf", "DT_INT32", "ForeachErfKernelNpuOpApi.cpp"),
-    apart("torch._foreach_norm(xs(f64), float('inf'))", "aclnnLinalgVectorNorm", "DT_DOUBLE",
-          "ForeachNormKernelOpApi.cpp"),
     apart("torch._foreach_addcdiv_(xs(c64), xs(c64), xs(c64), [0.1, 0.2])", "aclnnAddcdiv", "DT_COMPLEX64",
           "ForeachAddcdivScalarListKernelNpuOpApi.cpp"),
 ]

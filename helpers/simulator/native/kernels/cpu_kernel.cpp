@@ -49,6 +49,15 @@ const std::unordered_map<std::string, std::unordered_set<std::string>>& mixed_de
   return arguments;
 }
 
+// Indices that an NPU takes as int32 too (dtypes.txt) and a CPU kernel as int64 only.
+const std::unordered_map<std::string, const char*>& indices_of_int64() {
+  static const std::unordered_map<std::string, const char*> arguments = {
+      {"aten::nll_loss_forward", "target"}, {"aten::nll_loss_backward", "target"},
+      {"aten::nll_loss2d_forward", "target"}, {"aten::nll_loss2d_backward", "target"},
+      {"aten::multilabel_margin_loss_forward", "target"}, {"aten::put_", "index"}};
+  return arguments;
+}
+
 // Below autograd and autocast: a kernel's own calls are neither recorded nor cast again.
 const c10::DispatchKeySet kAboveKernels =
     c10::autograd_dispatch_keyset_with_ADInplaceOrView |
@@ -80,6 +89,10 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
     arguments_.push_back(argument.name());
     const auto* alias = argument.alias_info();
     written_.push_back(alias != nullptr && alias->isWrite());
+    const auto index = indices_of_int64().find(op.operator_name().name);
+    if (index != indices_of_int64().end() && argument.name() == index->second) {
+      index_ = arguments_.size() - 1;
+    }
     may_differ_.push_back(mixed != mixed_device_arguments().end() &&
                           (mixed->second.empty() || mixed->second.count(argument.name()) > 0));
     if (argument.name() == "generator") {
@@ -116,8 +129,13 @@ at::Tensor CpuKernel::take_tensor(Call& call, const at::Tensor& tensor, size_t a
   check_device(call, tensor, argument);
   check_plain(tensor);
   check_hardware(call, tensor, argument);
-  return tensor.device().type() == at::kPrivateUse1 ? call.faces.face(tensor, written_[argument])
-                                                       : call.faces.host(tensor);
+  const auto face = tensor.device().type() == at::kPrivateUse1 ? call.faces.face(tensor, written_[argument])
+                                                               : call.faces.host(tensor);
+  if (argument == index_ && face.scalar_type() == at::kInt) {
+    AllocateOnNpu host(false);
+    return face.to(at::kLong);
+  }
+  return face;
 }
 
 void CpuKernel::take(Call& call, c10::IValue& value, size_t argument) const {

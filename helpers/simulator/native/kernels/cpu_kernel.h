@@ -46,6 +46,7 @@ class CpuKernel : public c10::OperatorKernel {
   size_t return_count_;
   std::vector<bool> written_;
   std::optional<size_t> generator_;
+  std::optional<size_t> index_;  // an argument that the CPU's kernel wants as int64
   std::string device_check_;  // empty: torch_npu does not compare devices
   std::shared_ptr<const DtypeLimits> limits_;  // nullptr: not known
   std::shared_ptr<const ListLimits> list_limits_;  // nullptr: not an operator on lists, or not known

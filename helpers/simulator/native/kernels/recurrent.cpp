@@ -54,6 +54,8 @@ std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input_gates, const
 // The lengths and the batch sizes are on the CPU by contract (torch.nn.utils.rnn.PackedSequence).
 std::tuple<at::Tensor, at::Tensor> pack_padded_sequence(const at::Tensor& input, const at::Tensor& lengths,
                                                         bool batch_first) {
+  TORCH_CHECK(lengths.device().is_cpu(), "'lengths' argument should be a CPU tensor, but got ", lengths.device(),
+              " tensor");
   auto [data, batch_sizes] = at::_pack_padded_sequence(input.cpu(), lengths, batch_first);
   return {data.to(input.device()), batch_sizes};
 }

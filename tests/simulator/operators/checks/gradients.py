@@ -128,6 +128,12 @@ def check_packed_sequences() -> None:
     padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
     assert padded.shape == (3, 5, 6) and padded.device.type == "npu" and lengths.tolist() == [5, 3, 2]
     assert padded[2, 2:].abs().sum().item() == 0
+    try:
+        torch._pack_padded_sequence(torch.randn(5, 2, 3).npu(), torch.tensor([5, 2]).npu(), False)
+    except RuntimeError as error:
+        assert "'lengths' argument should be a CPU tensor" in str(error)
+    else:
+        raise AssertionError("lengths on the NPU are taken")
 
 
 def check_the_gradient_of_a_half_loss_with_logits_is_rounded_once() -> None:

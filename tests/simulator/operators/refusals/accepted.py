@@ -57,6 +57,8 @@ ACCEPTED = [
     "x(i64, 2, 2).max(1), x(boolean, 2, 2).max(1)",
     "x(f32, 2, 2).var(), torch.var_mean(x(f16, 3))",
     "torch.cumsum(x(f64, 3), 0)",
+    "F.cross_entropy(x(f32, 3, 2), x(i32, 3))",
+    "F.nll_loss(x(f32, 1, 2, 3, 3), x(i32, 1, 3, 3))",
     "torch.cumsum(x(boolean, 3), 0)",  # aclnnCumsum is given a dtype and looks at that alone
     "torch.cat([x(c64, 2), x(c64, 2)])",
     "torch.where(x(boolean, 2), x(f64, 2), x(f64, 2))",

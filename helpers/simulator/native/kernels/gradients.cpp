@@ -1,11 +1,14 @@
 #include "gradients.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/where.h>
 
 #include <numeric>
+
+#include "cann_error.h"
 
 namespace npu_sim {
 namespace {
@@ -25,9 +28,18 @@ at::Tensor renorm(const at::Tensor& self, const at::Scalar& p, int64_t dim, cons
 
 }  // namespace
 
-// The loss with logits: PyTorch's formula rounds a half gradient between its parts, torch_npu's is one kernel.
-bool has_own_gradient(const std::string& name) {
-  return name == "renorm" || name == "binary_cross_entropy_with_logits";
+bool has_own_gradient(const std::string& name) { return name == "renorm"; }
+
+LossWithLogits::LossWithLogits(const c10::OperatorHandle& op)
+    : torch_npu_(op.getComputedKernelForDispatchKey(c10::DispatchKey::AutogradPrivateUse1)) {}
+
+void LossWithLogits::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  const auto& target = (*stack)[stack->size() - op.schema().arguments().size() + 1].toTensor();
+  if (target.requires_grad() && at::GradMode::is_enabled()) {
+    refuse_as_torch_npu("binary_cross_entropy_with_logits has no gradient for target", "",
+                        "on a real NPU target.grad stays None without an error: torch_npu 2.13 has no formula for it");
+  }
+  torch_npu_.callBoxed(op, keys, stack);
 }
 
 void register_gradients(torch::Library& autograd) { autograd.impl("renorm", TORCH_FN(renorm)); }

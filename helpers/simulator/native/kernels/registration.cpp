@@ -121,7 +121,9 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
     return note(full, "composite");
   }
-  if (autograd && name != "_thnn_fused_gru_cell" && !has_own_gradient(name)) {  // register_recurrent brings the first
+  if (name == "binary_cross_entropy_with_logits") {
+    libraries.autograd.impl(name.c_str(), boxed<LossWithLogits>(op));
+  } else if (autograd && name != "_thnn_fused_gru_cell" && !has_own_gradient(name)) {  // register_recurrent brings the first
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
   }
   if (by_hand().count(full) > 0) {

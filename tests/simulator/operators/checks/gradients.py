@@ -142,6 +142,15 @@ def check_the_gradient_of_a_half_loss_with_logits_is_rounded_once() -> None:
     F.binary_cross_entropy_with_logits(ours, target.npu(), reduction="sum").backward()
     expected = (torch.sigmoid(logits.float()) - target.float()).half()
     assert ours.grad is not None and torch.equal(ours.grad.cpu(), expected) and expected.count_nonzero() == 3
+    learnt = target.npu().requires_grad_()
+    with torch.no_grad():
+        F.binary_cross_entropy_with_logits(ours, learnt)
+    try:
+        F.binary_cross_entropy_with_logits(ours, learnt)
+    except RuntimeError as error:
+        assert "target.grad stays None" in str(error)
+    else:
+        raise AssertionError("a gradient that torch_npu leaves out is not told")
 
 
 def check_double_backward() -> None:

@@ -22,7 +22,6 @@ namespace {
 const std::unordered_map<std::string, std::unordered_set<std::string>>& mixed_device_arguments() {
   static const std::unordered_map<std::string, std::unordered_set<std::string>> arguments = {
       {"aten::copy_", {}},
-      {"aten::_foreach_copy_", {}},
       {"aten::is_set_to", {}},
       {"aten::index", {"indices"}},
       {"aten::index_put", {"indices"}},

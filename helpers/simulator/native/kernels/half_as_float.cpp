@@ -94,10 +94,18 @@ bool float_parameters(const c10::OperatorHandle& op, const torch::jit::Stack& st
       : holds_float(stack, first);
 }
 
+// Numbers, which come as tensors of float64, promote nothing.
 bool all_alike(const torch::jit::Stack& stack, size_t first, at::ScalarType type) {
   return !any_tensor(stack, first, [type](const at::Tensor& tensor) {
-    return tensor.is_floating_point() && tensor.scalar_type() != type;
+    return tensor.is_floating_point() && tensor.scalar_type() != type &&
+           !tensor.unsafeGetTensorImpl()->is_wrapped_number();
   });
+}
+
+// How many results have the input's type. Statistics of a layer norm are float32 whatever its weight is
+// (op_plugin/ops/opapi/LayerNormKernelNpuOpApi.cpp).
+size_t narrow_results(const c10::OperatorHandle& op, bool mixed) {
+  return mixed || op.operator_name().name == "aten::native_layer_norm" ? 1 : op.schema().returns().size();
 }
 
 // Those that are no result too: running statistics.
@@ -130,7 +138,7 @@ std::optional<at::ScalarType> half_type(const torch::jit::Stack& stack, size_t f
 
 bool mixes_half(const c10::OperatorHandle& op) {
   const auto& name = op.operator_name().name;
-  return name.find("batch_norm") != std::string::npos || name == "aten::native_layer_norm_backward";
+  return name.find("batch_norm") != std::string::npos || name.find("aten::native_layer_norm") == 0;
 }
 
 bool rounds_between(const c10::OperatorHandle& op) {
@@ -142,7 +150,7 @@ bool rounds_between(const c10::OperatorHandle& op) {
       "aten::slow_conv_transpose2d", "aten::slow_conv_transpose3d", "aten::slow_conv_dilated2d",
       "aten::slow_conv_dilated3d", "aten::conv_tbc",
       "aten::native_batch_norm", "aten::_native_batch_norm_legit", "aten::native_batch_norm_backward",
-      "aten::native_layer_norm_backward",
+      "aten::native_layer_norm", "aten::native_layer_norm_backward",
       "aten::binary_cross_entropy_with_logits", "aten::add_relu", "aten::_add_relu", "aten::_add_relu_",
       "aten::cdist", "aten::_cdist_forward", "aten::_cdist_backward", "aten::addcmul", "aten::addcmul_",
       "aten::addcdiv", "aten::addcdiv_", "aten::_foreach_addcmul", "aten::_foreach_addcmul_",
@@ -181,7 +189,7 @@ void compute_in_float(const c10::OperatorHandle& op, torch::jit::Stack* stack, a
   }
   write_back(written);
   const size_t results = stack->size() - op.schema().returns().size();
-  for (size_t i = results; i < (mixed ? results + 1 : stack->size()); ++i) {
+  for (size_t i = results; i < results + narrow_results(op, mixed); ++i) {
     auto& value = (*stack)[i];
     if (value.isTensor()) {
       value = narrowed(value.toTensor(), written, type);

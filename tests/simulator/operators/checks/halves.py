@@ -57,16 +57,25 @@ def check_samples_of_a_grid_are_rounded_once() -> None:
     assert torch.equal(ours.cpu(), expected)
 
 
-def check_gradients_of_a_layer_norm_are_summed_in_float32() -> None:
-    x, grad = torch.randn(64, 24).half(), torch.randn(64, 24).half()
-    for dtype in (torch.float32, torch.float16):
-        ours, wide = torch.nn.LayerNorm(24).npu().to(dtype), torch.nn.LayerNorm(24)
-        leaf, twin = x.npu().requires_grad_(), x.float().requires_grad_()
-        output, _, _ = torch.native_layer_norm(leaf, (24,), ours.weight, ours.bias, 1e-5)
+def check_a_layer_norm_keeps_its_statistics_in_float32() -> None:
+    for dtype, weights in ((torch.float16, torch.float32), (torch.float16, torch.float16), (torch.bfloat16,) * 2):
+        x, grad = torch.randn(64, 24).to(dtype), torch.randn(64, 24).to(dtype)
+        weight, bias = torch.randn(24).to(weights), torch.randn(24).to(weights)
+        leaves = [x.npu().requires_grad_(), weight.npu().requires_grad_(), bias.npu().requires_grad_()]
+        twins = [one.float().requires_grad_() for one in (x, weight, bias)]
+        output, mean, rstd = torch.native_layer_norm(leaves[0], (24,), leaves[1], leaves[2], 1e-5)
+        expected = torch.native_layer_norm(twins[0], (24,), twins[1], twins[2], 1e-5)
+        assert torch.equal(output.cpu(), expected[0].to(dtype)) and mean.dtype == rstd.dtype == torch.float32
         output.backward(grad.npu())
-        wide(twin).backward(grad.float())
-        found = (leaf.grad, ours.weight.grad, ours.bias.grad)
-        for mine, theirs in zip(found, (twin.grad, wide.weight.grad, wide.bias.grad)):
-            least = 1e-5 if mine.dtype == torch.float32 else 2e-3
-            torch.testing.assert_close(mine.cpu().float(), theirs, rtol=least, atol=least)
-        assert [one.dtype for one in found] == [torch.float16, dtype, dtype]
+        expected[0].backward(grad.float())
+        for ours, theirs in zip(leaves, twins):
+            assert ours.grad is not None and theirs.grad is not None and ours.grad.dtype == ours.dtype
+            least = 1e-5 if ours.dtype == torch.float32 else 0.0
+            torch.testing.assert_close(ours.grad.cpu(), theirs.grad.to(ours.dtype), rtol=least, atol=least)
+
+
+def check_numbers_are_added_in_float32() -> None:
+    for dtype in (torch.float16, torch.bfloat16):
+        x = torch.randn(SHAPE).to(dtype)
+        expected = torch.add(x.float(), 1.7, alpha=0.37).to(dtype)
+        assert torch.equal(torch.add(x.npu(), 1.7, alpha=0.37).cpu(), expected), dtype

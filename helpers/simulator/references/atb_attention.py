@@ -40,12 +40,27 @@ def attend(
 def pages(cache: Tensor, table: Tensor, length: int) -> Tensor:
     """The first tokens of one entry (length, N, D) from a cache (blocks, block, N, D)."""
     blocks = -(-length // cache.shape[1])
+    if length < 0 or blocks > table.numel():
+        raise RuntimeError(f"{length} tokens in {table.numel()} blocks of {cache.shape[1]} named by the block table")
     return cache[table[:blocks].long()].flatten(0, 1)[:length]
 
 
 def _check_heads(name: str, query: Tensor, heads: int, keys: int, key_heads: int) -> None:
     if query.dim() != 3 or query.shape[1] != heads or keys != key_heads or heads % key_heads:
         raise RuntimeError(f"{name}: query {list(query.shape)} and {keys} key heads, but {heads} and {key_heads} named")
+
+
+def _check_entries(name: str, tokens: int, table: Tensor, lengths: Sequence[int]) -> None:
+    """A row of the table and a length for each of the entries."""
+    if table.dim() != 2 or len(table) != tokens or len(lengths) != tokens:
+        raise RuntimeError(
+            f"{name}: {tokens} entries of query, but a block table {list(table.shape)} and {len(lengths)} lengths"
+        )
+
+
+def _check_mask(name: str, mask: Tensor, longest: int) -> None:
+    if min(mask.shape[-2:]) < longest:
+        raise RuntimeError(f"{name}: a mask {list(mask.shape)} for {longest} tokens")
 
 
 def _packed(
@@ -57,6 +72,8 @@ def _packed(
         raise RuntimeError(f"{name}: seq_len {list(lengths)} for {query.shape[0]} tokens")
     if mask is not None and mask.dim() != 2:
         raise NotImplementedError(f"the NPU simulator lacks {name} with a mask of {mask.dim()} dimensions")
+    if mask is not None:
+        _check_mask(name, mask, max(lengths))
     parts = zip(lengths, query.split(lengths), key.split(lengths), value.split(lengths))
     return torch.cat([
         attend(q, k, v, scale, None if mask is None else mask[:size, :size])[0] for size, q, k, v in parts
@@ -109,6 +126,10 @@ def npu_flash_attention_v2(
     _check_heads(name, query, num_heads, key.shape[1], num_kv_heads)
     if sum(lengths) != query.shape[0] or key.shape[0] != query.shape[0]:
         raise RuntimeError(f"{name}: seq_len {lengths} for {query.shape[0]} tokens")
+    if mask is not None:
+        _check_mask(name, mask, max(lengths))
+        if mask.dim() > 2 and mask.shape[0] not in (1, len(lengths)):
+            raise RuntimeError(f"{name}: a mask {list(mask.shape)} for {len(lengths)} sequences")
     for i, (q, k, v) in enumerate(zip(query.split(lengths), key.split(lengths), value.split(lengths))):
         added = mask if mask is None or mask.dim() == 2 else mask[i if mask.shape[0] > 1 else 0]
         found.append(attend(q, k, v, scale_value, None if added is None else added[..., : len(q), : len(q)])[0])
@@ -124,6 +145,7 @@ def npu_paged_attention(
     """One token (N, D) for each entry; context_lens says how many tokens of its pages it sees."""
     _check_heads("_npu_paged_attention", query, num_heads, key_cache.shape[2], num_kv_heads)
     lengths = context_lens.tolist()
+    _check_entries("_npu_paged_attention", len(query), block_table, lengths)
     return torch.cat([
         attend(query[i : i + 1], pages(key_cache, table, size), pages(value_cache, table, size), scale_value)[0]
         for i, (table, size) in enumerate(zip(block_table, lengths))
@@ -152,6 +174,9 @@ def npu_paged_attention_splitfuse(
     name = "_npu_paged_attention_splitfuse"
     _check_heads(name, query, num_heads, key_cache.shape[2], num_kv_heads)
     rows, lengths = seq_len.tolist(), context_lens.tolist()
+    _check_entries(name, len(rows), block_table, lengths)
+    if sum(rows) != query.shape[0]:
+        raise RuntimeError(f"{name}: seq_len {rows} for {query.shape[0]} tokens")
     if mask.dim() != 2 or mask.shape[0] != query.shape[0] or mask.shape[1] < max(lengths):
         raise NotImplementedError(f"the NPU simulator lacks {name} with a mask of shape {list(mask.shape)}")
     parts = zip(query.split(rows), mask.split(rows), block_table, lengths)
@@ -174,6 +199,7 @@ def npu_multi_head_latent_attention_lse(
     if calc_type not in (None, *LATENT_TYPES) or (return_lse and calc_type != "calc_type_ring"):
         raise NotImplementedError(f"the NPU simulator lacks {name} with calc_type {calc_type}, return_lse {return_lse}")
     _check_heads(name, q_nope, q_headnum, ctkv.shape[2], kv_headnum)
+    _check_entries(name, len(q_nope), block_tables, context_lens)
     query, found = torch.cat((q_nope, q_rope), -1), []
     for i, (table, size) in enumerate(zip(block_tables, context_lens)):
         value = pages(ctkv, table, size)
@@ -188,8 +214,9 @@ def npu_multi_head_latent_attention_lse_out(
     q_nope: Tensor, q_rope: Tensor, ctkv: Tensor, k_rope: Tensor, block_tables: Tensor, context_lens: Sequence[int],
     q_headnum: int, qk_scale: float, kv_headnum: int, return_lse: bool, *, mask_type: str | None = None,
     calc_type: str | None = None, cache_mode: str | None = None, workspace: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    return npu_multi_head_latent_attention_lse(**locals())
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """The log-sum-exp is written where it is asked for."""
+    return npu_multi_head_latent_attention_lse(**locals())[: 2 if return_lse else 1]
 
 
 @reference("atb::npu_multi_head_latent_attention", dtypes=LATENT)

@@ -96,10 +96,13 @@ def npu_fused_infer_attention_score_out(
     block_table: Tensor | None = None, query_rope: Tensor | None = None, key_rope: Tensor | None = None,
     num_heads: int = 1, scale: float = 1.0, pre_tokens: int = FAR, next_tokens: int = FAR, input_layout: str = "BSH",
     num_key_value_heads: int = 0, sparse_mode: int = 0, inner_precise: int = 0, block_size: int = 0,
-    softmax_lse_flag: bool = False, workspace: Tensor | None = None,
+    softmax_lse_flag: bool = False, workspace: Tensor | None = None, out: Sequence[Tensor],
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The workspace is memory for the hardware's kernel; nothing is read from it."""
-    return _fused("npu_fused_infer_attention_score", dict(locals()))
+    """The workspace is memory for the hardware's kernel; nothing is read from it. A log-sum-exp not asked for is 0."""
+    if len(out) != 2:
+        raise RuntimeError(f"npu_fused_infer_attention_score.out writes two tensors, but out has {len(out)}")
+    attention, sums = _fused("npu_fused_infer_attention_score", dict(locals()))
+    return attention, sums if softmax_lse_flag else torch.zeros_like(out[1])
 
 
 @reference("npu::npu_fused_infer_attention_score_v2", dtypes={**FUSED, "learnable_sink": (torch.bfloat16,)})

@@ -46,7 +46,7 @@ def signed(seed: int) -> int:
 def kept(count: int, p: float, seed: int, offset: int) -> Tensor:
     """A bool for each element: True with probability 1 - p."""
     generator = torch.Generator().manual_seed(signed(mixed(seed % MODULUS ^ mixed(offset))))
-    return torch.rand(count, generator=generator) >= p
+    return torch.rand(count, generator=generator, dtype=torch.float32) >= p
 
 
 def pack(mask: Tensor) -> Tensor:

@@ -168,7 +168,8 @@ def npu_bounding_box_encode(
     gx, gy, gw, gh = _centres(wide(ground_truth_box))
     ratios = (gw / pw).log(), (gh / ph).log()  # NaN for a box turned inside out, on an A2
     deltas = torch.stack([(gx - px) / pw, (gy - py) / ph, *ratios], -1).half()
-    means, stds = deltas.new_tensor([means0, means1, means2, means3]), torch.tensor([stds0, stds1, stds2, stds3])
+    means = deltas.new_tensor([means0, means1, means2, means3])
+    stds = torch.tensor([stds0, stds1, stds2, stds3], dtype=torch.float32)
     return ((deltas - means) * stds.reciprocal().half()).to(anchor_box.dtype)
 
 

@@ -156,6 +156,16 @@ def npu_scatter_pa_kv_cache(
     return first, second
 
 
+def _check_update(tensor: Tensor, place: int, update: Tensor, axis: int) -> None:
+    name = "npu_scatter_list"
+    if update.dtype != tensor.dtype:
+        raise RuntimeError(f"{name}: updates of {update.dtype} for a tensor of {tensor.dtype}")
+    if tensor.dim() != update.dim() or not 0 <= place < tensor.shape[axis]:
+        raise RuntimeError(f"{name}: index {place} into {list(tensor.shape)} along the axis {axis}")
+    if tensor.select(axis, place).shape != update.select(axis, 0).shape:
+        raise RuntimeError(f"{name}: an update {list(update.shape)} for a tensor {list(tensor.shape)}, axis {axis}")
+
+
 @reference("npu::npu_scatter_list", dtypes={"input": SCATTERED, "indices": INTEGERS, "mask": (torch.uint8,)})
 def npu_scatter_list(
     input: Sequence[Tensor], indices: Tensor, updates: Tensor, mask: Tensor | None = None, reduce: str = "update",
@@ -173,6 +183,7 @@ def npu_scatter_list(
         raise NotImplementedError("the NPU simulator lacks npu_scatter_list with a mask that hides")
     result = [tensor.clone() for tensor in input]
     for tensor, place, update in zip(result, indices.tolist(), updates):
+        _check_update(tensor, place, update, axis)
         tensor.select(axis, place).copy_(update.select(axis, 0))
     return result
 

@@ -66,7 +66,7 @@ def _sampled(input: Tensor, offset: Tensor, window: Window) -> Tensor:
     inside = (y > -1) & (y < height) & (x > -1) & (x < width)
     top, left = y.detach().floor(), x.detach().floor()
     pixels = input.reshape(batch, window.deformable_groups, -1, height * width)
-    total = torch.zeros(())
+    total = torch.zeros((), dtype=torch.float32)
     for row, by_row in ((top, 1 - (y - top)), (top + 1, y - top)):
         for column, by_column in ((left, 1 - (x - left)), (left + 1, x - left)):
             there = inside & (row >= 0) & (row < height) & (column >= 0) & (column < width)

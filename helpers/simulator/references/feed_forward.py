@@ -44,24 +44,28 @@ def _activated(x: Tensor, activation: str) -> Tensor:
     return left * GATES[activation](right)
 
 
+def _bias(given: Given, name: str) -> Tensor:
+    return given[name] if name in given else torch.zeros((), dtype=torch.float32)
+
+
 def _half_precision(x: Tensor, given: Given, activation: str, fast: bool) -> Tensor:
     first, second = given["weight1"], given["weight2"]
     if "antiquant_scale1" in given:
         first = dequantised(first, given["antiquant_scale1"], given.get("antiquant_offset1"))
         second = dequantised(second, given["antiquant_scale2"], given.get("antiquant_offset2"))
-    inner = x.float() @ first.float() + wide(given.get("bias1", torch.zeros(())))
+    inner = x.float() @ first.float() + wide(_bias(given, "bias1"))
     inner = inner.to(x.dtype).float() if fast else inner
     inner = _activated(inner, activation).to(x.dtype).float()
-    return (inner @ second.float() + wide(given.get("bias2", torch.zeros(())))).to(x.dtype)
+    return (inner @ second.float() + wide(_bias(given, "bias2"))).to(x.dtype)
 
 
 def _quantised(x: Tensor, given: Given, activation: str, result: torch.dtype) -> Tensor:
-    inner = (whole_product(x, given["weight1"]) + given.get("bias1", torch.zeros(()))).float()
+    inner = (whole_product(x, given["weight1"]) + _bias(given, "bias1")).float()
     inner = inner * scale_of(given["deq_scale1"])
     precision = torch.float16 if given["deq_scale1"].dtype == torch.int64 else torch.float32
     inner = _activated(inner.to(precision).float(), activation).to(precision)
     moved = inner * given["scale"].to(precision) + given["offset"].to(precision)
-    total = whole_product(rounded(moved.float(), torch.int8), given["weight2"]) + given.get("bias2", torch.zeros(()))
+    total = whole_product(rounded(moved.float(), torch.int8), given["weight2"]) + _bias(given, "bias2")
     return (total.float() * scale_of(given["deq_scale2"])).to(result)
 
 

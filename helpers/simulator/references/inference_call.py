@@ -179,6 +179,8 @@ def _paged(call: Inference, cache: Tensor, batches: int) -> list[Tensor]:
         raise RuntimeError(f"{call.operator}: cache {shape} is not (blocks, {call.key_heads}, {call.block_size}, D)")
     if not call.key_lengths:
         raise RuntimeError(f"{call.operator}: block_table needs the sequence lengths of key")
+    if len(call.block_table) != batches:
+        raise RuntimeError(f"{call.operator}: block_table {list(call.block_table.shape)} for {batches} entries")
     counts = lengths_of(call, call.key_lengths, batches, call.block_table.shape[1] * call.block_size)
     needed = [-(-count // call.block_size) for count in counts]
     rows = [row[:blocks].long() for row, blocks in zip(call.block_table, needed)]

@@ -76,7 +76,8 @@ def npu_ps_roi_pooling_backward(
     name = "npu_ps_roi_pooling_backward"
     channels = output_dim * group_size**2
     _check(name, rois, channels, group_size, output_dim)
-    grad = torch.zeros(rois.shape[0], output_dim, group_size, group_size, *input_size[:2])
+    shape = (rois.shape[0], output_dim, group_size, group_size, *input_size[:2])
+    grad = torch.zeros(shape, dtype=torch.float32)
     regions = _regions(name, rois, spatial_scale, group_size, input_size, rois.shape[0])
     for one, (image, rows, columns) in zip(wide(output_grad), regions):
         grad[image] += torch.einsum("oij,ih,jw->oijhw", one, rows, columns)

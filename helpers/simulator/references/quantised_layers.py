@@ -51,7 +51,7 @@ def npu_add_rms_norm_dynamic_quant(
     total = wide(x1) + wide(x2)
     normal = rms_norm(total, gamma, epsilon)[0]
     normal = normal if beta is None else normal + wide(beta)
-    nothing = torch.zeros((), dtype=torch.int32 if kind == INT4 else torch.int8), torch.zeros(())
+    nothing = torch.zeros((), dtype=torch.int32 if kind == INT4 else torch.int8), torch.zeros((), dtype=torch.float32)
     results = [
         by_largest(normal if smooth is None else normal * wide(smooth), kind) if asked else nothing
         for asked, smooth in zip(_switched(output_mask, smooth_scale1, smooth_scale2), (smooth_scale1, smooth_scale2))

@@ -68,6 +68,8 @@ def _kernel(reference: Reference, schema: Any) -> Callable[..., Any]:
             kept = [value for name, value in given.items() if name not in written and name not in reference.writes]
             if reference.writes:
                 outputs = list(_tensors([given[name] for name in reference.writes]))
+                grow = written.issuperset(reference.writes) and _resizes(reference.name)
+                _check_outputs(reference.name, outputs, result, grow)
                 return _write(outputs, result, kept, len(schema.returns))
             return _apart(result, kept)
 
@@ -91,6 +93,22 @@ def _tensors(value: Any) -> Iterator[Tensor]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _tensors(item)
+
+
+def _resizes(name: str) -> bool:
+    """An empty `out` of these is given its shape (op-plugin's CheckOut, as PyTorch's out=); ATB and CANN give none."""
+    return name.endswith("out") and not name.startswith("atb::")
+
+
+def _check_outputs(name: str, outputs: list[Tensor], result: Any, grow: bool) -> None:
+    """Before anything is written: memory of another size or dtype would not hold the result."""
+    for output, value in zip(outputs, (result,) if isinstance(result, Tensor) else result):
+        fits = output.shape == value.shape or (grow and output.numel() == 0)
+        if output.dtype != value.dtype or not fits:
+            raise RuntimeError(
+                f"{name}: the result is {list(value.shape)} of {value.dtype}, but the tensor it is to be written to is "
+                f"{list(output.shape)} of {output.dtype}"
+            )
 
 
 def _write(outputs: list[Tensor], result: Any, kept: list[Any], returns: int) -> Any:

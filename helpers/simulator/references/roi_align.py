@@ -20,7 +20,9 @@ HALF_PIXEL = (2, 3)  # 3: what torch_npu.contrib.module.ROIAlign asks for, with 
 
 
 def _axis(start: float, bin_size: float, bins: int, samples: int, length: int) -> Tensor:
-    """(bins, length): how much of each pixel goes into the mean of a bin."""
+    """(bins, length): how much of each pixel goes into the mean of a bin, none without samples."""
+    if samples <= 0:
+        return torch.zeros(bins, length, dtype=torch.float32)
     steps = (torch.arange(bins * samples, dtype=torch.float32) + 0.5) * (bin_size / samples)
     points = start + steps
     inside = (points >= -1) & (points <= length)
@@ -28,7 +30,7 @@ def _axis(start: float, bin_size: float, bins: int, samples: int, length: int) -
     low = points.floor().long()
     high = (low + 1).clamp(max=length - 1)
     part = points - low
-    weights = torch.zeros(bins * samples, length)
+    weights = torch.zeros(bins * samples, length, dtype=torch.float32)
     weights.scatter_add_(1, low[:, None], (1 - part)[:, None])
     weights.scatter_add_(1, high[:, None], part[:, None])
     return (weights * inside[:, None]).reshape(bins, samples, length).mean(1)
@@ -45,8 +47,7 @@ def _weights(
         for start, end, bins, length in ((y1, y2, pooled[0], size[2]), (x1, x2, pooled[1], size[3])):
             bin_size = max(end + extra - start, least) / bins
             samples = sample_num if sample_num > 0 else math.ceil(bin_size)
-            empty = samples <= 0
-            axes.append(torch.zeros(bins, length) if empty else _axis(start, bin_size, bins, samples, length))
+            axes.append(_axis(start, bin_size, bins, samples, length))
         yield math.floor(image), axes[0], axes[1]
 
 
@@ -85,7 +86,7 @@ def npu_roi_alignbk(
     """The gradient (xdiff_shape) of the features; without a mode, that of mode 1."""
     mode = SCALE_AT_END if roi_end_mode is None else roi_end_mode
     _check("npu_roi_alignbk", rois, xdiff_shape[0], mode)
-    grad, pooled = torch.zeros(tuple(xdiff_shape)), (pooled_height, pooled_width)
+    grad, pooled = torch.zeros(tuple(xdiff_shape), dtype=torch.float32), (pooled_height, pooled_width)
     regions = _weights(rois, xdiff_shape, pooled, spatial_scale, sample_num, mode)
     for one, (image, rows, columns) in zip(input, regions):
         grad[image] += rows.t() @ one @ columns

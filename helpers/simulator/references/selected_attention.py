@@ -81,7 +81,7 @@ def _entries(
     for q, k, v, blocks in whole:
         if bool((blocks < 0).any()) or bool((blocks >= k.shape[0] // 64).any()):
             raise RuntimeError("npu_nsa_select_attention: topk_indices names a block that key does not have")
-        counts = torch.zeros(*blocks.shape[:2], k.shape[0] // 64, device=q.device)
+        counts = torch.zeros(*blocks.shape[:2], k.shape[0] // 64, dtype=torch.float32, device=q.device)
         counts = counts.scatter_add(2, blocks.long(), torch.ones_like(blocks, dtype=counts.dtype))
         yield Selection(
             wide(q).transpose(0, 1), repeated(wide(k).transpose(0, 1), heads), repeated(wide(v).transpose(0, 1), heads),

@@ -78,6 +78,17 @@ def _lengths(layout: str, given: Sequence[int] | None, tensor: Tensor, name: str
     return list(given or [tensor.shape[2]] * tensor.shape[0])
 
 
+def _check_lengths(layout: str, lengths: Sequence[int], tensor: Tensor, entries: int, name: str) -> None:
+    """One for each row of the mask; with TND they make up all tokens, else each is within its entry."""
+    packed = layout == "TND"
+    fits = sum(lengths) == tensor.shape[0] if packed else max(lengths) <= tensor.shape[2]
+    if len(lengths) != entries or min(lengths) < 0 or not fits or not (packed or tensor.shape[0] == entries):
+        raise RuntimeError(
+            f"npu_block_sparse_attention: {name} {list(lengths)} with {layout} {list(tensor.shape)} and a "
+            f"block_sparse_mask of {entries} entries"
+        )
+
+
 def _cut(tensor: Tensor, layout: str, heads: int, lengths: Sequence[int]) -> list[Tensor]:
     """Per batch entry (heads, length, D)."""
     return [entry[:, :length] for entry, length in zip(to_entries(tensor, layout, heads, lengths), lengths)]
@@ -102,6 +113,10 @@ def _entries(
         raise RuntimeError(f"npu_block_sparse_attention: {heads} heads of {query.dtype}, keys {list(key.shape)}")
     if len(block_shape) < 2 or block_shape[0] <= 0 or block_shape[1] <= 0 or block_shape[1] % 128:
         raise RuntimeError(f"npu_block_sparse_attention: block_shape {list(block_shape)}; the second is 128 or more")
+    if mask.dim() != 4 or mask.shape[1] != heads:
+        raise RuntimeError(f"npu_block_sparse_attention: block_sparse_mask {list(mask.shape)} for {heads} heads")
+    _check_lengths(layout, row_counts, query, len(mask), "actual_seq_lengths")
+    _check_lengths(layout, column_counts, key, len(mask), "actual_seq_lengths_kv")
     cut = (_cut(query, layout, heads, row_counts), _cut(key, layout, key_heads, column_counts),
            _cut(value, layout, key_heads, column_counts))  # fmt: skip
     for chosen, q, k, v in zip(mask, *cut):

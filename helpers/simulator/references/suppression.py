@@ -124,8 +124,8 @@ def _of_image(
     for label in range(scores.shape[1]):
         own, values = boxes[:, label if boxes.shape[1] > 1 else 0], scores[:, label]
         kept = _greedy(own, _falling(values, values > lowest), _shares, limit, most)
-        rows.append(torch.cat([own[kept], values[kept, None], torch.full((len(kept), 1), float(label))], 1))
+        rows.append(torch.cat([own[kept], values[kept, None], values.new_full((len(kept), 1), label)], 1))
     found = torch.cat(rows)
     found = found[found[:, 4].argsort(descending=True, stable=True)][:total]
-    padded = torch.cat([found, torch.zeros(total - len(found), 6)])
+    padded = torch.cat([found, found.new_zeros(total - len(found), 6)])
     return padded[:, :4], padded[:, 4], padded[:, 5], len(found)

@@ -35,6 +35,10 @@ def _same_dtype(name: str, input: Tensor, weight: Tensor) -> None:
         )
 
 
+def _logits(input: Tensor, weight: Tensor) -> Tensor:
+    return (wide(input) @ wide(weight).t()).to(input.dtype)
+
+
 def _packed(mask: Tensor) -> Tensor:
     bits = torch.ones(-(-mask.numel() // 8) * 8, dtype=torch.uint8)
     bits[: mask.numel()] = mask
@@ -51,7 +55,7 @@ def npu_fused_linear_online_max_sum(
     _same_dtype(name, input, weight)
     if not 0 <= vocab_start_index <= vocab_end_index:
         raise RuntimeError(f"{name}: must be 0 <= vocab_start_index {vocab_start_index} <= {vocab_end_index}")
-    logits = (wide(input) @ wide(weight).t()).to(input.dtype)
+    logits = _logits(input, weight)
     largest = wide(logits).amax(-1)
     shifted = wide(logits) - largest[:, None]
     mask = (target < vocab_start_index) | (target >= vocab_end_index)
@@ -107,7 +111,7 @@ def npu_fused_linear_cross_entropy_loss_with_max_sum_backward(
     if softmax is None:
         if logits_max is None or sum_exp_logits is None:
             raise RuntimeError(f"{name}: without softmax, logits_max and sum_exp_logits must be given")
-        softmax = _softmax(wide(input) @ wide(weight).t(), logits_max, sum_exp_logits)
+        softmax = _softmax(wide(_logits(input, weight)), logits_max, sum_exp_logits)
     bits = ((target_mask[:, None] & torch.tensor(WEIGHTS, dtype=torch.uint8)) != 0).flatten()[: grad.numel()]
     rows = torch.arange(grad.numel())
     dlogits = softmax.clone()

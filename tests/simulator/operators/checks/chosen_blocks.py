@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -140,6 +141,20 @@ def check_scattering_into_caches() -> None:
         assert torch.equal(ours.cpu(), expected)
     four = (key[None].npu(), value[None].npu(), *whole, slots.npu())
     raises(lambda: torch_npu.npu_scatter_pa_kv_cache(*four), "lacks", "4 dimensions")
+
+
+def check_updates_that_do_not_fit_a_list() -> None:
+    tensors, updates = [torch.zeros(2, 5, 3).npu() for _ in range(2)], torch.ones(2, 2, 1, 3).npu()
+    cases = (
+        ([4, 0], updates.half(), "torch.float16"),
+        ([4, -1], updates, "index -1"),
+        ([4, 5], updates, "index 5"),
+        ([4, 0], updates[..., :1], "[2, 1, 1]"),
+    )
+    for call in (torch_npu.npu_scatter_list, torch_npu.npu_scatter_list_):
+        for places, values, told in cases:
+            raises(functools.partial(call, tensors, torch.tensor(places).npu(), values), "npu_scatter_list", told)
+    assert not any(bool(tensor.any()) for tensor in tensors)
 
 
 def check_top_k_and_top_p() -> None:

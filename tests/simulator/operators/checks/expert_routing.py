@@ -59,6 +59,17 @@ def check_tokens_as_int8() -> None:
     raises(lambda: torch_npu.npu_moe_init_routing_quant(x.npu(), EXPERTS.npu(), **wrong), "scale and offset")
 
 
+def check_a_rank_without_tokens() -> None:
+    x, chosen = torch.empty(0, 8).npu(), torch.empty(0, 2, dtype=torch.int32).npu()
+    static = {"scale": torch.tensor([20.0]).npu(), "offset": torch.tensor([1.5]).npu()}
+    options: dict[str, Any] = {"expert_num": 4, "expert_tokens_num_type": 1, "expert_tokens_num_flag": True}
+    for mode, given, dtype in ((-1, {}, torch.float32), (0, static, torch.int8), (1, {}, torch.int8)):
+        found = torch_npu.npu_moe_init_routing_v2(x, chosen, quant_mode=mode, **given, **options)
+        assert found[0].shape == (0, 8) and found[0].dtype == dtype, mode
+        assert found[1].numel() == 0 and found[2].tolist() == [0] * 4 and found[3].numel() == 0, mode
+    raises(lambda: torch_npu.npu_moe_init_routing_v2(x, chosen, quant_mode=0, **options), "scale and offset")
+
+
 def check_tokens_of_ranks_by_expert() -> None:
     counts = torch.tensor([[1, 2], [3, 1]], dtype=torch.int32)
     tokens, scales = torch.randn(7, 4).half(), torch.rand(7)

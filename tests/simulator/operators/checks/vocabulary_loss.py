@@ -45,6 +45,22 @@ def check_cross_entropy_over_a_split_vocabulary() -> None:
         near(dx, plain[0].grad, dtype)
 
 
+def check_both_ways_to_the_gradients_agree() -> None:
+    x, weight, target = (torch.randn(9, 64) * 3).half().npu(), torch.randn(128, 64).half().npu(), torch.arange(9).npu()
+    largest, total, chosen, mask, local, logits = torch_npu.npu_fused_linear_online_max_sum(
+        x, weight, target, 0, 128, True
+    )
+    loss = torch_npu.npu_fused_cross_entropy_loss_with_max_sum
+    softmax = loss(largest, total, chosen, vocab_parallel_logits=logits)[1]
+    first, second = (
+        torch_npu.npu_fused_linear_cross_entropy_loss_with_max_sum_backward(
+            torch.ones(9).npu(), x, weight, mask, local, **known
+        )
+        for known in ({"softmax": softmax}, {"logits_max": largest, "sum_exp_logits": total})
+    )
+    assert torch.equal(first[0], second[0]) and torch.equal(first[1], second[1])
+
+
 def check_what_the_split_loss_leaves_out() -> None:
     x, weight, target = torch.ones(4, 8).half().npu(), torch.ones(16, 8).half().npu(), torch.arange(4).npu()
     found = torch_npu.npu_fused_linear_online_max_sum(x, weight, target, 0, 16)

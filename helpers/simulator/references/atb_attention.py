@@ -40,8 +40,6 @@ def attend(
 def pages(cache: Tensor, table: Tensor, length: int) -> Tensor:
     """The first tokens of one entry (length, N, D) from a cache (blocks, block, N, D)."""
     blocks = -(-length // cache.shape[1])
-    if length < 0 or blocks > table.numel():
-        raise RuntimeError(f"{length} tokens in {table.numel()} blocks of {cache.shape[1]} named by the block table")
     return cache[table[:blocks].long()].flatten(0, 1)[:length]
 
 
@@ -56,6 +54,11 @@ def _check_entries(name: str, tokens: int, table: Tensor, lengths: Sequence[int]
         raise RuntimeError(
             f"{name}: {tokens} entries of query, but a block table {list(table.shape)} and {len(lengths)} lengths"
         )
+
+
+def _check_pages(name: str, cache: Tensor, table: Tensor, lengths: Sequence[int]) -> None:
+    if max(lengths, default=0) > table.shape[1] * cache.shape[1]:
+        raise RuntimeError(f"{name}: {max(lengths)} tokens in {table.shape[1]} blocks of {cache.shape[1]}")
 
 
 def _check_mask(name: str, mask: Tensor, longest: int) -> None:
@@ -146,6 +149,7 @@ def npu_paged_attention(
     _check_heads("_npu_paged_attention", query, num_heads, key_cache.shape[2], num_kv_heads)
     lengths = context_lens.tolist()
     _check_entries("_npu_paged_attention", len(query), block_table, lengths)
+    _check_pages("_npu_paged_attention", key_cache, block_table, lengths)
     return torch.cat([
         attend(query[i : i + 1], pages(key_cache, table, size), pages(value_cache, table, size), scale_value)[0]
         for i, (table, size) in enumerate(zip(block_table, lengths))
@@ -175,6 +179,7 @@ def npu_paged_attention_splitfuse(
     _check_heads(name, query, num_heads, key_cache.shape[2], num_kv_heads)
     rows, lengths = seq_len.tolist(), context_lens.tolist()
     _check_entries(name, len(rows), block_table, lengths)
+    _check_pages(name, key_cache, block_table, lengths)
     if sum(rows) != query.shape[0]:
         raise RuntimeError(f"{name}: seq_len {rows} for {query.shape[0]} tokens")
     if mask.dim() != 2 or mask.shape[0] != query.shape[0] or mask.shape[1] < max(lengths):

@@ -112,10 +112,10 @@ def npu_moe_init_routing_v2(
         raise RuntimeError(f"{name}: active_expert_range {[start, end]} of {expert_num} experts")
     if row_idx_type not in (0, 1) or expert_tokens_num_type not in (0, 1, 2):
         raise RuntimeError(f"{name}: row_idx_type {row_idx_type}, expert_tokens_num_type {expert_tokens_num_type}")
-    if quant_mode != -1:
-        _check_quantisation(name, x, quant_mode, scale, offset, end - start)
-    elif x.shape[0] == 0:
+    if x.shape[0] == 0 and quant_mode != STATIC:
         scale = None
+    elif quant_mode != -1:
+        _check_quantisation(name, x, quant_mode, scale, offset, end - start)
     elif offset is not None or (scale is not None and scale.shape != x.shape[:1]):
         raise RuntimeError(f"{name}: quant_mode -1 takes scale of shape ({x.shape[0]}) and no offset")
     found = route(expert_idx, start, end)

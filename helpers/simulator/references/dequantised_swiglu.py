@@ -48,7 +48,8 @@ def npu_dequant_swiglu_quant(
             _check_groups("quant_scale", quant_scale, (len(sizes), half))
             values = values * of_rows(torch.atleast_2d(quant_scale), groups, 1)
         return by_largest(values, torch.int8)
-    return _static(values, quant_scale, quant_offset, groups, len(sizes)), torch.zeros(x.shape[0])
+    none = torch.zeros(x.shape[0], dtype=torch.float32)
+    return _static(values, quant_scale, quant_offset, groups, len(sizes)), none
 
 
 def _static(values: Tensor, scale: Tensor | None, offset: Tensor | None, groups: Tensor, count: int) -> Tensor:

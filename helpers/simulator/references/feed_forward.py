@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .low_bits import asked_dtype, rounded, scale_of, whole_product
+from .low_bits import asked_dtype, rounded, scale_of, whole_product, with_bias
 from .numeric import wide
 from .registry import FLOATS, HALVES, reference
-from .weight_only_products import dequantised
+from .weight_only_products import BIASES, dequantised
 
 NAME = "npu_ffn"
 PLAIN: dict[str, Callable[[Tensor], Tensor]] = {
@@ -44,28 +44,28 @@ def _activated(x: Tensor, activation: str) -> Tensor:
     return left * GATES[activation](right)
 
 
-def _bias(given: Given, name: str) -> Tensor:
-    return given[name] if name in given else torch.zeros((), dtype=torch.float32)
-
-
 def _half_precision(x: Tensor, given: Given, activation: str, fast: bool) -> Tensor:
     first, second = given["weight1"], given["weight2"]
     if "antiquant_scale1" in given:
         first = dequantised(first, given["antiquant_scale1"], given.get("antiquant_offset1"))
         second = dequantised(second, given["antiquant_scale2"], given.get("antiquant_offset2"))
-    inner = x.float() @ first.float() + wide(_bias(given, "bias1"))
+    inner = _biased(x.float() @ first.float(), given.get("bias1"))
     inner = inner.to(x.dtype).float() if fast else inner
     inner = _activated(inner, activation).to(x.dtype).float()
-    return (inner @ second.float() + wide(_bias(given, "bias2"))).to(x.dtype)
+    return _biased(inner @ second.float(), given.get("bias2")).to(x.dtype)
+
+
+def _biased(values: Tensor, bias: Tensor | None) -> Tensor:
+    return values if bias is None else values + wide(bias)
 
 
 def _quantised(x: Tensor, given: Given, activation: str, result: torch.dtype) -> Tensor:
-    inner = (whole_product(x, given["weight1"]) + _bias(given, "bias1")).float()
+    inner = with_bias(whole_product(x, given["weight1"]), given.get("bias1")).float()
     inner = inner * scale_of(given["deq_scale1"])
     precision = torch.float16 if given["deq_scale1"].dtype == torch.int64 else torch.float32
     inner = _activated(inner.to(precision).float(), activation).to(precision)
     moved = inner * given["scale"].to(precision) + given["offset"].to(precision)
-    total = whole_product(rounded(moved.float(), torch.int8), given["weight2"]) + _bias(given, "bias2")
+    total = with_bias(whole_product(rounded(moved.float(), torch.int8), given["weight2"]), given.get("bias2"))
     return (total.float() * scale_of(given["deq_scale2"])).to(result)
 
 
@@ -95,6 +95,22 @@ def _check(x: Tensor, given: Given, activation: str, experts: bool) -> None:
     wrong = quantised != (x.dtype == torch.int8) or weight_only != bool(needed and x.dtype != torch.int8)
     if wrong or needed - set(given) or second.dtype != first.dtype or (not needed and first.dtype != x.dtype):
         raise RuntimeError(f"{NAME}: x of {x.dtype} and weights of {first.dtype} with {sorted(given)} (npu_ffn.md)")
+
+
+def _check_each(x: Tensor, given: Given, sizes: list[int] | None) -> None:
+    """The shape of each argument beside the weights, which has a row per expert, and the dtype of the biases."""
+    experts = () if sizes is None else (len(sizes),)
+    if sizes is not None and any(given[name].shape[0] != len(sizes) for name in ("weight1", "weight2")):
+        raise RuntimeError(f"{NAME}: {len(sizes)} entries in expert_tokens do not fit the experts of the weights")
+    for name in sorted({*given} - {"weight1", "weight2"}):
+        columns = given["weight2" if name.endswith("2") else "weight1"].shape[-1]
+        whole = experts or (1,)
+        allowed = [whole] if name == "offset" else [whole, (*experts, columns)] if name == "scale" else []
+        allowed = allowed or [(*experts, columns)]
+        if tuple(given[name].shape) not in allowed:
+            raise RuntimeError(f"{NAME}: {name} of the shape {tuple(given[name].shape)}, not one of {allowed}")
+        if name.startswith("bias") and given[name].dtype != BIASES[x.dtype]:
+            raise RuntimeError(f"{NAME}: {name} of {given[name].dtype} with x of {x.dtype}, not {BIASES[x.dtype]}")
 
 
 SCALES = (torch.int64, torch.float32, torch.bfloat16)
@@ -127,6 +143,7 @@ def npu_ffn(
     given: Given = {name: every[name] for name in names if every[name] is not None}
     sizes = _sizes(expert_tokens, expert_tokens_index, x.shape[:-1].numel())
     _check(x, given, activation, sizes is not None)
+    _check_each(x, given, sizes)
     result = asked_dtype(output_dtype, torch.float16, HALVES, f"{NAME}: output_dtype")
     if x.dtype == torch.int8:
         _check_scales(given["deq_scale1"].dtype, given["deq_scale2"].dtype, result)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from .low_bits import offset_of, rounded, scale_of, unpacked, unpacked_matrix, whole_product
+from .low_bits import offset_of, rounded, scale_of, unpacked, unpacked_matrix, whole_product, with_bias
 from .numeric import wide
 from .registry import HALVES
-from .weight_only_products import by_rows, dequantised
+from .weight_only_products import BIASES, by_rows, dequantised
 
 NAME = "npu_grouped_matmul"
 
@@ -32,9 +32,9 @@ class Group:
     antiquant_offset: Tensor | None = None
 
 
-def refuse(condition: bool, text: str) -> None:
+def refuse(condition: bool, text: str, name: str = NAME) -> None:
     if condition:
-        raise RuntimeError(f"{NAME}: {text} (npu_grouped_matmul.md)")
+        raise RuntimeError(f"{name}: {text} ({name}.md)")
 
 
 def product(group: Group, asked: torch.dtype | None) -> tuple[Tensor, torch.dtype]:
@@ -42,6 +42,7 @@ def product(group: Group, asked: torch.dtype | None) -> tuple[Tensor, torch.dtyp
     x, weight = group.x, group.weight
     quantised, weight_only = group.scale is not None, group.antiquant_scale is not None
     pair = f"x of {x.dtype} and weight of {weight.dtype}"
+    _check_bias(group)
     if x.dtype == torch.int8:
         refuse(not quantised or weight_only, f"{pair} need scale, and no antiquant_scale")
         return _int8(group, asked) if weight.dtype == torch.int8 else _int8_with_int4(group, asked)
@@ -56,6 +57,15 @@ def product(group: Group, asked: torch.dtype | None) -> tuple[Tensor, torch.dtyp
     return _weight_only(group), x.dtype
 
 
+def _check_bias(group: Group) -> None:
+    """Of one dtype for each dtype of x; int8 with int4 has a float32 bias, int4 none."""
+    if group.bias is None or group.x.dtype == torch.int32:
+        return
+    assisted = (group.x.dtype, group.weight.dtype) == (torch.int8, torch.int32)
+    expected = torch.float32 if assisted else BIASES[group.x.dtype]
+    refuse(group.bias.dtype != expected, f"bias of {group.bias.dtype} with x of {group.x.dtype}, not {expected}")
+
+
 def _added(values: Tensor, bias: Tensor | None) -> Tensor:
     return values if bias is None else values + wide(bias)
 
@@ -67,14 +77,11 @@ def _int8(group: Group, asked: torch.dtype | None) -> tuple[Tensor, torch.dtype]
     expected = {torch.int8: torch.int64, torch.float16: torch.float32, torch.bfloat16: torch.bfloat16}.get(result)
     refuse(scale.dtype != expected, f"scale of {scale.dtype} for a result of {result}")
     refuse(token is not None and result == torch.int8, "per_token_scale for a result of int8")
-    late = bias is not None and bias.dtype != torch.int32
-    refuse(late and result == torch.int8, "a bias that is not int32 for a result of int8")
-    total = whole_product(group.x, group.weight)
-    values = (total if bias is None or late else total + bias).float() * scale_of(scale)
+    values = with_bias(whole_product(group.x, group.weight), bias).float() * scale_of(scale)
     values = values if token is None else values * token.reshape(-1, 1)
     if result == torch.int8:
         return rounded(values.round() + offset_of(scale), torch.int8).float(), result
-    return _added(values, bias if late else None), result
+    return values, result
 
 
 def scaled_by_groups(x: Tensor, weight: Tensor, scale: Tensor) -> Tensor:

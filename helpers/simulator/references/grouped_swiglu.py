@@ -53,8 +53,8 @@ def _quantised_rows(
     _refuse(kind not in (0, 1), f"group_list_type {kind}")
     _refuse(group_list.shape != weight.shape[:1], "group_list should have one entry per group of the weight")
     rows = unpacked(x) if case == "A4W4" else x.to(torch.int16) - 8 if case == "A8W4" else x
-    values = torch.zeros(x.shape[0], scale.shape[-1] // 2)
-    for index, start, end in spans_of(group_list, kind):
+    values = torch.zeros(x.shape[0], scale.shape[-1] // 2, dtype=torch.float32)
+    for index, start, end in spans_of(group_list, kind, NAME):
         _refuse(end > x.shape[0], f"group_list ends beyond the {x.shape[0]} rows of x")
         if start == end:
             continue
@@ -74,7 +74,7 @@ def npu_grouped_matmul_swiglu_quant(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """(int8 rows, their scales, nothing); group_list is cumulative, the bias is what A8W4 adds."""
     result = _quantised_rows(x, weight, weight_scale, x_scale, group_list, 0, bias, None)
-    return (*result, torch.zeros(()))
+    return (*result, torch.zeros((), dtype=torch.float32))
 
 
 @reference(

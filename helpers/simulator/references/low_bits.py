@@ -91,6 +91,19 @@ def offset_of(packed_scales: Tensor) -> Tensor:
     return ((((packed_scales >> 37) & 0x1FF) ^ 0x100) - 0x100).float()
 
 
+def kept_offset(packed_scales: Tensor, given: Tensor | None, name: str) -> Tensor:
+    """The offset within the packed scales; one given besides to the operator `name` has to be the same."""
+    inside = offset_of(packed_scales)
+    if given is not None and not bool((given.round().clamp(-256, 255) == inside).all()):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with an offset other than that in the int64 scale")
+    return inside
+
+
+def with_bias(total: Tensor, bias: Tensor | None) -> Tensor:
+    """Whole numbers and an int32 bias without rounding: float32 with int32 would be float32."""
+    return total if bias is None else total.double() + bias
+
+
 def whole_product(first: Tensor, second: Tensor) -> Tensor:
     """first @ second of whole numbers without rounding, in float32 where that holds every sum, else in float64."""
     largest = [float(one.abs().amax()) if one.numel() else 0.0 for one in (first.float(), second.float())]

@@ -14,13 +14,14 @@ from torch import Tensor
 
 from .low_bits import (
     asked_dtype,
-    offset_of,
+    kept_offset,
     packed_scale,
     rounded,
     scale_of,
     unpacked,
     unpacked_matrix,
     whole_product,
+    with_bias,
 )
 from .numeric import wide
 from .registry import FLOATS, HALVES, reference
@@ -83,7 +84,7 @@ def _product(
     late = bias is not None and bias.dtype != torch.int32
     _refuse(late and token is None and result != torch.bfloat16, f"bias that is not int32 for a result of {result}")
     total = whole_product(x1, x2)
-    total = total if bias is None or late else total + bias
+    total = total if late else with_bias(total, bias)
     if result == torch.int32:
         return total.to(torch.int32)
     if result == torch.bfloat16 or token is not None:
@@ -93,15 +94,9 @@ def _product(
         return (values if bias is None or not late else values + wide(bias)).to(result)
     kept = scale if scale.dtype == torch.int64 else packed_scale(scale, offset)
     values = total.float() * scale_of(kept)
-    return values.to(result) if result != torch.int8 else rounded(values.round() + _offset(kept, offset), torch.int8)
-
-
-def _offset(kept: Tensor, given: Tensor | None) -> Tensor:
-    """The offset within the packed scale; one given besides has to be the same."""
-    inside = offset_of(kept)
-    if given is not None and not bool((given.round().clamp(-256, 255) == inside).all()):
-        raise NotImplementedError(f"the NPU simulator lacks {NAME} with an offset other than that in the int64 scale")
-    return inside
+    if result != torch.int8:
+        return values.to(result)
+    return rounded(values.round() + kept_offset(kept, offset, NAME), torch.int8)
 
 
 def _per_token(token: Tensor, x1: Tensor) -> Tensor:

@@ -7,11 +7,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .low_bits import offset_of, packed, packed_scale, rounded, scale_of, unpacked_matrix
+from .low_bits import kept_offset, packed, packed_scale, rounded, scale_of, unpacked_matrix
 from .numeric import wide
 from .registry import HALVES, reference
 
 NAME = "npu_weight_quant_batchmatmul"
+#: The dtype of the bias by the dtype of x, here, in npu_grouped_matmul and in npu_ffn.
+BIASES = {
+    torch.float32: torch.float32, torch.float16: torch.float16, torch.bfloat16: torch.float32, torch.int8: torch.int32,
+}  # fmt: skip
 
 
 @reference("npu::npu_convert_weight_to_int4pack", dtypes={"weight": (torch.int32,)})
@@ -70,7 +74,7 @@ def npu_weight_quant_batchmatmul(
             raise RuntimeError(f"{NAME}: quant_offset cannot exist in isolation from quant_scale")
         return values.to(x.dtype)
     kept = quant_scale if quant_scale.dtype == torch.int64 else packed_scale(quant_scale, quant_offset)
-    return rounded((values * scale_of(kept)).round() + offset_of(kept), torch.int8)
+    return rounded((values * scale_of(kept)).round() + kept_offset(kept, quant_offset, NAME), torch.int8)
 
 
 def _check_weight_only(
@@ -80,7 +84,7 @@ def _check_weight_only(
         raise RuntimeError(f"{NAME}: x {x.shape} and weight {weight.shape} should be matrices that fit")
     if scale.dtype != x.dtype or (offset is not None and (offset.dtype, offset.shape) != (scale.dtype, scale.shape)):
         raise RuntimeError(f"{NAME}: antiquant_scale and antiquant_offset should be alike, and of x's dtype")
-    if bias is not None and bias.dtype != (torch.float16 if x.dtype == torch.float16 else torch.float32):
+    if bias is not None and bias.dtype != BIASES[x.dtype]:
         raise RuntimeError(f"{NAME}: bias of {bias.dtype} with x of {x.dtype}")
     inner, columns = weight.shape
     if precise not in (0, 1) or (group and not (32 <= group < inner and group % 32 == 0)):

@@ -155,7 +155,8 @@ bool rounds_between(const c10::OperatorHandle& op) {
       "aten::cdist", "aten::_cdist_forward", "aten::_cdist_backward", "aten::addcmul", "aten::addcmul_",
       "aten::addcdiv", "aten::addcdiv_", "aten::_foreach_addcmul", "aten::_foreach_addcmul_",
       "aten::_foreach_addcdiv", "aten::_foreach_addcdiv_", "aten::grid_sampler_2d", "aten::grid_sampler_2d_backward",
-      "aten::grid_sampler_3d", "aten::grid_sampler_3d_backward"};
+      "aten::grid_sampler_3d", "aten::grid_sampler_3d_backward",
+      "aten::nll_loss_forward", "aten::nll_loss_backward", "aten::nll_loss2d_forward", "aten::nll_loss2d_backward"};
   return names.count(op.operator_name().name) > 0;
 }
 

@@ -79,3 +79,16 @@ def check_numbers_are_added_in_float32() -> None:
         x = torch.randn(SHAPE).to(dtype)
         expected = torch.add(x.float(), 1.7, alpha=0.37).to(dtype)
         assert torch.equal(torch.add(x.npu(), 1.7, alpha=0.37).cpu(), expected), dtype
+
+
+def check_a_loss_over_classes_is_summed_in_float32() -> None:
+    scores, target = torch.randn(512, 7).half(), torch.randint(0, 7, (512,))
+    for reduction in ("mean", "sum"):
+        ours, twin = scores.npu().requires_grad_(), scores.float().requires_grad_()
+        loss = torch.nn.functional.nll_loss(ours, target.npu(), reduction=reduction)
+        expected = torch.nn.functional.nll_loss(twin, target, reduction=reduction)
+        loss.backward()
+        expected.backward()
+        assert torch.equal(loss.detach().cpu(), expected.detach().half()), reduction
+        assert ours.grad is not None and twin.grad is not None
+        assert torch.equal(ours.grad.cpu(), twin.grad.half()), reduction

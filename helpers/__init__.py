@@ -13,6 +13,7 @@ _VERBS = {
     "check": "helpers.environment",
     "compute_check": "helpers.environment",
     "environment_check": "helpers.environment",
+    "launch_facts": "helpers.environment",
     "scan": "helpers.migration.scan",
     "rewrite": "helpers.migration.rewrite",
     "assess": "helpers.migration.assess",

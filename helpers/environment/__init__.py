@@ -4,7 +4,8 @@ Facts: `machine.Machine`, gathered by `probe.probe`. Rules: rules/, one file eac
 """
 
 from helpers.environment.compute import compute_check
+from helpers.environment.launching import launch_facts
 from helpers.environment.overview import environment_check, join
 from helpers.environment.readiness import check
 
-__all__ = ["check", "compute_check", "environment_check", "join"]
+__all__ = ["check", "compute_check", "environment_check", "join", "launch_facts"]

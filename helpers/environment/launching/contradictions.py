@@ -1,0 +1,122 @@
+"""What contradicts what: the same fact said twice differently, and facts that cannot hold together.
+
+ENV111: two sources differ. ENV112: HCCL's rank table. ENV113: what cannot be. ENV114: traps of the platform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
+
+from helpers.environment.launching.claims import Claims, Said
+from helpers.environment.launching.job import Job
+from helpers.environment.launching.rank_table import RankTable
+from helpers.environment.system import Args
+from helpers.finding import Finding, Status
+
+COMPARED = ("host_count", "host_rank", "per_host", "cards", "world_size", "master", "port", "rank", "local_rank")
+#: HCCL listens on the host on 16 ports from HCCL_IF_BASE_PORT on (CANN environment variables, HCCL_IF_BASE_PORT).
+HCCL_PORT, HCCL_PORTS = 60000, 16
+LEFT_OVER = ("RANK_TABLE_FILE", "RANK_ID", "RANK_SIZE")
+
+
+def judge(environ: Mapping[str, str], claims: Claims, job: Job, table: RankTable | None) -> Iterator[Finding]:
+    """All findings but the verdict."""
+    for name in dict.fromkeys(claims.broken):
+        yield Finding("ENV113", Status.FAIL, "ENV113.broken", {"name": name}, weight=80)
+    for of in COMPARED:
+        yield from _differ(of, claims.of(of))
+    if table is not None:
+        for key, args in table.problems():
+            yield Finding("ENV112", Status.FAIL, f"ENV112.{key}", args, weight=60)
+    yield from _impossible(environ, claims, job)
+    yield from _traps(environ, job)
+
+
+def _differ(of: str, said: list[Said]) -> Iterator[Finding]:
+    """One finding for each source that differs from the one believed."""
+    if of == "master":  # a table's address may be of another network than the launcher's
+        said = [one for one in said if one.name != "RANK_TABLE_FILE"]
+    for other in said[1:]:
+        first = said[0]
+        if first.value == other.value or (of == "master" and not _comparable(str(first.value), str(other.value))):
+            continue
+        args: Args = {"what": {"say": f"launching.{of}"}, "first": f"{first.name}={first.value}",
+                "second": f"{other.name}={other.value}"}  # fmt: skip
+        yield Finding("ENV111", Status.FAIL, "ENV111.differ", args, weight=70)
+
+
+def _impossible(environ: Mapping[str, str], claims: Claims, job: Job) -> Iterator[Finding]:
+    for name, hosts in claims.hosts.items():
+        twice = sorted({host for host in hosts if hosts.count(host) > 1})[:3]
+        if twice:
+            yield Finding("ENV113", Status.FAIL, "ENV113.twice", {"name": name, "hosts": twice}, weight=50)
+    for small, large in (("host_rank", "host_count"), ("rank", "world_size"), ("local_rank", "per_host")):
+        left, right = claims.first(small), claims.first(large)
+        if left and right and int(left.value) >= int(right.value):
+            args: Args = {"left": f"{left.name}={left.value}", "right": f"{right.name}={right.value}"}
+            yield Finding("ENV113", Status.FAIL, "ENV113.outside", args, weight=55)
+    yield from _sizes(claims, job)
+    if job.host_count > 1 and _local(job.master):
+        yield Finding("ENV113", Status.FAIL, "ENV113.local", {"master": job.master, "hosts": job.host_count}, weight=50)
+    yield from _port(environ, job)
+
+
+def _sizes(claims: Claims, job: Job) -> Iterator[Finding]:
+    world, per_host = claims.first("world_size"), claims.first("per_host") or claims.first("cards")
+    if world and per_host and int(world.value) != int(per_host.value) * job.host_count:
+        args: Args = {"world": f"{world.name}={world.value}", "hosts": job.host_count,
+                "per_host": f"{per_host.name}={per_host.value}"}  # fmt: skip
+        yield Finding("ENV113", Status.FAIL, "ENV113.product", args, weight=52)
+    visible = claims.first("visible")
+    if visible and job.per_host and job.per_host > int(visible.value):
+        more: Args = {"ranks": job.per_host, "source": job.sources.get("per_host", "?"),
+                "visible": f"{visible.name}: {visible.value}"}  # fmt: skip
+        yield Finding("ENV113", Status.FAIL, "ENV113.cards", more, weight=51)
+
+
+def _port(environ: Mapping[str, str], job: Job) -> Iterator[Finding]:
+    base = environ.get("HCCL_IF_BASE_PORT", "")
+    first = int(base) if base.isdigit() and len(base) < 6 else HCCL_PORT
+    if job.port > 65535:
+        yield Finding("ENV113", Status.FAIL, "ENV113.port", {"port": job.port}, weight=50)
+    elif first <= job.port < first + HCCL_PORTS:
+        args: Args = {"port": job.port, "first": first, "last": first + HCCL_PORTS - 1}
+        yield Finding("ENV113", Status.WARN, "ENV113.hccl_port", args, weight=20)
+
+
+def _traps(environ: Mapping[str, str], job: Job) -> Iterator[Finding]:
+    left = [name for name in LEFT_OVER if environ.get(name)]
+    if job.starter == "rtf":
+        yield Finding("ENV114", Status.WARN, "ENV114.rtf", {"cards": job.per_host or "?"}, weight=30)
+    elif job.starter == "tasks":
+        yield Finding("ENV114", Status.WARN, "ENV114.tasks", {"tasks": job.per_host or "?"}, weight=30)
+    elif job.starter == "worker":
+        yield Finding("ENV114", Status.NOTE, "ENV114.worker", {"rank": job.rank, "world": job.world_size})
+    elif job.starter == "platform":
+        yield Finding("ENV114", Status.NOTE, "ENV114.platform", {"method": environ["MA_RUN_METHOD"][:20]})
+    elif job.starter == "notebook" and left:
+        yield Finding("ENV114", Status.WARN, "ENV114.notebook", {"names": left, "unset": " ".join(left)}, weight=30)
+    if job.host_count > 1 and job.host_rank is None:
+        yield Finding("ENV114", Status.SKIPPED, "ENV114.host_rank", {"hosts": job.host_count})
+    if job.host_count > 1 and not job.master:
+        yield Finding("ENV114", Status.SKIPPED, "ENV114.master", {"hosts": job.host_count})
+    if job.per_host is None:
+        yield Finding("ENV114", Status.SKIPPED, "ENV114.cards", {})
+
+
+def _comparable(first: str, second: str) -> bool:
+    """Two addresses, or two names: a name and an address may be the same host."""
+    return _address(first) == _address(second)
+
+
+def _address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _local(master: str) -> bool:
+    return master == "localhost" or (_address(master) and ip_address(master).is_loopback)

@@ -1,0 +1,153 @@
+"""HCCL's rank table, in the forms there are: `server_list` (versions 1.0 and 1.2) and the older `group_list`.
+
+Source: HCCL user guide, rank table resource configuration, hcclug_000014 and hcclug_000068
+(https://www.hiascend.com/document/detail/zh/canncommercial/82RC1/hccl/hcclug/hcclug_000014.html); ModelArts writes
+the older form as jobstart_hccl.json, with a pod in the place of a server and ranks by order.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helpers.environment.system import Args
+from helpers.words import Scalar
+
+#: A table of 10,000 cards has about 2 MiB.
+MOST_BYTES = 16 << 20
+#: Where a server's address stands beside its name, the surest first.
+ADDRESSES = ("host_ip", "server_ip", "container_ip", "server_id")
+#: What a name or an address may be; a report never quotes anything else of the file.
+NAME = re.compile(r"[\w.:\-]{1,64}", re.ASCII)
+STATUSES = ("completed", "initializing")
+
+
+class BrokenTable(Exception):
+    """Why the file is no rank table: a sentence's key and its arguments."""
+
+    def __init__(self, key: str, **args: Scalar) -> None:
+        super().__init__(key)
+        self.key, self.arguments = key, args
+
+
+@dataclass(frozen=True)
+class Server:
+    """One host: its name, an address, and per card its physical number, its network address and its rank."""
+
+    name: str
+    address: str
+    devices: tuple[int, ...]
+    device_ips: tuple[str, ...]
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RankTable:
+    """`form` is `1.0`, `1.2` or `group_list`; `counted` the number of servers that the table itself gives."""
+
+    form: str
+    status: str
+    counted: int | None
+    servers: tuple[Server, ...]
+
+    @property
+    def world_size(self) -> int:
+        return sum(len(server.ranks) for server in self.servers)
+
+    def problems(self) -> Iterator[tuple[str, Args]]:
+        """What HCCL would refuse, as the endings of sentences `ENV112.…` and their arguments."""
+        if self.status != "completed":
+            yield "table_status", {"status": self.status}
+        if self.counted is not None and self.counted != len(self.servers):
+            yield "table_count", {"said": self.counted, "found": len(self.servers)}
+        ranks = sorted(rank for server in self.servers for rank in server.ranks)
+        if ranks != list(range(len(ranks))):
+            yield "table_ranks", {"ranks": ranks[:8], "count": len(ranks)}
+        for server in self.servers:
+            twice = sorted({one for one in server.devices if server.devices.count(one) > 1})
+            if twice:
+                yield "table_devices", {"server": server.name, "devices": twice}
+        if len({len(server.ranks) for server in self.servers}) > 1:
+            yield "table_uneven", {"counts": [len(server.ranks) for server in self.servers][:8]}
+        ips = [ip for server in self.servers for ip in server.device_ips if ip]
+        shared = sorted({ip for ip in ips if ips.count(ip) > 1}) if len(ips) <= 10_000 else []
+        if shared:
+            yield "table_ips", {"ips": shared[:3]}
+
+
+def read(path: Path) -> RankTable:
+    """Raises BrokenTable where the file is absent, a link, too large, no JSON, or of no known form."""
+    if path.is_symlink():  # HCCL refuses it
+        raise BrokenTable("ENV112.table_link")
+    try:
+        if path.exists() and not path.is_file():  # reading a pipe would wait for ever
+            raise BrokenTable("ENV112.table_form", error="no file")
+        with path.open("rb") as stream:
+            raw = stream.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise BrokenTable("ENV112.table_absent", error=error.strerror or "?") from error
+    if len(raw) > MOST_BYTES:
+        raise BrokenTable("ENV112.table_form", error=f"> {MOST_BYTES >> 20} MiB")
+    try:
+        return parse(json.loads(raw.decode("utf-8")))
+    except (ValueError, RecursionError) as error:
+        raise BrokenTable("ENV112.table_form", error=type(error).__name__) from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BrokenTable("ENV112.table_form", error=f"{type(error).__name__} {str(error)[:60]}") from error
+
+
+def parse(content: Any) -> RankTable:
+    """Raises KeyError, TypeError, AttributeError or ValueError where the content has no known form."""
+    if "server_list" in content:
+        servers = tuple(_server(item) for item in content["server_list"])
+        version = str(content.get("version", ""))
+        if version not in ("1.0", "1.2"):
+            raise ValueError("version")
+        return RankTable(version, _status(content), _count(content, "server_count"), servers)
+    return RankTable("group_list", _status(content), None, _grouped(content["group_list"]))
+
+
+def _status(content: Any) -> str:
+    return str(content["status"]) if content["status"] in STATUSES else "?"
+
+
+def _name(value: Any) -> str:
+    if not NAME.fullmatch(str(value)):
+        raise ValueError("name")
+    return str(value)
+
+
+def _server(item: Any) -> Server:
+    devices = item["device"]
+    return Server(
+        _name(item["server_id"]),
+        next(_name(item[name]) for name in ADDRESSES if item.get(name)),
+        tuple(int(one["device_id"]) for one in devices),
+        tuple(_ip(one) for one in devices),
+        tuple(int(one["rank_id"]) for one in devices),
+    )
+
+
+def _ip(device: Any) -> str:
+    return _name(device["device_ip"]) if device.get("device_ip") else ""
+
+
+def _grouped(groups: Any) -> tuple[Server, ...]:
+    """Instances are single devices (with a rank each) or pods of several (ranks by order); joined by server."""
+    joined: dict[str, list[tuple[int, str, int]]] = {}
+    for instance in (one for group in groups for one in group["instance_list"]):
+        cards = joined.setdefault(_name(instance["server_id"]), [])
+        for device in instance["devices"]:
+            count = sum(map(len, joined.values()))
+            rank = int(device.get("rank_id", instance.get("rank_id", count)))
+            cards.append((int(device["device_id"]), _ip(device), rank))
+    made = (Server(name, name, *map(tuple, zip(*cards))) for name, cards in joined.items() if cards)
+    return tuple(made)
+
+
+def _count(content: Any, name: str) -> int | None:
+    return int(content[name]) if name in content else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,12 @@ class Device:
         return "npu" if self.tier.startswith("npu") else self.tier
 
 
-def find(wanted: str = "auto", *, python: str = sys.executable) -> Device:
-    """The best tier that is here, or exactly the one asked for.
+#: (tier, python) -> what that tier's child answers: `_ask`, or one that keeps the answers.
+Ask = Callable[[str, str], "dict[str, Any]"]
+
+
+def find(wanted: str = "auto", *, python: str = sys.executable, ask: Ask | None = None) -> Device:
+    """The best tier that is here, or exactly the one asked for; `ask` puts the question to a tier.
 
     Raises WorkbookError `device.absent` with the reason where the tier asked for is not here: `npu` never
     falls back to a simulated one.
@@ -54,7 +58,7 @@ def find(wanted: str = "auto", *, python: str = sys.executable) -> Device:
     why_not: dict[str, dict[str, Scalar]] = {}
     cpu: dict[str, Any] = {}
     for tier in TIERS if wanted == "auto" else (wanted,):
-        answer = cpu if tier == "cpu" and cpu else _ask(tier, python)
+        answer = cpu if tier == "cpu" and cpu else (ask or _ask)(tier, python)
         cpu = answer.get("cpu", cpu)
         if "why" not in answer:
             return Device(tier, answer["name"], answer["count"], answer["versions"], why_not)
@@ -99,8 +103,13 @@ def child_environment(tier: str, base: Mapping[str, str] | None = None) -> dict[
     return clean
 
 
+def ask(tier: str, python: str = sys.executable) -> dict[str, Any]:
+    """{"name", "count", "versions"} of the tier's device, or {"why"}; the answer for cuda tells of the CPU too."""
+    return _ask(tier, python)
+
+
 def _ask(tier: str, python: str) -> dict[str, Any]:
-    early = _cannot_be(tier)
+    early = cannot_be(tier)
     if early:
         return {"why": early}
     try:
@@ -116,7 +125,7 @@ def _ask(tier: str, python: str) -> dict[str, Any]:
     return answer
 
 
-def _cannot_be(tier: str) -> dict[str, Scalar] | None:
+def cannot_be(tier: str) -> dict[str, Scalar] | None:
     """Reasons that need no child: a missing CANN or simulator."""
     if tier == "npu":
         here = cann.find(cann.without_simulator(os.environ))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import platform
 import sys
 from pathlib import Path
@@ -25,9 +27,15 @@ def probe(tier: str) -> dict[str, Any]:
     if tier == "cuda":
         if not torch.cuda.is_available():
             why = {"say": "device.why.no_cuda", "args": {"torch": torch.__version__}}
-            return {"why": why, "cpu": cpu(versions)}
+            return {"why": why, "cpu": cpu(versions), "cuda": {"build": torch.version.cuda or ""}}
+        here = cpu(dict(versions))
+        count = torch.cuda.device_count()
+        capability = [".".join(map(str, torch.cuda.get_device_capability(index))) for index in range(count)]
         versions["cuda"] = torch.version.cuda
-        return {"name": torch.cuda.get_device_name(0), "count": torch.cuda.device_count(), "versions": versions}
+        found = {"name": torch.cuda.get_device_name(0), "count": count}
+        return {**found, "versions": versions, "cpu": here, "cuda": {
+            **found, "build": torch.version.cuda, "capability": capability,
+        }}  # fmt: skip
     return cpu(versions)
 
 
@@ -43,6 +51,7 @@ def cpu(versions: dict[str, str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    gc.disable()  # a fifth of the import's time goes into collecting what lives until the end
     # the folder of this file holds modules of ours (`device`, `report`): a child must not import them by accident
     sys.path = [entry for entry in sys.path if entry != sys.path[0]]
     try:
@@ -52,4 +61,6 @@ if __name__ == "__main__":
         answer = {"why": {"say": "device.why.no_torch_npu"} if error.name == "torch_npu" else why}
     except Exception as error:  # noqa: BLE001 - whatever breaks the import is the answer
         answer = {"why": {"say": "device.why.import", "args": {"error": f"{type(error).__name__}: {error}"}}}
-    print(json.dumps(answer))
+    print(json.dumps(answer), flush=True)
+    if sys.argv[1] != "npu":  # taking torch apart costs a third of its import; a real device is left in order
+        os._exit(0)

@@ -4,6 +4,7 @@ Examples:
   ascend-workbook check
   ascend-workbook check --device npu
   ascend-workbook check --no-compute --json check.json
+  ascend-workbook check --device cpu        computes on the CPU too
   ascend-workbook check --lang zh --html check.html
 
 With --device npu a simulated NPU does not count: where no real one works, the verdict is FAIL and the exit code 1.

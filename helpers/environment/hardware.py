@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -38,7 +37,7 @@ def read_hardware(system: System) -> Hardware:
         driver=version_info(system, DRIVER),
         firmware=version_info(system, FIRMWARE),
         driver_installed=any(system.path(name).parent.is_dir() for name in DRIVER),
-        groups=user_groups(),
+        groups=system.process.groups(),
     )
 
 
@@ -59,7 +58,7 @@ def device_nodes(system: System) -> tuple[Node, ...]:
     """/dev/davinci0… and the managers that torch_npu needs beside them, each with this user's right to use it."""
     cards = [name for name in system.glob("/dev/davinci*") if name.rpartition("davinci")[2].isdigit()]
     names = [*cards, *(name for name in MANAGERS if system.path(name).exists())]
-    return tuple(Node(name, os.access(system.path(name), os.R_OK | os.W_OK)) for name in names)
+    return tuple(Node(name, system.process.usable(system.path(name))) for name in names)
 
 
 def npu_smi(system: System) -> Told[NpuSmi]:
@@ -91,38 +90,24 @@ def version_info(system: System, names: tuple[str, ...]) -> Told[str]:
     return found[1] if found else Untold("untold.unreadable", {"path": name})
 
 
-def user_groups() -> tuple[str, ...]:
-    """Names of this user's groups: the driver gives its device files to HwHiAiUser."""
-    if os.name != "posix":
-        return ()
-    import grp
-
-    names = []
-    for number in os.getgroups():
-        try:
-            names.append(grp.getgrgid(number).gr_name)
-        except KeyError:
-            names.append(str(number))
-    return tuple(sorted(names))
-
-
 def cann_roots(system: System, environ: Mapping[str, str]) -> tuple[CannRoot, ...]:
     """Every CANN that is installed or pointed to, each once, the sourced one first."""
     told = environ.get("ASCEND_HOME_PATH", "")
-    sourced = Path(told).resolve() if told and Path(told).is_absolute() and Path(told).is_dir() else None
-    usual = (Path(name).expanduser() if name.startswith("~") else system.path(name) for name in cann.ROOTS)
+    sourced = system.path(told).resolve() if told.startswith("/") and system.path(told).is_dir() else None
+    home = environ.get("HOME") or str(Path.home())
+    usual = (system.path(name.replace("~", home)) for name in cann.ROOTS)
     folders = dict.fromkeys([*([sourced] if sourced else []), *(each.resolve() for each in usual if each.is_dir())])
-    return tuple(_cann_root(folder, folder == sourced) for folder in folders)
+    return tuple(_cann_root(system, folder, folder == sourced) for folder in folders)
 
 
-def _cann_root(folder: Path, sourced: bool) -> CannRoot:
+def _cann_root(system: System, folder: Path, sourced: bool) -> CannRoot:
     found = cann.describe(folder, sourced=sourced)
     scripts = (folder / "set_env.sh", folder.parent / "set_env.sh")
     return CannRoot(
-        path=str(folder),
+        path=system.name(folder),
         version=found.version,
         simulated=found.simulated,
         sourced=sourced,
         kernels=tuple(sorted(each.name for each in folder.glob(KERNELS) if each.is_dir())),
-        script=next((str(each) for each in scripts if each.is_file()), ""),
+        script=next((system.name(each) for each in scripts if each.is_file()), ""),
     )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
-import sys
 from pathlib import Path
 
 from helpers.environment.machine import Host
@@ -19,22 +17,23 @@ NO_LIMIT = 2**60
 def read_host(system: System, work_folder: str | os.PathLike[str]) -> Host:
     """The host; the disk is the one that holds `work_folder`, which need not exist yet."""
     folder = _existing(Path(work_folder))
+    kind, kernel, arch = system.process.uname()
     total, free = memory(system)
     return Host(
-        system=platform.system(),
+        system=kind,
         distribution=distribution(system),
-        kernel=platform.release(),
-        arch=platform.machine(),
-        glibc=glibc(),
-        cpus=os.cpu_count() or 1,
+        kernel=kernel,
+        arch=arch,
+        glibc=glibc(system),
+        cpus=system.process.cpus(),
         cpus_usable=cpus_usable(system),
         memory_mib=total,
         memory_free_mib=free,
         work_folder=str(work_folder),
-        disk_free_mib=disk_free_mib(folder),
+        disk_free_mib=disk_free_mib(system, folder),
         disk_writable=os.access(folder, os.W_OK | os.X_OK),
-        shm_mib=disk_free_mib(system.path("/dev/shm")),
-        open_files=open_files(),
+        shm_mib=disk_free_mib(system, system.path("/dev/shm")),
+        open_files=limit(system, "NOFILE"),
         container=container(system),
     )
 
@@ -45,19 +44,15 @@ def distribution(system: System) -> str:
     return found[1] if found else ""
 
 
-def glibc() -> Told[str]:
+def glibc(system: System) -> Told[str]:
     """The version of the C library, as wheels' manylinux tags count it."""
-    try:
-        name = os.confstr("CS_GNU_LIBC_VERSION") or ""
-    except (AttributeError, ValueError, OSError):
-        name = ""
-    parts = name.split()
+    parts = system.process.glibc().split()
     return parts[1] if len(parts) == 2 and parts[0] == "glibc" else Untold("untold.glibc")
 
 
 def cpus_usable(system: System) -> Told[float]:
     """CPUs this process may use: its affinity, cut by the cgroup's quota."""
-    allowed = float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else float(os.cpu_count() or 1)
+    allowed = float(len(system.process.affinity()))
     quota = _quota_v2(system.text("/sys/fs/cgroup/cpu.max")) or _quota_v1(system)
     return min(allowed, quota) if quota else allowed
 
@@ -98,23 +93,19 @@ def _memory_limit(system: System) -> tuple[float, float]:
     return float("inf"), 0.0
 
 
-def disk_free_mib(folder: Path) -> Told[float]:
+def disk_free_mib(system: System, folder: Path) -> Told[float]:
     """Free space for this user on the file system that holds the folder."""
     try:
-        found = os.statvfs(folder)
+        found = system.process.disk(folder)
     except OSError as error:
         return Untold("untold.file", {"path": str(folder), "error": error.strerror or str(error)})
-    return found.f_bavail * found.f_frsize / MIB
+    return found.free / MIB
 
 
-def open_files() -> Told[int]:
-    """The soft limit of open files; each DataLoader worker and each HCCL link takes some."""
-    if sys.platform == "win32":
-        return Untold("untold.no_tool", {"tool": "ulimit"})
-    import resource
-
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return 2**31 if soft == resource.RLIM_INFINITY else soft
+def limit(system: System, name: str) -> Told[int]:
+    """The soft limit of open files, of processes or of locked memory (bytes), as the shell's ulimit gives it."""
+    soft = system.process.limit(name)
+    return Untold("untold.no_tool", {"tool": "ulimit"}) if soft is None else soft
 
 
 def container(system: System) -> str:

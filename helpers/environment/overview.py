@@ -13,9 +13,12 @@ from helpers.report import Report
 def environment_check(
     device: str = "auto", *, compute: bool = True, work_folder: str | os.PathLike[str] = "."
 ) -> Report:
-    """The machine's report and, unless `compute` is off or there is no such device, the computation's."""
+    """The machine's report and, unless `compute` is off or there is no such device, the computation's.
+
+    With device auto and no accelerator here there is nothing to hold against the CPU: device cpu computes all the same.
+    """
     machine = check(device, work_folder=work_folder)
-    if not compute or not machine.tier:
+    if not compute or not machine.tier or (device == "auto" and machine.tier == "cpu"):
         return join(machine)
     return join(machine, compute_check(device))
 

@@ -6,7 +6,6 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from helpers import simulator
 from helpers.environment import hardware, host, software
 from helpers.environment.machine import Machine
 from helpers.environment.system import System
@@ -18,17 +17,19 @@ def probe(wanted: str = "auto", *, work_folder: str | os.PathLike[str] = ".", sy
     `work_folder` is where runs are written. Raises WorkbookError `device.unknown` for a wrong `wanted`.
     """
     system = system or System()
-    with ThreadPoolExecutor(3) as pool:
-        chosen = pool.submit(software.choose, wanted)
-        python = pool.submit(software.read_python, system, Path.cwd())
+    with ThreadPoolExecutor(2) as pool:
+        children = pool.submit(software.torch_and_device, system, wanted)
         devices = pool.submit(hardware.read_hardware, system)
+        found = host.read_host(system, work_folder)
+        roots = hardware.cann_roots(system, system.environ)
+        imported, chosen = children.result()
         return Machine(
-            host=host.read_host(system, work_folder),
-            python=python.result(),
-            chosen=chosen.result(),
+            host=found,
+            python=software.read_python(system, Path.cwd(), imported),
+            chosen=chosen,
             hardware=devices.result(),
-            cann=hardware.cann_roots(system, system.environ),
-            simulator=str(simulator.location()) if simulator.is_built() else "",
+            cann=roots,
+            simulator=system.process.simulator(),
             environ=software.allowed(system.environ),
             started=software.started_with(system),
         )

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import platform
-import sys
 from collections.abc import Mapping
-from importlib import metadata, util
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
-from helpers import bounded, device
+from helpers import device
 from helpers.environment.machine import Chosen, Import, Python
 from helpers.environment.system import System, Told, Untold
 from helpers.errors import WorkbookError
 
-PROBE = Path(__file__).with_name("child") / "imports.py"
 IMPORT_TIMEOUT_S = 120.0
 #: What a report may quote. Only names in this list are ever read, so that no key or token gets into a report.
 VARIABLES = (
@@ -47,37 +45,58 @@ def started_with(system: System) -> Told[dict[str, str]]:
     return allowed(dict(item.split("=", 1) for item in text.split("\0") if "=" in item))
 
 
-def read_python(system: System, cwd: Path) -> Python:
+def read_python(system: System, cwd: Path, torch_import: Told[Import]) -> Python:
     """The interpreter that runs this, which is also the one children are started with."""
+    version, executable = system.process.python()
     return Python(
-        version=platform.python_version(),
-        executable=sys.executable,
-        packages=packages(),
-        torch_npu_folder=torch_npu_folder(),
-        torch_import=import_torch(system.environ),
+        version=version,
+        executable=executable,
+        packages=system.process.packages(),
+        torch_npu_folder=system.process.module_folder("torch_npu"),
+        torch_import=torch_import,
         shadows=tuple(name for name in SHADOWING if (cwd / name).is_dir() or (cwd / f"{name}.py").is_file()),
-        interactive=hasattr(sys, "ps1") or "ipykernel" in sys.modules,
+        interactive=system.process.interactive(),
     )
 
 
-def packages() -> dict[str, str]:
-    """Name to version of every installed distribution; names in one spelling (`torch_npu`)."""
-    found = ((each.metadata["Name"], each.version) for each in metadata.distributions())
-    return {name.lower().replace("-", "_"): version for name, version in found if name and version}
+def torch_and_device(system: System, wanted: str) -> tuple[Told[Import], Chosen]:
+    """Does `import torch` work as things stand, and which device tier is here: asked side by side.
+
+    Where no torch_npu is in this environment and no NPU in question, one child answers both: importing torch is what
+    the time goes into. Raises WorkbookError `device.unknown` for a word that names no tier.
+    """
+    if _one_child(system, wanted):
+        answer = system.process.ask("cuda")
+        if "cuda" in answer:
+            chosen = choose(wanted, lambda tier, python: _of_one(answer, tier, system))
+            return Import(torch=answer["cpu"]["versions"]["torch"], cuda=answer["cuda"]), chosen
+    with ThreadPoolExecutor(1) as pool:
+        here = pool.submit(import_torch, system)
+        chosen = choose(wanted, lambda tier, python: system.process.ask(tier))
+        return here.result(), chosen
 
 
-def torch_npu_folder() -> str:
-    """Where `import torch_npu` would find it; looking does not import it."""
-    try:
-        spec = util.find_spec("torch_npu")
-    except (ImportError, ValueError):
-        return ""
-    return str(Path(spec.origin).parent) if spec and spec.origin else ""
+def _one_child(system: System, wanted: str) -> bool:
+    """Whether this environment is also that of the tier's child, and the tier is CUDA or the CPU."""
+    process, environ = system.process, system.environ
+    if process.module_folder("torch_npu") or environ.get("ASCEND_WORKBOOK_SIMULATED"):
+        return False
+    return wanted in ("cuda", "cpu") or (
+        wanted == "auto" and process.cannot_be("npu") and process.cannot_be("npu-simulated")
+    )
 
 
-def import_torch(environ: Mapping[str, str], *, timeout_s: float = IMPORT_TIMEOUT_S) -> Told[Import]:
+def _of_one(answer: dict[str, Any], tier: str, system: System) -> dict[str, Any]:
+    """The answer for cuda holds the CPU's too; the tiers above are ruled out without a child."""
+    if tier == "cpu":
+        cpu: dict[str, Any] = answer["cpu"]
+        return cpu
+    return answer if tier == "cuda" else system.process.ask(tier)
+
+
+def import_torch(system: System, *, timeout_s: float = IMPORT_TIMEOUT_S) -> Told[Import]:
     """`import torch` in a child, in the environment as it stands: a broken torch_npu breaks it."""
-    done = bounded.run([sys.executable, str(PROBE)], env=environ, timeout_s=timeout_s)
+    done = system.process.import_torch(system.environ, timeout_s)
     if done.timed_out:
         return Untold("untold.timeout", {"tool": "import torch", "seconds": f"{timeout_s:g}"})
     try:
@@ -88,10 +107,10 @@ def import_torch(environ: Mapping[str, str], *, timeout_s: float = IMPORT_TIMEOU
         return Import(ok=False, error=why, chain=(why,))
 
 
-def choose(wanted: str) -> Chosen:
+def choose(wanted: str, ask: device.Ask | None = None) -> Chosen:
     """The device tier. Raises WorkbookError `device.unknown` for a word that names none."""
     try:
-        found = device.find(wanted)
+        found = device.find(wanted, ask=ask)
     except WorkbookError as error:
         if error.key != "device.absent":
             raise

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar, Union
 
 from helpers import bounded
+from helpers.environment.process import Process
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
@@ -48,14 +49,22 @@ def shown(path: str) -> str:
 
 @dataclass(frozen=True)
 class System:
-    """`root` stands before every path read; tools are looked up on the PATH of `environ`."""
+    """`root` stands before every path read; tools are looked up on the PATH of `environ`.
+
+    Everything the check learns comes through here: files, tools, variables, and what `process` says.
+    """
 
     root: Path = Path("/")
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     timeout_s: float = 10.0
+    process: Process = field(default_factory=Process)
 
     def path(self, name: str) -> Path:
         return self.root / name.lstrip("/")
+
+    def name(self, path: Path) -> str:
+        """The name on the machine of a path under the root."""
+        return "/" + path.relative_to(self.root.resolve()).as_posix() if self.root != Path("/") else str(path)
 
     def read(self, name: str) -> Told[str]:
         """The text of a file in /proc, /sys or /etc."""

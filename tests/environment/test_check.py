@@ -73,6 +73,16 @@ def test_without_a_device_nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -
     assert len(environment_check("npu").parts) == 1
 
 
+def test_without_an_accelerator_nothing_is_held_against_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = machines.chosen(machines.laptop(), tier="cpu", name="CPU")
+    monkeypatch.setattr("helpers.environment.overview.check", lambda device, work_folder: report_on(plain))
+    computed: list[str] = []
+    monkeypatch.setattr("helpers.environment.overview.compute_check", lambda device: computed.append(device) or made)
+    made = report_on(plain)
+    assert len(environment_check("auto").parts) == 1 and computed == []
+    assert len(environment_check("cpu").parts) == 2 and computed == ["cpu"]
+
+
 def test_a_report_survives_its_json() -> None:
     made = report_on(machines.unusable(machines.server()))
     again = Report.from_json(made.to_json())

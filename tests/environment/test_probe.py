@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from helpers.environment import hardware, host, software
 from helpers.environment.machine import Import
 from helpers.environment.npu_smi import NpuSmi
 from helpers.environment.probe import probe
+from helpers.environment.process import Process
 from helpers.environment.system import PROJECT, System, Untold, shown
 from tests.environment import machines
 from tests.environment.test_npu_smi import A3
@@ -121,7 +124,8 @@ def test_every_cann_once_the_sourced_one_first(tmp_path: Path) -> None:
     })  # fmt: skip
     (tmp_path / "usr/local/Ascend/cann").symlink_to("cann-8.5.0")
     old = tmp_path / "usr/local/Ascend/ascend-toolkit/latest"
-    roots = hardware.cann_roots(System(tmp_path), {"ASCEND_HOME_PATH": str(old)})
+    roots = hardware.cann_roots(System(tmp_path), {"ASCEND_HOME_PATH": "/" + str(old.relative_to(tmp_path))})
+    assert roots[1].path == "/usr/local/Ascend/cann-8.5.0"
     assert [(Path(root.path).name, root.version, root.sourced) for root in roots] == [
         ("latest", "8.3.RC2", True), ("cann-8.5.0", "8.5.0", False),
     ]  # fmt: skip
@@ -156,7 +160,7 @@ def test_what_cannot_be_told_is_not_zero(tmp_path: Path) -> None:
     assert isinstance(total, Untold) and isinstance(free, Untold)
     write(tmp_path, {"/proc/meminfo": "MemTotal: garbage\n"})
     assert isinstance(host.memory(System(tmp_path))[0], Untold)
-    assert isinstance(host.disk_free_mib(tmp_path / "nothing"), Untold)
+    assert isinstance(host.disk_free_mib(System(tmp_path), tmp_path / "nothing"), Untold)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +181,8 @@ def test_containers(tmp_path: Path, files: dict[str, str], environ: dict[str, st
 def import_with(tmp_path: Path, torch: str, timeout_s: float = 60) -> Import | Untold:
     """What `import torch` says where torch is this file."""
     (tmp_path / "torch.py").write_text(torch)
-    return software.import_torch({**os.environ, "PYTHONPATH": str(tmp_path)}, timeout_s=timeout_s)
+    system = System(environ={**os.environ, "PYTHONPATH": str(tmp_path)})
+    return software.import_torch(system, timeout_s=timeout_s)
 
 
 def test_a_torch_that_breaks(tmp_path: Path) -> None:
@@ -193,11 +198,10 @@ def test_a_torch_that_kills_the_child_or_hangs(tmp_path: Path) -> None:
     assert isinstance(import_with(tmp_path, "import time; time.sleep(60)", 1.0), Untold)
 
 
-def test_folders_that_hide_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_that_hide_packages(tmp_path: Path) -> None:
     (tmp_path / "torch_npu").mkdir()
     (tmp_path / "te.py").touch()
-    monkeypatch.setattr(software, "import_torch", lambda environ: Import())
-    assert software.read_python(System(), tmp_path).shadows == ("torch_npu", "te")
+    assert software.read_python(System(), tmp_path, Import()).shadows == ("torch_npu", "te")
 
 
 def test_only_listed_variables_are_kept() -> None:
@@ -209,8 +213,7 @@ def test_only_listed_variables_are_kept() -> None:
 
 def test_a_whole_machine_is_probed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All at once, from a made tree: the parts find their place, and the facts are plain JSON."""
-    monkeypatch.setattr(software, "import_torch", lambda environ: Import())
-    monkeypatch.setattr(software, "choose", lambda wanted: machines.server().chosen)
+    monkeypatch.setattr(software, "torch_and_device", lambda system, wanted: (Import(), machines.server().chosen))
     write(tmp_path, {"/etc/os-release": 'PRETTY_NAME="openEuler 22.03 LTS"\n', "/dev/davinci0": "", "/smi.txt": A3})
     write(tmp_path, {"/proc/self/environ": "TASK_QUEUE_ENABLE=2\0OBS_AK=secret\0"})
     system = tool(tmp_path, "npu-smi", f'cat "{tmp_path}/smi.txt"')
@@ -228,10 +231,10 @@ def test_torch_npu_without_cann_breaks_import_torch(simulator_env: dict[str, str
     environ = {name: value for name, value in environ.items() if name != "LD_LIBRARY_PATH"}
     if not (Path(environ["PYTHONPATH"]) / "torch_npu").is_dir():
         pytest.skip("torch_npu does not lie in a folder of its own here")
-    found = software.import_torch(environ)
+    found = software.import_torch(System(environ=environ))
     assert isinstance(found, Import) and not found.ok
     assert "libhccl.so: cannot open shared object file" in found.chain[-1]
-    cured = software.import_torch({**environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
+    cured = software.import_torch(System(environ={**environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}))
     assert isinstance(cured, Import) and cured.ok
 
 
@@ -247,3 +250,48 @@ def test_nothing_heavy_is_imported_in_this_process() -> None:
 def test_paths_are_shown_short() -> None:
     assert shown(str(PROJECT / "runs" / "a")) == "runs/a" and shown(str(Path.home() / "b")) == "~/b"
     assert shown("/usr/local/Ascend/cann") == "/usr/local/Ascend/cann" and shown("runs") == "runs"
+
+
+class Answering(Process):
+    """A process without torch_npu whose children are counted."""
+
+    def __init__(self, *, torch_npu: str = "", tiers: tuple[str, ...] = ()) -> None:
+        self.asked: list[str] = []
+        self.torch_npu, self.tiers = torch_npu, tiers
+
+    def module_folder(self, name: str) -> str:
+        return self.torch_npu
+
+    def cannot_be(self, tier: str) -> bool:
+        return tier not in self.tiers
+
+    def ask(self, tier: str) -> dict[str, Any]:
+        if self.cannot_be(tier) and tier.startswith("npu"):
+            return {"why": {"say": "device.why.no_cann"}}
+        self.asked.append(tier)
+        here = {"name": "a CPU", "count": 1, "versions": {"torch": "2.9.0"}}
+        why = {"say": "device.why.no_cuda", "args": {"torch": "2.9.0"}}
+        return {"why": why, "cpu": here, "cuda": {"build": ""}} if tier == "cuda" else here
+
+    def import_torch(self, environ: Mapping[str, str], timeout_s: float) -> bounded.Output:
+        self.asked.append("import")
+        return bounded.Output(0, '{"ok": true, "torch": "2.9.0"}\n', "")
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted", "asked", "tier"),
+    [
+        ({}, "auto", ["cuda"], "cpu"),
+        ({}, "cpu", ["cuda"], "cpu"),
+        ({"torch_npu": "/lib/torch_npu"}, "auto", ["cuda", "import"], "cpu"),
+        ({"tiers": ("npu-simulated",)}, "auto", ["import", "npu-simulated"], "npu-simulated"),
+        ({"tiers": ("npu", "npu-simulated")}, "npu", ["import", "npu"], "npu"),
+    ],
+)
+def test_torch_is_imported_once_where_one_child_can_tell(
+    made: dict[str, Any], wanted: str, asked: list[str], tier: str
+) -> None:
+    process = Answering(**made)
+    imported, chosen = software.torch_and_device(System(process=process), wanted)
+    assert sorted(process.asked) == asked and chosen.tier == tier
+    assert isinstance(imported, Import) and imported.ok and imported.torch == "2.9.0"

@@ -1,0 +1,123 @@
+"""What this process and its interpreter say of themselves. `System` holds one; tests give a recorded one."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any
+
+from helpers import bounded, device, simulator
+
+PROBE = Path(__file__).with_name("child") / "imports.py"
+#: A limit that is none.
+UNLIMITED = 2**63 - 1
+
+
+class Process:
+    """The real one. Nothing here imports torch in this process."""
+
+    def uname(self) -> tuple[str, str, str]:
+        """(system, release, machine): `Linux`, `5.15.0`, `aarch64`."""
+        return platform.system(), platform.release(), platform.machine()
+
+    def glibc(self) -> str:
+        """`glibc 2.35`, or an empty text where the C library is another."""
+        try:
+            return os.confstr("CS_GNU_LIBC_VERSION") or ""
+        except (AttributeError, ValueError, OSError):
+            return ""
+
+    def cpus(self) -> int:
+        return os.cpu_count() or 1
+
+    def affinity(self) -> frozenset[int]:
+        """The CPUs this process may be put on."""
+        if hasattr(os, "sched_getaffinity"):
+            return frozenset(os.sched_getaffinity(0))
+        return frozenset(range(self.cpus()))
+
+    def limit(self, name: str) -> int | None:
+        """The soft limit NOFILE, NPROC (numbers) or MEMLOCK (bytes); None where the system has no such limit."""
+        if sys.platform == "win32":
+            return None
+        import resource
+
+        number = getattr(resource, f"RLIMIT_{name}", None)
+        if number is None:
+            return None
+        soft, _ = resource.getrlimit(number)
+        return UNLIMITED if soft == resource.RLIM_INFINITY else int(soft)
+
+    def groups(self) -> tuple[str, ...]:
+        """Names of this user's groups: the driver gives its device files to HwHiAiUser."""
+        if os.name != "posix":
+            return ()
+        import grp
+
+        names = []
+        for number in os.getgroups():
+            try:
+                names.append(grp.getgrgid(number).gr_name)
+            except KeyError:
+                names.append(str(number))
+        return tuple(sorted(names))
+
+    def usable(self, path: Path) -> bool:
+        """Whether this user may read and write a device file."""
+        return os.access(path, os.R_OK | os.W_OK)
+
+    def disk(self, folder: Path) -> Disk:
+        """Raises OSError where the folder cannot be looked at."""
+        found = os.statvfs(folder)
+        return Disk(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize, found.f_favail, found.f_files)
+
+    def python(self) -> tuple[str, str]:
+        """(version, executable) of the interpreter that runs this, the one children are started with."""
+        return platform.python_version(), sys.executable
+
+    def interactive(self) -> bool:
+        return hasattr(sys, "ps1") or "ipykernel" in sys.modules
+
+    def packages(self) -> dict[str, str]:
+        """Name to version of every installed distribution; names in one spelling (`torch_npu`)."""
+        found = ((each.metadata["Name"], each.version) for each in metadata.distributions())
+        return {name.lower().replace("-", "_"): version for name, version in found if name and version}
+
+    def module_folder(self, name: str) -> str:
+        """Where `import name` would find a package; looking does not import it."""
+        try:
+            spec = util.find_spec(name)
+        except (ImportError, ValueError):
+            return ""
+        return str(Path(spec.origin).parent) if spec and spec.origin else ""
+
+    def cannot_be(self, tier: str) -> bool:
+        """Whether a device tier is ruled out without asking a child."""
+        return device.cannot_be(tier) is not None
+
+    def ask(self, tier: str) -> dict[str, Any]:
+        """What the tier's child answers (device_probe.py)."""
+        return device.ask(tier)
+
+    def import_torch(self, environ: Mapping[str, str], timeout_s: float) -> bounded.Output:
+        """`import torch` in a child, in this environment (child/imports.py)."""
+        return bounded.run([sys.executable, str(PROBE)], env=environ, timeout_s=timeout_s)
+
+    def simulator(self) -> str:
+        """The folder of the built simulator, or an empty text."""
+        return str(simulator.location()) if simulator.is_built() else ""
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Bytes and file entries of a file system; `entries` 0: it does not count them."""
+
+    free: int
+    total: int
+    free_entries: int
+    entries: int

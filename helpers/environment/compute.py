@@ -1,14 +1,17 @@
-"""`compute_check`: does every device compute right, and how fast. One child, one row a measurement."""
+"""`compute_check`: does every device compute right, how fast is it, its memory, its links. A row a measurement.
+
+Three children, each with its own time limit: the computation, the copies, a collective (see bandwidth.py).
+"""
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from helpers import bounded, device
+from helpers.environment import bandwidth
+from helpers.environment.children import PROBE, how_it_ended, rows_of
 from helpers.environment.readiness import STAGE
 from helpers.environment.system import Args
 from helpers.errors import WorkbookError
@@ -17,7 +20,6 @@ from helpers.launch.child.simulator import told
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
 
-PROBE = Path(__file__).with_name("child") / "compute.py"
 TIMEOUT_S = 300.0
 WEIGHT = 105.0
 #: Largest error allowed, relative to the sum of the terms' magnitudes. One rounding to the dtype costs half a
@@ -25,19 +27,23 @@ WEIGHT = 105.0
 #: rounding of the sums (at most 512 * 2^-24 = 3e-5, in practice under 2e-7).
 ALLOWED = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 8e-3}
 ALLOWED_ADD = {"float32": 1.2e-7, "float16": 1e-3, "bfloat16": 8e-3}
+COMPUTED = ("add", "matmul")
 #: A float32 product whose inputs were rounded to 10 bits (TF32, HF32) is off by about 2^-11 of the magnitudes.
 REDUCED = 1e-3
 COLUMNS = (
     Column("case"), Column("status"), Column("max_error"), Column("allowed_error"),
     Column("time", "ms"), Column("compute_rate", "GFLOP/s"), Column("bandwidth", "GB/s"),
+    Column("bus_bandwidth", "GB/s"),
 )  # fmt: skip
 
 
 def compute_check(device: str = "auto", *, size: int = 256, timeout_s: float = TIMEOUT_S) -> Report:
-    """Adds and multiplies (size, size) matrices on each device in float32, float16 and bfloat16, against exact values.
+    """Adds and multiplies (size, size) matrices on each device in float32, float16 and bfloat16, against exact values;
+    copies on the device and to and from it (pageable, pinned); sums over all devices (hccl, nccl, or gloo's two ranks).
 
-    Times are medians; on the simulated NPU they are the CPU's. Where the device asked for is not here the
-    report fails and says why. Raises WorkbookError `device.unknown`.
+    Times are medians; on the simulated NPU they are the CPU's. A part that does not end within its time could not be
+    told (SKIPPED). Where the device asked for is not here the report fails and says why. Raises WorkbookError
+    `device.unknown`.
     """
     try:
         found = _find(device)
@@ -46,6 +52,10 @@ def compute_check(device: str = "auto", *, size: int = 256, timeout_s: float = T
             raise
         return Report(STAGE, "compute_check", (Finding("ENV100", Status.FAIL, error.key, error.arguments),))
     rows, broken = measure(found.tier, found.accelerator, size=size, timeout_s=timeout_s)
+    if broken is None:  # a device that cannot add is not asked for its speed
+        ranks = bandwidth.CPU_RANKS if found.tier == "cpu" else found.count
+        rows += bandwidth.transfers(found.tier, found.accelerator)
+        rows += bandwidth.collective(found.tier, found.accelerator, ranks)
     return report_on(rows, broken, found.tier)
 
 
@@ -58,18 +68,11 @@ def measure(
 ) -> tuple[list[dict[str, Any]], Args | None]:
     """The child's rows and, where it did not come to its end, how it ended."""
     real = tier in ("npu", "cuda")
-    numbers = (size, 4096 if real else 256, 256 if real else 16)
-    command = [sys.executable, str(probe), accelerator, *map(str, numbers)]
+    command = [sys.executable, str(probe), accelerator, "compute", str(size), "4096" if real else "256"]
     done = bounded.run(command, env=device.child_environment(tier), timeout_s=timeout_s)
-    rows = list(_rows(done.stdout))
-    if any(row.get("done") for row in rows):
-        return merge(rows), None
-    how: Args = {"how": {"say": "ENV100.how_error", "args": {"error": done.last_error}}}
-    if done.timed_out:
-        how = {"how": {"say": "ENV100.how_timeout", "args": {"seconds": f"{timeout_s:g}"}}}
-    elif done.code < 0:
-        how = {"how": {"say": "ENV100.how_signal", "args": {"signal": -done.code}}}
-    return merge(rows), how
+    rows = rows_of(done.stdout)
+    ended = any(row.get("done") for row in rows)
+    return merge(rows), None if ended else {"how": how_it_ended(done, timeout_s)}
 
 
 def merge(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -81,21 +84,10 @@ def merge(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(cases.values())
 
 
-def _rows(text: str) -> Iterable[dict[str, Any]]:
-    """The lines that are JSON objects; a line cut by the child's death is not one."""
-    for line in text.splitlines():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict):
-            yield row
-
-
 def report_on(rows: list[dict[str, Any]], broken: Args | None, tier: str) -> Report:
     """Judges measurements already taken."""
     findings = [judge(row) for row in rows]
-    table = tuple(_table_row(row, finding) for row, finding in zip(rows, findings))
+    table = tuple(_table_row(row, finding) for row, finding in zip(rows, findings) if "operation" in row)
     timed = any("time_ms" in row for row in rows)
     return Report(
         stage=STAGE,
@@ -115,7 +107,9 @@ def report_on(rows: list[dict[str, Any]], broken: Args | None, tier: str) -> Rep
 
 def judge(row: dict[str, Any]) -> Finding:
     """One measurement: an error, a wrong structure, a value not finite, too large an error, or good."""
-    where: Args = {"case": case_of(row)}
+    if "operation" not in row or row["operation"] not in COMPUTED:
+        return bandwidth.judge(row)
+    where: Args = {"case": bandwidth.case_of(row)}
     if "error" in row:
         return Finding("ENV101", Status.FAIL, "ENV101.error", {**where, "error": row["error"]}, weight=20)
     if "structure" in row:
@@ -139,8 +133,9 @@ def allowed(row: dict[str, Any]) -> float:
 
 def verdict(rows: list[dict[str, Any]], findings: list[Finding], broken: Args | None) -> Finding:
     """All right, or the first thing that is wrong."""
-    compared = [row for row in rows if "max_error" in row or "structure" in row]
-    devices = len({row["device"] for row in rows})
+    computed = [row for row in rows if row.get("operation") in COMPUTED]
+    compared = [row for row in computed if "max_error" in row or "structure" in row]
+    devices = len({row["device"] for row in compared})
     args: Args = {"compared": len(compared), "devices": devices}
     failed = [finding for finding in findings if finding.status is Status.FAIL]
     if broken:
@@ -152,24 +147,23 @@ def verdict(rows: list[dict[str, Any]], findings: list[Finding], broken: Args | 
     if not compared:
         return Finding("ENV100", Status.SKIPPED, "ENV100.nothing", args, weight=WEIGHT)
     worst = max(finding.status for finding in findings)
+    untold = [finding for finding in findings if finding.status is Status.SKIPPED]
+    if untold and worst is Status.SKIPPED:
+        first = max(untold, key=lambda finding: finding.weight)
+        args["first"] = {"say": first.key, "args": first.args}
+        return Finding("ENV100", worst, "ENV100.partly", args, weight=WEIGHT)
     return Finding("ENV100", worst, "ENV100.reduced" if worst is Status.WARN else "ENV100.ok", args, weight=WEIGHT)
-
-
-def case_of(row: dict[str, Any]) -> dict[str, Scalar]:
-    """`npu:0 matmul float16`, as a sentence: the copies are named in the reader's language."""
-    operation: str = row["operation"]
-    name: Scalar = {"say": f"environment.{operation}"} if operation.startswith("copy") else operation
-    return {"say": "environment.case", "args": {"device": row["device"], "operation": name, "dtype": row["dtype"]}}
 
 
 def _table_row(row: dict[str, Any], finding: Finding) -> tuple[Scalar, ...]:
     error = row.get("max_error")
     return (
-        case_of(row),
+        bandwidth.case_of(row),
         finding.status.name,
         error,
         None if error is None else allowed(row),
         row.get("time_ms"),
         row.get("gflops"),
         row.get("gb_per_s"),
+        row.get("bus_gb_per_s"),
     )

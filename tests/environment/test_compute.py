@@ -18,7 +18,7 @@ GOOD = {
     "device": "npu:0", "operation": "matmul", "dtype": "float32", "max_error": 2e-7, "place": [3, 4],
     "got": 1.0, "exact": 1.0, "not_finite": 0,
 }  # fmt: skip
-TIMED = {"device": "npu:0", "operation": "copy_to_host", "dtype": "int32", "time_ms": 1.5, "gb_per_s": 11.0}
+TIMED = {"device": "npu:0", "operation": "copy_to_host", "dtype": "int32", "time_ms": 1.5, "gb_per_s": 11.0, "mib": 16}
 
 
 def report(*rows: dict[str, Any], tier: str = "npu") -> Report:
@@ -113,13 +113,19 @@ def test_the_measure_of_error() -> None:
 def test_on_the_cpu() -> None:
     made = compute_check("cpu", size=32)
     assert (made.status, made.tier, made.facts["measurements"][0]["device"]) == (Status.OK, "cpu", "cpu")
-    assert len(made.facts["measurements"]) == 6
+    told = [(row["operation"], row["device"]) for row in made.facts["measurements"][6:]]
+    assert told == [("copy_on_device", "cpu"), ("all_reduce", "2 x gloo")]
 
 
 def test_on_the_simulated_npu(simulator_env: dict[str, str]) -> None:
     made = compute_check("npu-simulated", size=32)
     assert made.status is Status.OK and made.simulated
-    assert {row["device"] for row in made.facts["measurements"]} == {"npu:0", "npu:1"}
+    rows = made.facts["measurements"]
+    assert {row["device"] for row in rows} == {"npu:0", "npu:1", "2 x hccl"}
+    copies = [row for row in rows if row["operation"].startswith("copy")]
+    assert len(copies) == 10 and all(row["gb_per_s"] > 0 for row in copies)
+    assert [(row["wrong"], row["bus_gb_per_s"] > 0) for row in rows if row["operation"] == "all_reduce"] == [(0, True)]
+    assert made.table and len(made.table.rows) == len(rows) == 23
     assert made.verdict("zh").startswith("[模拟 NPU]")
 
 
@@ -131,5 +137,7 @@ def test_a_device_that_is_not_here_fails(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_faults_on_purpose_are_told(simulator_env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCEND_WORKBOOK_SIM_FAULT", "matmul:scale=1.5")
+    for part in ("transfers", "collective"):
+        monkeypatch.setattr(compute.bandwidth, part, lambda *args: [])
     report = compute_check("npu-simulated")
     assert report.status is Status.FAIL and report.on_purpose == ["matmul:scale=1.5"]

@@ -1,4 +1,4 @@
-"""Started by file path in a child: adds, multiplies and copies on one accelerator, and compares with exact values.
+"""Started by file path in a child: adds and multiplies on every device of a kind, or copies to, from and on it.
 
 Prints one line of JSON a measurement, so that what was measured before a crash is kept. The exact value is
 computed in float64 on the CPU from the same rounded inputs; the error is relative to the sum of the magnitudes
@@ -15,21 +15,40 @@ from typing import Any, Callable
 
 SECONDS = 0.15
 DTYPES = ("float32", "float16", "bfloat16")
+#: Between host and device; `pinned` is page-locked memory, which the device reads by itself.
+COPIES = ("copy_to_device", "copy_to_host", "copy_to_device_pinned", "copy_to_host_pinned")
+MIB = 1 << 20
 
 
-def main(kind: str, size: int, timed_size: int, copy_mib: int) -> None:
-    """`kind` is npu, cuda or cpu."""
+def main(kind: str, part: str, *numbers: int) -> None:
+    """`kind` is npu, cuda or cpu. `part` is compute (rows compared, rows timed) or transfers (MiB copied between host
+    and device, MiB copied on the device)."""
     import torch
 
     if kind == "npu":
         import torch_npu  # noqa: F401 - makes torch.npu
     torch.manual_seed(0)
     devices = [f"{kind}:{index}" for index in range(getattr(torch, kind).device_count())] if kind != "cpu" else ["cpu"]
+    {"compute": compute, "transfers": transfers}[part](torch, devices, *numbers)
+    say({"done": True})
+
+
+def compute(torch: Any, devices: list[str], size: int, timed_size: int) -> None:
     for dtype in DTYPES:
         compare_all(torch, devices, dtype, exact_cases(torch, getattr(torch, dtype), size))
     for device in devices:
-        time_all(torch, device, timed_size, copy_mib)
-    say({"done": True})
+        time_all(torch, device, timed_size)
+
+
+def transfers(torch: Any, devices: list[str], host_mib: int, device_mib: int) -> None:
+    for device in devices:
+        if device != "cpu":  # free memory is asked of a device in use: torch_npu answers 107002 before
+            getattr(torch, device.split(":")[0]).set_device(device)
+        row = {"device": device, "operation": "copy_on_device", "dtype": "int32", "mib": device_mib}
+        attempt(row, time_copy_on_device, torch, device, device_mib)
+        for operation in COPIES if device != "cpu" else ():
+            row = {"device": device, "operation": operation, "dtype": "int32", "mib": host_mib}
+            attempt(row, time_copy, torch, device, operation, host_mib)
 
 
 def compare_all(torch: Any, devices: list[str], dtype: str, cases: dict[str, tuple[Any, Any, Any]]) -> None:
@@ -39,15 +58,11 @@ def compare_all(torch: Any, devices: list[str], dtype: str, cases: dict[str, tup
             attempt(row, compare, torch, operation, *case, device)
 
 
-def time_all(torch: Any, device: str, size: int, copy_mib: int) -> None:
+def time_all(torch: Any, device: str, size: int) -> None:
     for dtype in DTYPES:
         for operation, measure in (("add", time_add), ("matmul", time_matmul)):
             row = {"device": device, "operation": operation, "dtype": dtype, "size": size}
             attempt(row, measure, torch, device, getattr(torch, dtype), size)
-    if device != "cpu":
-        for operation in ("copy_to_device", "copy_to_host"):
-            row = {"device": device, "operation": operation, "dtype": "int32", "mib": copy_mib}
-            attempt(row, time_copy, torch, device, operation, copy_mib)
 
 
 def attempt(row: dict[str, Any], measure: Callable[..., dict[str, Any]], *args: Any) -> None:
@@ -103,14 +118,39 @@ def time_matmul(torch: Any, device: str, dtype: Any, size: int) -> dict[str, Any
 
 
 def time_copy(torch: Any, device: str, operation: str, mib: int) -> dict[str, Any]:
-    """Median time of copying `mib` MiB of ordinary (pageable) memory, and whether the bytes came back the same."""
-    host = torch.arange(mib * 1024 * 1024 // 4, dtype=torch.int32)
-    there = host.to(device)
-    if not torch.equal(there.cpu(), host):
-        return {"structure": f"int32 {list(there.shape)}, {int((there.cpu() != host).sum())} elements changed"}
-    copy = (lambda: host.to(device)) if operation == "copy_to_device" else there.cpu
-    milliseconds = median_ms(torch, device, copy)
+    """Median time of copying `mib` MiB to or from the device, and whether the bytes arrived the same."""
+    host = torch.arange(mib * MIB // 4, dtype=torch.int32)
+    landing = torch.zeros_like(host)
+    if operation.endswith("pinned"):
+        host, landing = host.pin_memory(), landing.pin_memory()
+        if not host.is_pinned():
+            return {"untold": "page-locked memory was not given"}
+    there = torch.zeros_like(host, device=device)
+    if operation.startswith("copy_to_device"):
+        milliseconds = median_ms(torch, device, lambda: there.copy_(host, non_blocking=True))
+        landing = there.cpu()
+    else:
+        there.copy_(host)
+        milliseconds = median_ms(torch, device, lambda: landing.copy_(there, non_blocking=True))
+    changed = int((landing != host).sum())
+    if changed:
+        return {"structure": f"int32 {list(host.shape)}, {changed} elements changed"}
     return {"time_ms": milliseconds, "gb_per_s": host.nbytes / milliseconds / 1e6}
+
+
+def time_copy_on_device(torch: Any, device: str, mib: int) -> dict[str, Any]:
+    """Memory bandwidth: every byte is read once and written once. Less than `mib` MiB would measure a cache."""
+    if device != "cpu":
+        free_mib = getattr(torch, device.split(":")[0]).mem_get_info(device)[0] // MIB
+        if free_mib < 2.5 * mib:
+            return {"untold": f"{free_mib} MiB are free, two copies of {mib} MiB are needed"}
+    source = torch.arange(mib * MIB // 4, dtype=torch.int32).to(device)
+    target = torch.zeros_like(source)
+    milliseconds = median_ms(torch, device, lambda: target.copy_(source))
+    changed = int((target != source).sum())
+    if changed:
+        return {"structure": f"int32 {list(source.shape)}, {changed} elements changed"}
+    return {"time_ms": milliseconds, "gb_per_s": 2 * source.nbytes / milliseconds / 1e6}
 
 
 def median_ms(torch: Any, device: str, work: Callable[[], Any]) -> float:
@@ -139,4 +179,4 @@ def _finite(value: Any) -> float | str:
 
 if __name__ == "__main__":
     sys.path = [entry for entry in sys.path if entry != sys.path[0]]
-    main(sys.argv[1], *map(int, sys.argv[2:5]))
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))

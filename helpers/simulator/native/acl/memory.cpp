@@ -1,7 +1,10 @@
 // Device and pinned memory: both are host memory, each block registered with its owner, the device's total enforced.
 #include "runtime.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -12,6 +15,9 @@ namespace {
 // Alignment that AscendCL promises for aclrtMalloc, and the padding it adds for reads of whole lines
 // (AscendCL reference, aclrtMalloc: "size is rounded up to 32 and 32 more are added").
 constexpr size_t kAlignment = 512, kPadding = 32;
+
+// Blocks of at least this size lie on huge pages where the host gives some on request, as an NPU's memory does.
+constexpr size_t kHugePage = size_t{2} << 20;
 
 std::mutex mutex;
 
@@ -26,9 +32,31 @@ std::vector<size_t>& used() {
   return *bytes;
 }
 
+size_t padded(size_t size, size_t unit) { return (size + kPadding + unit - 1) / unit * unit; }
+
+char* reserve_huge(size_t size) {
+  const size_t wanted = padded(size, kHugePage), whole = wanted + kHugePage;
+  void* mapped = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  char* start = static_cast<char*>(mapped);
+  const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(start) % kHugePage) % kHugePage;
+  if (before > 0) munmap(start, before);
+  munmap(start + before + wanted, kHugePage - before);
+  madvise(start + before, wanted, MADV_HUGEPAGE);
+  return start + before;
+}
+
 char* reserve(size_t size) {
-  const size_t rounded = (size + kPadding + kAlignment - 1) / kAlignment * kAlignment;
-  return static_cast<char*>(std::aligned_alloc(kAlignment, rounded));
+  if (size >= kHugePage) return reserve_huge(size);
+  return static_cast<char*>(std::aligned_alloc(kAlignment, padded(size, kAlignment)));
+}
+
+void give_back(const sim::Block& block) {
+  if (block.size >= kHugePage) {
+    munmap(block.begin, padded(block.size, kHugePage));
+  } else {
+    std::free(block.begin);
+  }
 }
 
 aclError allocate(const char* function, void** pointer, size_t size, sim::Where where) {
@@ -57,7 +85,7 @@ aclError release(const char* function, void* pointer, sim::Where where) {
     return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "%p is not the start of a block of this kind", pointer);
   }
   if (where == sim::Where::device) sim::discharge(block.device, block.size);
-  std::free(block.begin);
+  give_back(block);
   return ACL_SUCCESS;
 }
 

@@ -30,7 +30,7 @@ const std::map<std::string, std::vector<std::string>>& made_of() {
       {"embedding_backward", {"embedding_dense_backward"}},
       {"conv2d_backward", {"convolution_backward"}},
       {"cross_entropy", {"nll_loss_forward", "nll_loss2d_forward"}},
-      {"scaled_dot_product_attention", {"_safe_softmax", "_softmax"}}};
+      {"scaled_dot_product_attention", {"_scaled_dot_product_flash_attention_for_cpu", "_safe_softmax", "_softmax"}}};
   return names;
 }
 

@@ -12,6 +12,9 @@
 namespace npu_sim {
 namespace {
 
+constexpr const char* kAttention = "aten::_scaled_dot_product_flash_attention_for_cpu";
+constexpr const char* kAttentionBackward = "aten::_scaled_dot_product_flash_attention_for_cpu_backward";
+
 bool is_half(at::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
 
 bool holds(const c10::IValue& value) { return value.isTensor() && value.toTensor().defined(); }
@@ -103,9 +106,13 @@ bool all_alike(const torch::jit::Stack& stack, size_t first, at::ScalarType type
 }
 
 // How many results have the input's type. Statistics of a layer norm are float32 whatever its weight is
-// (op_plugin/ops/opapi/LayerNormKernelNpuOpApi.cpp).
+// (op_plugin/ops/opapi/LayerNormKernelNpuOpApi.cpp), those of attention too.
 size_t narrow_results(const c10::OperatorHandle& op, bool mixed) {
-  return mixed || op.operator_name().name == "aten::native_layer_norm" ? 1 : op.schema().returns().size();
+  const auto& name = op.operator_name().name;
+  if (name == kAttentionBackward) {
+    return op.schema().returns().size();
+  }
+  return mixed || name == "aten::native_layer_norm" || name == kAttention ? 1 : op.schema().returns().size();
 }
 
 // Those that are no result too: running statistics.
@@ -138,7 +145,8 @@ std::optional<at::ScalarType> half_type(const torch::jit::Stack& stack, size_t f
 
 bool mixes_half(const c10::OperatorHandle& op) {
   const auto& name = op.operator_name().name;
-  return name.find("batch_norm") != std::string::npos || name.find("aten::native_layer_norm") == 0;
+  return name.find("batch_norm") != std::string::npos || name.find("aten::native_layer_norm") == 0 ||
+         name == kAttentionBackward;
 }
 
 bool rounds_between(const c10::OperatorHandle& op) {
@@ -155,7 +163,7 @@ bool rounds_between(const c10::OperatorHandle& op) {
       "aten::cdist", "aten::_cdist_forward", "aten::_cdist_backward", "aten::addcmul", "aten::addcmul_",
       "aten::addcdiv", "aten::addcdiv_", "aten::_foreach_addcmul", "aten::_foreach_addcmul_",
       "aten::_foreach_addcdiv", "aten::_foreach_addcdiv_", "aten::grid_sampler_2d", "aten::grid_sampler_2d_backward",
-      "aten::grid_sampler_3d", "aten::grid_sampler_3d_backward",
+      "aten::grid_sampler_3d", "aten::grid_sampler_3d_backward", kAttention, kAttentionBackward,
       "aten::nll_loss_forward", "aten::nll_loss_backward", "aten::nll_loss2d_forward", "aten::nll_loss2d_backward"};
   return names.count(op.operator_name().name) > 0;
 }

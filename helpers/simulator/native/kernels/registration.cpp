@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "attention.h"
 #include "composite_kernel.h"
 #include "copies.h"
 #include "cpu_kernel.h"
@@ -106,7 +107,9 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
   const bool on_npu = op.hasKernelForDispatchKey(DispatchKey::PrivateUse1);
   const bool autograd = op.hasKernelForDispatchKey(DispatchKey::AutogradPrivateUse1);
   if (!on_npu && !autograd) {
-    if (falls_back(op)) {
+    if (is_fused_attention(op)) {
+      libraries.aten.impl(name.c_str(), boxed<CpuKernel>(op));
+    } else if (falls_back(op)) {
       note(full, "fallback");  // torch_npu's own, counted
       libraries.aten.impl(name.c_str(), boxed<FallbackKernel>(op));
     }
@@ -181,6 +184,7 @@ void install() {
   register_random(libraries.aten);
   register_recurrent(libraries.aten, libraries.autograd);
   register_sparse(libraries.aten);
+  choose_fused_attention();
   register_gradients(libraries.autograd);
   register_npu_operators(libraries.npu);
   announce_faults();

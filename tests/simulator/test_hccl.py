@@ -64,7 +64,8 @@ def test_results_equal_those_of_gloo(simulator_env: dict[str, str], size: int) -
 def test_what_goes_wrong_is_an_error(simulator_env: dict[str, str], case: str, said: str) -> None:
     """A dead, late or disagreeing rank gives the other one an error with its reason, and never a hang."""
     env = {**simulator_env, "HCCL_EXEC_TIMEOUT": "4", "HCCL_CONNECT_TIMEOUT": "15"}
-    assert said in ranks("fails.py", env, case)[0]
+    outputs = ranks("fails.py", env, case)
+    assert said in (outputs[0] if case != "both send" else "".join(outputs))  # either rank may be the one that notices
 
 
 def test_every_rank_names_the_one_that_hangs(simulator_env: dict[str, str]) -> None:

@@ -4,8 +4,6 @@
 #include <ATen/native/transformers/sdp_utils_cpp.h>
 #include <ATen/ops/_fused_sdp_choice_ops.h>
 
-#include <string>
-
 namespace npu_sim {
 namespace {
 
@@ -38,6 +36,14 @@ int64_t choose(const at::Tensor& query, const at::Tensor& key, const at::Tensor&
 
 bool is_fused_attention(const c10::OperatorHandle& op) {
   return op.operator_name().name.rfind("aten::_scaled_dot_product_flash_attention_for_cpu", 0) == 0;
+}
+
+std::string name_on_npu(const c10::OperatorHandle& op) {
+  if (!is_fused_attention(op)) {
+    return c10::toString(op.operator_name());
+  }
+  const bool backward = op.operator_name().name.find("backward") != std::string::npos;
+  return backward ? "npu::npu_fusion_attention_grad_v3" : "npu::npu_fusion_attention_v3";
 }
 
 void choose_fused_attention() { at::native::_fused_sdp_choice_stub.set_privateuse1_dispatch_ptr(&choose); }

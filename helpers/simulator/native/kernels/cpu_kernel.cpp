@@ -7,12 +7,15 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "attention.h"
 #include "device_limits.h"
 #include "device_memory.h"
 #include "half_as_float.h"
+#include "half_lists.h"
 #include "launch.h"
 #include "queue_order.h"
 #include "random.h"
+#include "softmax.h"
 
 namespace npu_sim {
 namespace {
@@ -71,7 +74,7 @@ struct CpuKernel::Call {
 };
 
 CpuKernel::CpuKernel(const c10::OperatorHandle& op)
-    : name_(c10::toString(op.operator_name())),
+    : name_(name_on_npu(op)),
       return_count_(op.schema().returns().size()),
       device_check_(device_check(op)),
       limits_(dtype_limits(op)),
@@ -82,6 +85,8 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
       mixes_half_(mixes_half(op)),
       factor_(factor_argument(op)),
       in_float_(rounds_between(op)),
+      in_steps_(rounds_each_step(op)),
+      softmax_(mixes_softmax(op)),
       faults_(faults_of(op)) {
   const auto mixed = mixed_device_arguments().find(op.operator_name().name);
   for (const auto& argument : op.schema().arguments()) {
@@ -227,14 +232,21 @@ void CpuKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack,
   if (matrix_unit_) {
     round_inputs(*matrix_unit_, stack, first);
   }
+  const auto rounded = softmax_ ? even_softmax(op, stack) : std::nullopt;
   if (const auto half = half_type(*stack, first, mixes_half_)) {
     return compute_half(op, stack, *half);
   }
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  if (rounded) {
+    stack->back() = stack->back().toTensor().to(*rounded);
+  }
 }
 
 void CpuKernel::compute_half(const c10::OperatorHandle& op, torch::jit::Stack* stack, at::ScalarType type) const {
   const size_t first = stack->size() - arguments_.size();
+  if (in_steps_ && type == at::kHalf) {
+    return compute_in_steps(op, stack);
+  }
   if (in_float_.load(std::memory_order_relaxed) || (factor_ && scales((*stack)[first + *factor_]))) {
     return compute_in_float(op, stack, type);
   }

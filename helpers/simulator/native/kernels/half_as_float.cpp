@@ -164,7 +164,15 @@ bool rounds_between(const c10::OperatorHandle& op) {
       "aten::addcdiv", "aten::addcdiv_", "aten::_foreach_addcmul", "aten::_foreach_addcmul_",
       "aten::_foreach_addcdiv", "aten::_foreach_addcdiv_", "aten::grid_sampler_2d", "aten::grid_sampler_2d_backward",
       "aten::grid_sampler_3d", "aten::grid_sampler_3d_backward", kAttention, kAttentionBackward,
-      "aten::nll_loss_forward", "aten::nll_loss_backward", "aten::nll_loss2d_forward", "aten::nll_loss2d_backward"};
+      "aten::nll_loss_forward", "aten::nll_loss_backward", "aten::nll_loss2d_forward", "aten::nll_loss2d_backward",
+      "aten::soft_margin_loss", "aten::soft_margin_loss_backward", "aten::binary_cross_entropy_backward",
+      "aten::mse_loss", "aten::mse_loss_backward", "aten::huber_loss_backward", "aten::_adaptive_avg_pool3d",
+      "aten::addr", "aten::addr_", "aten::_trilinear", "aten::linalg_cross", "aten::logit", "aten::polygamma",
+      "aten::glu_backward", "aten::mish", "aten::mish_backward", "aten::_log_softmax", "aten::index_reduce",
+      "aten::prod", "aten::_embedding_bag_backward", "aten::_unsafe_masked_index_put_accumulate",
+      "aten::upsample_linear1d", "aten::upsample_linear1d_backward", "aten::upsample_bilinear2d",
+      "aten::upsample_bilinear2d_backward", "aten::upsample_bicubic2d", "aten::upsample_bicubic2d_backward",
+      "aten::upsample_trilinear3d", "aten::upsample_trilinear3d_backward"};
   return names.count(op.operator_name().name) > 0;
 }
 

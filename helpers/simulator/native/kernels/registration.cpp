@@ -54,6 +54,7 @@ const std::unordered_set<std::string>& by_hand() {
                                                         "aten::native_dropout",
                                                         "aten::randperm", "aten::randperm.out",
                                                         "aten::_thnn_fused_lstm_cell", "aten::_thnn_fused_gru_cell",
+                                                        "aten::_thnn_fused_lstm_cell_backward_impl",
                                                         "aten::_pack_padded_sequence",
                                                         "aten::_to_sparse", "aten::_to_sparse.sparse_dim"};
   return names;
@@ -108,7 +109,8 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
   const bool autograd = op.hasKernelForDispatchKey(DispatchKey::AutogradPrivateUse1);
   if (!on_npu && !autograd) {
     if (is_fused_attention(op)) {
-      libraries.aten.impl(name.c_str(), boxed<CpuKernel>(op));
+      note(full, "simulated", "torch_npu");
+      libraries.aten.impl(name.c_str(), boxed<FusedAttention>(op));
     } else if (falls_back(op)) {
       note(full, "fallback");  // torch_npu's own, counted
       libraries.aten.impl(name.c_str(), boxed<FallbackKernel>(op));
@@ -194,7 +196,7 @@ void install() {
 }  // namespace
 }  // namespace npu_sim
 
-// One line for each operator that torch_npu itself implements: its name, then "simulated" (on the CPU's kernel),
+// One line for each operator that torch_npu itself implements, and for the two that stand for its fused attention: its name, then "simulated" (on the CPU's kernel),
 // "composite" (made of others), "torch_npu" (host-side kernel of torch_npu, kept) or "refused" (raises), then what is
 // known of the data types that the hardware takes: CANN's function (dtypes.txt holds its list), "torch_npu" (a reference
 // checks them by its documentation), "unknown", or "-" where nothing is computed here. What is not listed falls back to the CPU as torch_npu decides.

@@ -1,10 +1,15 @@
-"""Half precision: sums and products in float32, rounded once, wherever an element stands in memory."""
+"""Half precision: sums and products in float32, rounded once, wherever an element stands in memory; updates of float16
+lists with a factor are rounded after each step.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Callable
 
 import torch
+import torch.nn.functional as F
+from comparing import raises
+from torch import Tensor
 
 SHAPE = (50, 31)  # PyTorch's CPU kernels handle the last elements apart from whole vectors, and round in between there
 
@@ -21,6 +26,7 @@ LISTS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "_foreach_addcmul": lambda a, b, c: torch._foreach_addcmul(a, b, c, 0.7),
     "_foreach_addcmul_": lambda a, b, c: torch._foreach_addcmul_(a, b, c, [0.7]) or a,
     "_foreach_sub_": lambda a, b, c: torch._foreach_sub_(a, b, alpha=5.0) or a,
+    "_foreach_addcdiv": lambda a, b, c: torch._foreach_addcdiv(a, b, c, [0.5]),
 }
 
 
@@ -33,21 +39,95 @@ def check_each_element_is_rounded_once() -> None:
             assert ours.dtype == dtype and torch.equal(ours.cpu(), expected), (name, dtype)
 
 
-def check_lists_too() -> None:
-    for dtype in (torch.float16, torch.bfloat16):
-        for name, formula in LISTS.items():
-            values = [torch.randn(SHAPE).to(dtype) for _ in range(3)]
-            (expected,) = formula(*([value.float()] for value in values))
-            (ours,) = formula(*([value.npu()] for value in values))
-            assert ours.dtype == dtype and torch.equal(ours.cpu(), expected.to(dtype)), (name, dtype)
+STEPS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "_foreach_add": lambda a, b, c: a + b * 1.1,
+    "_foreach_sub": lambda a, b, c: a - b * 5.0,
+    "_foreach_addcmul": lambda a, b, c: a + (b * c) * 0.7,
+    "_foreach_addcmul_": lambda a, b, c: a + (b * c) * 0.7,
+    "_foreach_sub_": lambda a, b, c: a - b * 5.0,
+    "_foreach_addcdiv": lambda a, b, c: a + (b / c) * 0.5,
+}
 
 
-def check_a_half_step_equals_that_of_float32_rounded() -> None:
+def check_lists_of_bfloat16_too() -> None:
+    for name, formula in LISTS.items():
+        values = [torch.randn(SHAPE).bfloat16() for _ in range(3)]
+        (expected,) = formula(*([value.float()] for value in values))
+        (ours,) = formula(*([value.npu()] for value in values))
+        assert ours.dtype == torch.bfloat16 and torch.equal(ours.cpu(), expected.bfloat16()), name
+
+
+def check_lists_of_float16_are_rounded_after_each_step() -> None:
+    for name, formula in LISTS.items():
+        values = [torch.randn(SHAPE).half() for _ in range(3)]
+        (ours,) = formula(*([value.npu()] for value in values))
+        assert ours.dtype == torch.float16 and torch.equal(ours.cpu(), STEPS[name](*values)), name
+
+
+def check_a_step_of_float16_lists_is_rounded_twice() -> None:
     weight, grad = torch.randn(SHAPE).half(), torch.randn(SHAPE).half()
     parameter = torch.nn.Parameter(weight.npu())
     parameter.grad = grad.npu()
     torch.optim.SGD([parameter], lr=0.1, foreach=True).step()
-    assert torch.equal(parameter.detach().cpu(), weight.float().sub(grad.float(), alpha=0.1).half())
+    assert torch.equal(parameter.detach().cpu(), weight + grad * -0.1)
+
+
+def check_lists_of_another_length_are_refused() -> None:
+    a, b = torch.ones(3).half().npu(), torch.ones(3).half().npu()
+    raises(lambda: torch._foreach_add([a, b], [a], alpha=2.0), "same number")
+
+
+ONCE: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "mse_loss": lambda a, b: F.mse_loss(a, b),
+    "soft_margin_loss": lambda a, b: F.soft_margin_loss(a, b.sign()),
+    "adaptive_avg_pool3d": lambda a, b: F.adaptive_avg_pool3d(a, (2, 2, 2)),
+    "upsample_linear1d": lambda a, b: F.interpolate(a[0, 0], 11, mode="linear"),
+    "upsample_trilinear3d": lambda a, b: F.interpolate(a, (5, 7, 9), mode="trilinear"),
+    "upsample_bicubic2d": lambda a, b: F.interpolate(a[0], (7, 9), mode="bicubic"),
+    "addr": lambda a, b: torch.addr(a[0, 0, 0], b[0, 0, 0, :, 0], b[0, 0, 0, 0]),
+    "log_softmax": lambda a, b: F.log_softmax(a, -1),
+}
+
+
+def check_made_of_steps_but_rounded_once() -> None:
+    for dtype in (torch.float16, torch.bfloat16):
+        for name, formula in ONCE.items():
+            values = [torch.randn(2, 3, 4, 5, 6).to(dtype) for _ in range(2)]
+            expected = formula(*(value.float() for value in values)).to(dtype)
+            ours = formula(*(value.npu() for value in values))
+            assert ours.dtype == dtype and torch.equal(ours.cpu(), expected), (name, dtype)
+
+
+def check_a_softmax_of_float16_in_float32() -> None:
+    x, grad = torch.randn(5, 9).half(), torch.randn(5, 9)
+    for plain in (F.softmax, F.log_softmax):
+        ours, theirs = x.npu().requires_grad_(), x.float().requires_grad_()
+        output, expected = plain(ours, -1, dtype=torch.float32), plain(theirs, -1)
+        assert output.dtype == torch.float32 and torch.equal(output.detach().cpu(), expected.detach())
+        output.backward(grad.npu())
+        expected.backward(grad)
+        assert ours.grad is not None and theirs.grad is not None and torch.equal(ours.grad.cpu(), theirs.grad.half())
+    direct = torch.ops.aten._softmax(x.npu(), -1, True)
+    assert direct.dtype == torch.float32 and torch.equal(direct.cpu(), F.softmax(x.float(), -1))
+
+
+def check_the_fused_lstm_cell_and_its_backward() -> None:
+    gates = [torch.randn(4, 12).requires_grad_() for _ in range(2)]
+    cell, bias = torch.randn(4, 3).requires_grad_(), torch.randn(12).requires_grad_()
+    i, f, g, o = (gates[0] + gates[1] + bias).chunk(4, -1)
+    expected_c = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+    expected_h = o.sigmoid() * expected_c.tanh()
+    with torch.no_grad():
+        on_npu = [tensor.detach().npu() for tensor in (*gates, cell, bias)]
+        h, c, workspace = torch.ops.aten._thnn_fused_lstm_cell(*on_npu, torch.zeros(12).npu())
+    for ours, theirs in ((h, expected_h), (c, expected_c)):
+        torch.testing.assert_close(ours.cpu(), theirs.detach())
+    grads = torch.randn(4, 3), torch.randn(4, 3)
+    backward = torch.ops.aten._thnn_fused_lstm_cell_backward_impl
+    found = backward(grads[0].npu(), grads[1].npu(), on_npu[2], c, workspace, True)
+    torch.autograd.backward([expected_h, expected_c], list(grads))
+    for ours, leaf in zip(found, (gates[0], cell, bias)):
+        torch.testing.assert_close(ours.cpu(), leaf.grad)
 
 
 def check_samples_of_a_grid_are_rounded_once() -> None:

@@ -61,8 +61,6 @@ def check_what_is_not_simulated_names_itself() -> None:
     x = torch.ones(2, 4, device="npu")
     raises(lambda: torch.ops.npu.npu_sub_sample(x, 1, 0.5), "NPU simulator lacks the operator npu::npu_sub_sample")
     raises(lambda: torch.ops.npu.npu_gelu_quant(x), "NPU simulator lacks the operator npu::npu_gelu_quant")
-    backward = torch.ops.aten._thnn_fused_lstm_cell_backward_impl
-    raises(lambda: backward(x, x, x, x, x, False), "NPU simulator lacks the operator aten::_thnn_fused_lstm_cell_")
 
 
 def check_quantized_tensors_are_refused() -> None:

@@ -16,6 +16,9 @@ namespace {
 // PyTorch accumulates the norm in float64 on its way back, torch_npu in float32
 // (op_plugin/ops/opapi/RenormBackwardKernelNpu.cpp).
 at::Tensor renorm(const at::Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& maxnorm) {
+  TORCH_CHECK(p.toDouble() > 0.0, "renorm: non-positive-norm not supported");
+  TORCH_CHECK(maxnorm.toDouble() >= 0.0, "renorm: expected maxnorm to be >= 0 but got ", maxnorm.toDouble());
+  TORCH_CHECK(self.dim() > 1, "renorm: input needs at least 2 dimensions, got ", self.dim(), " dimensions");
   std::vector<int64_t> others(self.dim());
   std::iota(others.begin(), others.end(), 0);
   others.erase(others.begin() + c10::maybe_wrap_dim(dim, self.dim()));

@@ -63,6 +63,12 @@ def check_what_is_not_simulated_names_itself() -> None:
     raises(lambda: torch.ops.npu.npu_gelu_quant(x), "NPU simulator lacks the operator npu::npu_gelu_quant")
 
 
+def check_a_renorm_of_what_has_no_rows_is_refused() -> None:
+    rows, norm, most = "at least 2 dimensions", "non-positive-norm", "maxnorm to be >= 0"
+    for shape, p, maxnorm, said in (((), 2, 1, rows), ((3,), 2, 1, rows), ((2, 3), 0, 1, norm), ((2, 3), 2, -1, most)):
+        raises(lambda s=shape, p=p, m=maxnorm: torch.renorm(torch.ones(s, device="npu"), p, 0, m), said)
+
+
 def check_quantized_tensors_are_refused() -> None:
     x = torch.ones(4, device="npu")
     raises(lambda: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8), "simulator")

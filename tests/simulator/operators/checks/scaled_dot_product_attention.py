@@ -58,4 +58,4 @@ def check_it_is_no_fallback() -> None:
     library = ctypes.CDLL("libnpu_sim_kernels.so")
     for said in (library.npu_sim_fallbacks, library.npu_sim_unknown_dtypes):
         said.restype = ctypes.c_char_p
-        assert b"attention" not in said()
+        assert b"flash_attention_for_cpu" not in said() and b"npu_fusion_attention_v3" not in said()

@@ -14,6 +14,8 @@ _VERBS = {
     "compute_check": "helpers.environment",
     "environment_check": "helpers.environment",
     "launch_facts": "helpers.environment",
+    "save_settings": "helpers.environment",
+    "compare_settings": "helpers.environment",
     "scan": "helpers.migration.scan",
     "rewrite": "helpers.migration.rewrite",
     "assess": "helpers.migration.assess",

@@ -23,6 +23,7 @@ LAYERS = (
     ("simulator",),
     ("device",),
     ("launch",),
+    ("settings",),  # what both the environment and the precision stage hold against each other
     ("environment", "migration", "precision", "profiling"),
     ("view",),
     ("batch", "notebook"),

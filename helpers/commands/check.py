@@ -4,18 +4,30 @@ Examples:
   ascend-workbook check
   ascend-workbook check --device npu
   ascend-workbook check --no-compute --json check.json
-  ascend-workbook check --device cpu        computes on the CPU too
+  ascend-workbook check --device cpu  # computes on the CPU too
   ascend-workbook check --lang zh --html check.html
+  ascend-workbook check --save npu.json
+  ascend-workbook check --no-compute --save npu.json --run runs/demo/npu
+  ascend-workbook check --compare gpu.json npu.json
+  ascend-workbook check --compare runs/demo/baseline runs/demo/npu --xlsx settings.xlsx
 
 With --device npu a simulated NPU does not count: where no real one works, the verdict is FAIL and the exit code 1.
+--save also writes this machine's settings (packages, listed variables, torch's flags; with --run the seeds and
+fingerprints of a capture). --compare holds two of them, or two captures, against each other, a row a difference by its
+risk for precision: exit code 1 where one is high, 2 where a file cannot be read. --xlsx adds msprobe's own comparison.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from helpers.environment import environment_check
+from helpers.environment import compare_settings, environment_check, save_settings
+from helpers.errors import WorkbookError
+from helpers.precision import manifest
 from helpers.report import TIERS, Report
+from helpers.settings import Settings, load
+from helpers.words import say
 
 NAME = "check"
 
@@ -24,7 +36,48 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", choices=("auto", *TIERS), help="what must be here (default: auto)")
     parser.add_argument("--no-compute", action="store_true", help="only look, compute nothing")
     parser.add_argument("--work-folder", default=".", metavar="DIR", help="where runs are written: its disk is checked")
+    parser.add_argument("--save", metavar="FILE", help="write this machine's settings too")
+    parser.add_argument("--run", dest="capture", metavar="CAPTURE", help="with --save: the capture they belong to")
+    parser.add_argument("--compare", nargs=2, metavar=("A", "B"), help="compare two settings files or captures instead")
+    parser.add_argument("--xlsx", metavar="FILE", help="with --compare: msprobe's own config_check as xlsx")
 
 
 def run(args: argparse.Namespace) -> Report:
-    return environment_check(args.device, compute=not args.no_compute, work_folder=args.work_folder)
+    """Checks, or compares."""
+    if args.capture and not args.save:
+        raise WorkbookError("settings.options", option="--run", needs="--save")
+    if args.xlsx and not args.compare:
+        raise WorkbookError("settings.options", option="--xlsx", needs="--compare")
+    if args.compare:
+        return _compare(args)
+    captured = _capture(Path(args.capture)) if args.capture else None
+    report = environment_check(args.device, compute=not args.no_compute, work_folder=args.work_folder)
+    if args.save:
+        save_settings(args.save, report, (captured.about, captured.sides) if captured else None)
+        print(say("settings.saved", args.lang, path=args.save))
+    return report
+
+
+def _compare(args: argparse.Namespace) -> Report:
+    left, right = (_side(Path(place)) for place in args.compare)
+    report = compare_settings(left, right)
+    if args.xlsx:
+        from helpers.settings.msprobe import write_xlsx
+
+        write_xlsx(left, right, Path(args.xlsx))
+        print(say("settings.xlsx", args.lang, path=args.xlsx))
+    return report
+
+
+def _side(place: Path) -> Settings:
+    if not place.is_dir():
+        return load(place)
+    captured = _capture(place)
+    return Settings.of_capture(captured.about, captured.sides)
+
+
+def _capture(folder: Path) -> manifest.Manifest:
+    found = manifest.load(folder)
+    if found is None or not found.complete:
+        raise WorkbookError("settings.no_capture", path=str(folder))
+    return found

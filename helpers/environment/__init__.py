@@ -7,5 +7,6 @@ from helpers.environment.compute import compute_check
 from helpers.environment.launching import launch_facts
 from helpers.environment.overview import environment_check, join
 from helpers.environment.readiness import check
+from helpers.environment.settings import compare_settings, save_settings
 
-__all__ = ["check", "compute_check", "environment_check", "join", "launch_facts"]
+__all__ = ["check", "compare_settings", "compute_check", "environment_check", "join", "launch_facts", "save_settings"]

@@ -25,9 +25,11 @@ from helpers.precision.dump import read_dump
 from helpers.precision.options import MIB, Options, room
 from helpers.precision.record import Run
 from helpers.report import Column, Report, Table
+from helpers.settings.child import settings as settings_reader
 from helpers.words import Scalar
 
 PLUGIN = Path(__file__).parent / "child" / "capture_plugin.py"
+SETTINGS = Path(settings_reader.__file__)
 TRANSFORMS = {"npu": "transfer_to_npu", "npu-simulated": "transfer_to_npu", "cuda": "none", "cpu": "baseline_cpu"}
 #: msprobe refuses every other character in a path (FileCheckException).
 PLAIN_PATH = re.compile(r"[A-Za-z0-9_/.-]+")
@@ -113,6 +115,7 @@ def _plugin(dump: Path, options: Options, tier: str) -> Plugin:
     return Plugin(PLUGIN, {
         "config_path": str(path), "dump_path": str(dump), "iterations": list(options.dump_steps),
         "limit_bytes": options.limit_mib * MIB, "block_torch_npu": not tier.startswith("npu"),
+        "settings_path": str(SETTINGS),
     })  # fmt: skip
 
 

@@ -1,11 +1,14 @@
-"""What makes two captures different experiments: options, initial weights, batches of data."""
+"""What makes two captures different experiments: options, initial weights, batches of data; and what else differs."""
 
 from __future__ import annotations
 
 from helpers.precision.manifest import Manifest
+from helpers.settings import Difference, Settings, compare, fingerprints, risks
 
 #: Options that both sides must share for their tensors to be comparable.
 OPTIONS = ("args", "seed", "level", "task")
+#: Groups of settings that make no other experiment, but may make other numbers.
+AROUND = ("flags", "environment", "packages", "machine")
 
 
 def differences(baseline: Manifest | None, target: Manifest | None) -> dict[str, list[str]]:
@@ -14,21 +17,18 @@ def differences(baseline: Manifest | None, target: Manifest | None) -> dict[str,
     if baseline is None or target is None:
         return {}
     found: dict[str, list[str]] = {key: [] for key in OPTIONS if baseline.about.get(key) != target.about.get(key)}
-    for kind in ("weights", "batches"):
-        names = _different(baseline, target, kind)
+    for kind in fingerprints.KINDS:
+        names = fingerprints.different(baseline.sides, target.sides, kind)
         if names:
             found[kind] = names
     return found
 
 
-def _different(baseline: Manifest, target: Manifest, kind: str) -> list[str]:
-    """Names of weights, or steps of batches, whose fingerprints differ on a rank that both have."""
-    found = []
-    for rank in sorted(baseline.sides.keys() & target.sides.keys()):
-        left, right = (side.sides[rank].get(kind, {}) for side in (baseline, target))
-        if kind == "batches":  # a step that one side did not take is another question: completeness asks it
-            common = left.keys() & right.keys()
-            left, right = ({name: told for name, told in side.items() if name in common} for side in (left, right))
-        found += [str(name) for name in left if name not in right or left[name] != right[name]]
-        found += [str(name) for name in right if name not in left]
-    return found
+def surroundings(baseline: Manifest | None, target: Manifest | None) -> list[Difference]:
+    """Settings that differ at high or medium risk, riskiest first. Without the reduced formats, which the tolerances
+    already allow for; empty where a side has no record of its settings."""
+    if baseline is None or target is None:
+        return []
+    left, right = (Settings.of_capture(side.about, side.sides) for side in (baseline, target))
+    return [one for one in compare(left, right)
+            if one.group in AROUND and one.why != "format" and one.risk in (risks.HIGH, risks.MEDIUM)]  # fmt: skip

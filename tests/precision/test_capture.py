@@ -51,6 +51,9 @@ def test_the_side_is_fingerprinted(made: Path) -> None:
     assert side["iterations"] == [0, 2] and set(side["batches"]) == {"0", "2"}
     assert side["weights"]["conv1.weight"].startswith("float32[6, 1, 3, 3]:") and side["status"] == "stopped_after"
     assert side["numerics"] == {"conv": "", "matmul": ""}
+    settings = side["settings"]
+    assert settings["flags"]["deterministic_algorithms"] is True and "torch" in settings["packages"]
+    assert {seed["call"] for seed in settings["seeds"]} >= {"torch.manual_seed"}
 
 
 def test_a_second_capture_of_the_same_is_identical(made: Path, tmp_path: Path) -> None:

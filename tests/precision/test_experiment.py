@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from helpers.precision.experiment import differences
+from helpers.precision.experiment import differences, surroundings
 from helpers.precision.manifest import Manifest
-from helpers.precision.rules import participants
+from helpers.precision.rules import participants, settings
 
 
 def side(batches: dict[str, str], weights: dict[str, str] | None = None, **about: Any) -> Manifest:
@@ -42,3 +42,27 @@ def test_a_target_whose_parameters_stayed_on_the_cpu_says_nothing_of_an_npu(
     left, right = side({}, tier="cpu"), side({}, tier=tier, parameter_devices=devices)
     facts: Any = SimpleNamespace(baseline=SimpleNamespace(about=left), target=SimpleNamespace(about=right))
     assert [finding.key for finding in participants.check(facts)] == expected
+
+
+def recorded(tier: str, **settings: Any) -> Manifest:
+    """A capture whose plugin recorded these settings."""
+    told = {"packages": {"torch": "2.9.0"}, "environment": {}, "flags": {"conv_format": ""}, "seeds": [], **settings}
+    return Manifest(Path("capture"), True, {"seed": 1, "tier": tier}, sides={"rank0": {"settings": told}})
+
+
+def noted(left: Manifest | None, right: Manifest | None) -> list[Any]:
+    facts: Any = SimpleNamespace(baseline=SimpleNamespace(about=left), target=SimpleNamespace(about=right))
+    return list(settings.check(facts))
+
+
+def test_settings_that_change_numbers_are_noted_riskiest_first() -> None:
+    packages = {"torch": "2.8.0", "numpy": "2.1.0", "torch_npu": "2.8.0", "rich": "15"}
+    (found,) = noted(recorded("cuda"), recorded("npu", packages=packages))
+    assert found.status.name == "NOTE" and found.args["what"] == "torch" and found.args["count"] == 2
+    assert "numpy" in found.message("en") and found.message("zh") and found.hint("zh")
+
+
+def test_what_the_tolerances_allow_for_and_what_is_not_recorded_is_not_noted() -> None:
+    assert not noted(recorded("cpu"), recorded("npu-simulated", flags={"conv_format": "hf32"}))
+    assert not noted(recorded("cpu"), None) and not noted(side({}), side({}))
+    assert surroundings(side({}), recorded("npu")) == []

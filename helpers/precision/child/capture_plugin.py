@@ -2,12 +2,13 @@
 
 An iteration is an attempt at an update: one that a GradScaler left out counts, because its operators ran.
 Beside msprobe's folders it writes `side.rank<R>.json`: what the comparison must know about this side (reduced
-formats in force, fingerprints of the weights before the first forward and of each dumped batch).
+formats and settings in force, fingerprints of the weights before the first forward and of each dumped batch).
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import sys
@@ -24,7 +25,8 @@ WATCH_EVERY_S = 0.2
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
-    """`config`: config_path (msprobe's), dump_path, iterations (list of int), limit_bytes, block_torch_npu."""
+    """`config`: config_path (msprobe's), dump_path, iterations (list of int), limit_bytes, block_torch_npu,
+    settings_path (the file that reads the settings in force)."""
     if config["block_torch_npu"]:
         # msprobe takes an importable torch_npu for a sign that this run is on an NPU
         sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]
@@ -45,6 +47,7 @@ class _Capture:
         self.observer = observer
         self.wanted = set(config["iterations"])
         self.debugger = debugger
+        self.settings = _load(config["settings_path"])
         self.iteration = 0
         self.running = False
         self.side: dict[str, Any] = {"rank": observer.rank, "iterations": [], "weights": {}, "batches": {}}
@@ -58,6 +61,8 @@ class _Capture:
         register_optimizer_step_pre_hook(lambda *_: self.pause())
 
     def weigh(self, model: torch.nn.Module) -> None:
+        seeds = [dict(seed) for seed in self.observer.log.content["meta"]["seeds"]]
+        self.side["settings"] = {**self.settings.read(), "seeds": seeds}
         with torch.no_grad():
             self.side["weights"] = {name: _fingerprint(value) for name, value in model.state_dict().items()}
 
@@ -67,7 +72,7 @@ class _Capture:
             return
         handle = module.register_forward_pre_hook(self.batch, with_kwargs=True)
         self.once = handle
-        self.side["numerics"] = _numerics()
+        self.side["numerics"] = dict(zip(("conv", "matmul"), self.settings.formats(torch)))
         self.running = True
 
     def batch(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
@@ -99,15 +104,14 @@ class _Capture:
         aside.replace(path)
 
 
-def _numerics() -> dict[str, str]:
-    """Which reduced format may round the inputs of convolutions and matrix products right now."""
-    npu = getattr(torch, "npu", None) if sys.modules.get("torch_npu") else None
-    if npu is not None and npu.is_available():
-        return {"conv": "hf32" if npu.conv.allow_hf32 else "", "matmul": "hf32" if npu.matmul.allow_hf32 else ""}
-    if torch.cuda.is_available() and torch.version.cuda:
-        cudnn, matmul = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
-        return {"conv": "tf32" if cudnn else "", "matmul": "tf32" if matmul else ""}
-    return {"conv": "", "matmul": ""}
+def _load(path: str) -> Any:
+    """A file of the workbook's that needs nothing else of it, under a name of its own."""
+    spec = importlib.util.spec_from_file_location("_workbook_settings", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _fingerprint(value: Any) -> str:

@@ -1,0 +1,101 @@
+"""What precision depends on, as it is in this process: packages, variables by allow-list, torch's flags, seeds.
+
+Started by file path it prints one line of JSON; the capture loads it by path in the training process and reads it just
+before the first forward, when the script has set its flags. It imports nothing of the workbook's package.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any
+
+#: Only these are read. None holds a key or a token; values are numbers, words or lists of devices.
+VARIABLES = (
+    "HCCL_DETERMINISTIC", "NCCL_DETERMINISTIC", "LCCL_DETERMINISTIC", "HCCL_ALGO", "NCCL_ALGO", "NCCL_PROTO",
+    "HCCL_OP_EXPANSION_MODE", "CUBLAS_WORKSPACE_CONFIG", "ATB_MATMUL_SHUFFLE_K_ENABLE", "ATB_LLM_LCOC_ENABLE",
+    "CLOSE_MATMUL_K_SHIFT", "NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "INF_NAN_MODE_ENABLE",
+    "INF_NAN_MODE_FORCE_DISABLE", "PYTHONHASHSEED", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS", "MKL_CBWR", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "ASCEND_LAUNCH_BLOCKING",
+    "CUDA_LAUNCH_BLOCKING", "TASK_QUEUE_ENABLE", "COMBINED_ENABLE", "PYTORCH_NPU_ALLOC_CONF",
+    "PYTORCH_CUDA_ALLOC_CONF", "ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "TORCHDYNAMO_DISABLE",
+    "TORCH_COMPILE_DISABLE", "ACLNN_CACHE_LIMIT",
+)  # fmt: skip
+LONGEST = 200
+
+
+def read() -> dict[str, Any]:
+    """JSON: {"python", "packages", "environment", "flags"}; flags are torch's, which is imported."""
+    found: dict[str, Any] = {"python": platform.python_version(), "packages": packages(), "environment": environment()}
+    return {**found, "flags": flags()}
+
+
+def packages() -> dict[str, str]:
+    """Name (one spelling: `torch_npu`) to version of every installed distribution, as an import would find them."""
+    folders = [entry for entry in sys.path if not entry.endswith("_vendor")]  # setuptools adds its private copies
+    found: dict[str, str] = {}
+    for each in metadata.distributions(path=folders):
+        name, version = each.metadata["Name"], each.version
+        if name and version:
+            found.setdefault(str(name).lower().replace("-", "_"), str(version))
+    return found
+
+
+def environment() -> dict[str, str]:
+    """Of the listed variables those that are set, cut at LONGEST characters."""
+    return {name: os.environ[name][:LONGEST] for name in VARIABLES if os.environ.get(name)}
+
+
+def flags() -> dict[str, Any]:
+    """Torch's switches for determinism and rounding, of the accelerator that is here; None for one it cannot tell."""
+    import torch
+
+    backends = torch.backends
+    readers: dict[str, Callable[[], Any]] = {
+        "deterministic_algorithms": torch.are_deterministic_algorithms_enabled,
+        "deterministic_warn_only": torch.is_deterministic_algorithms_warn_only_enabled,
+        "cudnn_deterministic": lambda: bool(backends.cudnn.deterministic),
+        "cudnn_benchmark": lambda: bool(backends.cudnn.benchmark),
+        "conv_format": lambda: formats(torch)[0],
+        "matmul_format": lambda: formats(torch)[1],
+        "float32_matmul_precision": torch.get_float32_matmul_precision,
+        "fp16_reduced_sums": lambda: _first(backends.cuda.matmul.allow_fp16_reduced_precision_reduction),
+        "bf16_reduced_sums": lambda: _first(backends.cuda.matmul.allow_bf16_reduced_precision_reduction),
+        "default_dtype": lambda: str(torch.get_default_dtype()).rpartition(".")[2],
+        "flash_attention": lambda: bool(backends.cuda.flash_sdp_enabled()),
+        "threads": torch.get_num_threads,
+    }
+    return {name: _read(reader) for name, reader in readers.items()}
+
+
+def _read(reader: Callable[[], Any]) -> Any:
+    """An old torch lacks some, a new one raises where a script mixed its two ways of setting TF32."""
+    try:
+        return reader()
+    except (AttributeError, RuntimeError):
+        return None
+
+
+def formats(torch: Any) -> tuple[str, str]:
+    """Which reduced format may round the inputs of float32 convolutions and matrix products: hf32, tf32 or none."""
+    npu = getattr(torch, "npu", None) if sys.modules.get("torch_npu") else None
+    if npu is not None and npu.is_available():
+        return "hf32" if npu.conv.allow_hf32 else "", "hf32" if npu.matmul.allow_hf32 else ""
+    if torch.cuda.is_available() and torch.version.cuda:
+        cudnn, matmul = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
+        return "tf32" if cudnn else "", "tf32" if matmul else ""
+    return "", ""
+
+
+def _first(value: Any) -> bool:
+    """Newer torch answers a pair: may sums be reduced, and may they be split."""
+    return bool(value[0] if isinstance(value, (tuple, list)) else value)
+
+
+if __name__ == "__main__":
+    sys.path = [entry for entry in sys.path if entry != sys.path[0]]
+    print(json.dumps(read()))

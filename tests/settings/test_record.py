@@ -1,0 +1,93 @@
+"""A record survives its file; a broken one, or one of another version, is one clear error."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import bounded
+from helpers.errors import WorkbookError
+from helpers.settings import SCHEMA, Settings, load
+from helpers.settings.child import settings as reader
+from tests.settings.records import GPU, NPU
+
+
+@pytest.mark.parametrize("side", [GPU, NPU, Settings()])
+def test_a_record_survives_its_file(tmp_path: Path, side: Settings) -> None:
+    side.save(tmp_path / "a.json")
+    assert load(tmp_path / "a.json") == side
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def content(**changed: Any) -> str:
+    return json.dumps({"schema": SCHEMA, **asdict(GPU), **changed})
+
+
+BROKEN: dict[str, str] = {
+    "empty": "",
+    "cut short": content()[:300],
+    "a list": "[]",
+    "a report": json.dumps({"schema_version": 1, "stage": "environment"}),
+    "a capture": content(schema="ascend-workbook/capture/1"),
+    "no packages": json.dumps({"schema": SCHEMA, "machine": {}}),
+    "packages a list": content(packages=[]),
+    "a version that is no text": content(packages={"torch": 2}),
+    "a flag that is an object": content(flags={"threads": {"a": 1}}),
+    "sides that are no fingerprints": content(sides={"rank0": {"weights": ["x"]}}),
+    "seeds that are no list": content(run={"seeds": {}}),
+    "a tier that is none": content(machine={"tier": "tpu"}),
+    "control characters": content(machine={"device": "\x1b[2J"}),
+    "a very long value": content(environment={"HCCL_ALGO": "x" * 10_000}),
+    "nested deep": "[" * 200_000,
+    "bytes": "\udcff",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_is_one_clear_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.json").write_bytes(BROKEN[name].encode("utf-8", "surrogateescape"))
+    with pytest.raises(WorkbookError) as told:
+        load(tmp_path / "a.json")
+    assert told.value.key == "settings.unreadable" and told.value.hint("zh")
+    assert "\x1b" not in told.value.message("en")
+
+
+def test_another_version_says_which(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(content(schema="ascend-workbook/settings/2"))
+    with pytest.raises(WorkbookError, match="of version 2; this workbook reads version 1"):
+        load(tmp_path / "a.json")
+
+
+def test_no_file_and_a_huge_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(WorkbookError, match="No such file"):
+        load(tmp_path / "none.json")
+    monkeypatch.setattr("helpers.settings.record.MOST_BYTES", 100)
+    (tmp_path / "a.json").write_text(content())
+    with pytest.raises(WorkbookError, match="larger than"):
+        load(tmp_path / "a.json")
+
+
+def test_the_child_reads_its_own_process() -> None:
+    """Flags as torch has them by default, listed variables only, versions as an import finds them."""
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import settings, json; print(json.dumps(settings.read()))"
+    planted = {"HCCL_TOKEN": "PLANTED", "HCCL_ALGO": "level0:ring", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    folder = str(Path(reader.__file__).parent)
+    done = bounded.run([sys.executable, "-c", code, folder], env={**os.environ, **planted}, timeout_s=120)
+    told = json.loads(done.stdout)
+    assert told["environment"]["HCCL_ALGO"] == "level0:ring" and "PLANTED" not in done.stdout
+    assert told["flags"]["default_dtype"] == "float32" and told["flags"]["deterministic_algorithms"] is False
+    assert re.match(r"\d+\.\d+", told["packages"]["torch"]) and None not in told["flags"].values()
+
+
+def test_fingerprints_of_many_weights_fit(tmp_path: Path) -> None:
+    weights = {f"layers.{number}.weight": f"float32[4096]:{number:016x}" for number in range(100_000)}
+    side = replace(GPU, sides={"rank0": {"weights": weights, "batches": {}}})
+    side.save(tmp_path / "a.json")
+    assert load(tmp_path / "a.json") == side

@@ -27,6 +27,7 @@ _VERBS = {
     "analyse": "helpers.profiling",
     "explain": "helpers.diagnosis",
     "run": "helpers.batch",
+    "selftest": "helpers.selftest",
 }
 
 __version__ = "0.1.0"

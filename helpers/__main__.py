@@ -78,6 +78,8 @@ def _finish(report: Report, args: argparse.Namespace) -> int:
             target = Path(path).resolve()
             open_storage(str(target.parent)).write_text(target.name, make())
             print(say("command.written", args.lang, path=path))
+    if "bundle" in report.facts:
+        print(say("selftest.bundle", args.lang, path=report.facts["bundle"]))
     if "page" in report.facts:  # a run's index: its path is the last line, so that it is easily found
         print(report.facts["page"])
     return 1 if report.status is Status.FAIL else 0

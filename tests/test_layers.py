@@ -17,7 +17,7 @@ LAYERS = (
     ("errors",),
     ("finding",),
     ("report", "rules"),
-    ("storage", "bounded"),
+    ("storage", "bounded", "redaction"),
     ("diagnosis",),  # reads texts only; launch, the stages and batch show what it says of an error
     ("cann",),
     ("simulator",),
@@ -26,7 +26,7 @@ LAYERS = (
     ("settings",),  # what both the environment and the precision stage hold against each other
     ("environment", "migration", "precision", "profiling"),
     ("view",),
-    ("batch", "notebook"),
+    ("batch", "notebook", "selftest"),
     ("commands",),
     ("__main__", "__init__"),
 )

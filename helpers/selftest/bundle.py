@@ -1,0 +1,150 @@
+"""The archive of a self-test: reports, the check, logs, all redacted, with a sha256 of each file.
+
+It is written aside, read again, searched for every secret this process knows, and only then given its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from helpers import redaction
+from helpers.errors import WorkbookError
+from helpers.report import Report
+
+#: Of a log its end; of all logs of the device (plog) the newest.
+LOG_BYTES, LOG_FILES, TOTAL_BYTES = 2_000_000, 40, 30_000_000
+SUFFIXES = (".log", ".txt", ".out", ".err", ".json", ".yaml", ".yml")
+MANIFEST = "manifest.json"
+
+
+def writable(folder: Path) -> Path:
+    """The folder, made where it is not there. Raises WorkbookError where it cannot be written to: nothing ran yet."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".selftest-{os.getpid()}.part"
+        probe.write_bytes(b"x")
+        probe.unlink()
+    except OSError as error:
+        raise WorkbookError("selftest.not_written", path=str(folder), error=error.strerror or str(error)) from error
+    return folder
+
+
+def user_logs(places: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    """The files to take along. Raises WorkbookError for a path that is not there."""
+    found: list[Path] = []
+    for place in map(Path, places):
+        if not place.exists():
+            raise WorkbookError("explain.no_file", path=str(place))
+        files = [place] if place.is_file() else [path for path in sorted(place.rglob("*")) if _is_log(path)]
+        found += files[:LOG_FILES]
+    return found
+
+
+def write(
+    report: Report,
+    parts: Mapping[str, Report],
+    output: Mapping[str, str],
+    logs: Sequence[Path],
+    folder: Path,
+    began: float,
+) -> Report:
+    """Writes the archive; the report with its path in facts["bundle"]. Raises WorkbookError where it cannot."""
+    private = redaction.of_this_process(folders={str(Path.cwd()): "<folder>", str(_project()): "<project>"})
+    files = dict(_files(report, parts, output, [*logs, *device_logs(began)], private))
+    tier = report.tier or "no-device"
+    path = folder / f"selftest-{tier}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.zip"
+    aside = path.with_suffix(".zip.part")
+    try:
+        _zip(aside, files)
+        check(aside, private)
+        aside.replace(path)
+    except OSError as error:
+        raise WorkbookError("selftest.not_written", path=str(path), error=error.strerror or str(error)) from error
+    finally:
+        aside.unlink(missing_ok=True)
+    return replace(report, facts={**report.facts, "bundle": str(path), "files": sorted(files)})
+
+
+def check(path: Path, private: redaction.Redactor) -> dict[str, str]:
+    """File -> sha256, where the manifest says the same and no file holds a secret. Raises WorkbookError else."""
+    with zipfile.ZipFile(path) as archive:
+        listed: dict[str, str] = json.loads(archive.read(MANIFEST))["sha256"]
+        for name in archive.namelist():
+            data = archive.read(name)
+            if name != MANIFEST and listed.get(name) != hashlib.sha256(data).hexdigest():
+                raise WorkbookError("selftest.damaged", path=str(path), name=name)
+            if private.leaks(data.decode("utf-8", errors="replace")):
+                raise WorkbookError("selftest.leak", name=name)
+    return listed
+
+
+def device_logs(began: float) -> list[Path]:
+    """CANN's own logs (plog) that were written since, the newest first."""
+    folder = Path(os.environ.get("ASCEND_PROCESS_LOG_PATH") or Path.home() / "ascend" / "log")
+    try:
+        found = [path for path in folder.rglob("*") if _is_log(path) and path.stat().st_mtime >= began - 1]
+        return sorted(found, key=lambda path: -path.stat().st_mtime)[:LOG_FILES]
+    except OSError:
+        return []
+
+
+def _files(
+    report: Report,
+    parts: Mapping[str, Report],
+    output: Mapping[str, str],
+    logs: Sequence[Path],
+    private: redaction.Redactor,
+) -> Iterator[tuple[str, str]]:
+    """(name in the archive, text), redacted."""
+    clean = Report.from_dict(private.tree(report.to_dict()))
+    yield "report.json", clean.to_json()
+    for lang in ("en", "zh"):
+        yield f"report.{lang}.html", private.text(clean.html(lang))
+    for name, part in parts.items():
+        place = "check.json" if name == "check" else f"parts/{name}.json"
+        yield place, json.dumps(private.tree(part.to_dict()), ensure_ascii=False, indent=1)
+    for name, text in output.items():
+        yield f"logs/{name}.txt", private.text(text)
+    taken = 0
+    for number, path in enumerate(logs):
+        text = tail(path)
+        taken += len(text)
+        if taken > TOTAL_BYTES:
+            break
+        yield f"logs/{number:02d}-{private.text(path.name)}", private.text(text)
+
+
+def tail(path: Path) -> str:
+    """The end of a log, from a line's beginning; a file that cannot be read says so in its own place."""
+    try:
+        with path.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - LOG_BYTES))
+            data = stream.read(LOG_BYTES)
+    except OSError as error:
+        return f"[not read: {error.strerror}]\n"
+    cut = data.find(b"\n") + 1 if size > LOG_BYTES else 0
+    return data[cut:].decode("utf-8", errors="replace")
+
+
+def _zip(path: Path, files: Mapping[str, str]) -> None:
+    sums = {name: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for name, text in files.items()}
+    manifest = json.dumps({"sha256": sums, "redacted": True}, indent=1)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in {**files, MANIFEST: manifest}.items():
+            archive.writestr(name, text.encode("utf-8", "replace"))
+
+
+def _is_log(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES and path.is_file() and not path.is_symlink()
+
+
+def _project() -> Path:
+    return Path(__file__).resolve().parents[2]

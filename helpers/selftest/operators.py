@@ -1,0 +1,101 @@
+"""Operators of torch and torch_npu on the device, each against its value in float64 on the CPU.
+
+The case that ends the child (a crash, or a hang that its watchdog ends) is one row; the child is started again behind
+it, so that the others are seen too.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from helpers import bounded, device
+from helpers.environment.children import how_it_ended, rows_of
+from helpers.finding import Finding, Status
+from helpers.report import Column, Report, Table
+from helpers.words import Scalar
+
+CHILD = Path(__file__).with_name("child") / "operators.py"
+#: Seconds one case may take: the first call of an operator may compile it.
+CASE_LIMIT_S, CHILD_LIMIT_S = 180, 1500.0
+#: Cases that may end the child before the rest is given up.
+RESTARTS = 5
+#: Largest error over the largest magnitude. Measured on CPU kernels: at most 9e-6, 3e-3 and 2.1e-2; doubled.
+ALLOWED = {"float32": 2e-5, "float16": 6e-3, "bfloat16": 4e-2}
+#: Products whose float32 inputs may be rounded to HF32 or TF32 (convolutions are, by default): a note, no error.
+REDUCED = {"matmul", "bmm", "linear", "conv1d", "conv2d", "attention"}
+REDUCED_ALLOWED = 3e-3
+COLUMNS = (
+    Column("operator"), Column("dtype"), Column("status"), Column("forward_error"), Column("backward_error"),
+    Column("allowed_error"), Column("first_call", "ms"),
+)  # fmt: skip
+Row = dict[str, Any]
+
+
+def check_operators(found: device.Device, *, child: Path = CHILD, limit_s: int = CASE_LIMIT_S) -> Report:
+    """A row a case (operator and dtype); the verdict counts what is wrong, raised, or ended the child."""
+    rows, total = measure(found, child, limit_s)
+    findings = [judge(row) for row in rows]
+    bad = [finding for finding in findings if finding.status is Status.FAIL]
+    args: dict[str, Scalar] = {"count": len(rows), "total": total, "bad": len(bad)}
+    if bad:
+        args["first"] = {"say": bad[0].key, "args": bad[0].args}
+        verdict = Finding("SLF010", Status.FAIL, "SLF010.bad", args, weight=100)
+    elif not rows or len(rows) < total:
+        verdict = Finding("SLF010", Status.SKIPPED, "SLF010.partly", args, weight=100)
+    else:
+        verdict = Finding("SLF010", max(finding.status for finding in findings), "SLF010.ok", args, weight=100)
+    table = Table(COLUMNS, tuple(_shown(row, finding) for row, finding in zip(rows, findings)))
+    facts = {"rows": rows, "total": total, "allowed": ALLOWED}
+    return Report("environment", "selftest_operators", (verdict, *findings), table, facts=facts, tier=found.tier)
+
+
+def measure(found: device.Device, child: Path, limit_s: int) -> tuple[list[Row], int]:
+    """The rows, and how many there should be."""
+    rows: list[Row] = []
+    total, start = 0, 0
+    for _ in range(RESTARTS):
+        command = [sys.executable, str(child), found.accelerator, str(start), str(limit_s)]
+        done = bounded.run(command, env=device.child_environment(found.tier), timeout_s=CHILD_LIMIT_S)
+        said = rows_of(done.stdout)
+        total = next((row["total"] for row in said if "total" in row), total)
+        rows += [row for row in said if "number" in row]
+        if any(row.get("done") for row in said):
+            break
+        begun = [row for row in said if "begin" in row]
+        if not begun:  # it did not come to a first case: the device cannot be used at all
+            rows.append({"operator": "import", "dtype": None, "ended": how_it_ended(done, CHILD_LIMIT_S)})
+            break
+        last = begun[-1]
+        hung = done.timed_out or "Timeout (" in done.stderr
+        limit: Scalar = {"say": "ENV100.how_timeout", "args": {"seconds": limit_s}}
+        ended = limit if hung else how_it_ended(done, CHILD_LIMIT_S)
+        rows.append({"operator": last["operator"], "dtype": last["dtype"], "ended": ended})
+        start = last["begin"] + 1
+    return rows, total
+
+
+def judge(row: Row) -> Finding:
+    """One case."""
+    args: dict[str, Scalar] = {"operator": row["operator"], "dtype": row["dtype"]}
+    if "ended" in row:
+        return Finding("SLF011", Status.FAIL, "SLF011.ended", {**args, "how": row["ended"]}, weight=40)
+    if "error" in row:
+        return Finding("SLF011", Status.FAIL, "SLF011.error", {**args, "error": row["error"]}, weight=20)
+    allowed = ALLOWED[row["dtype"]]
+    worst = max(float(row["forward_error"]), float(row.get("backward_error", 0.0)))
+    args.update(error=worst, allowed=allowed)
+    if not row["finite"]:
+        return Finding("SLF011", Status.FAIL, "SLF011.not_finite", args, weight=35)
+    if worst <= allowed:
+        return Finding("SLF011", Status.OK, "SLF011.ok", args)
+    if row["dtype"] == "float32" and row["operator"] in REDUCED and worst <= REDUCED_ALLOWED:
+        return Finding("SLF011", Status.NOTE, "SLF011.reduced", args)
+    return Finding("SLF011", Status.FAIL, "SLF011.wrong", args, weight=30)
+
+
+def _shown(row: Row, finding: Finding) -> tuple[Scalar, ...]:
+    head = (row["operator"], row["dtype"], finding.status.name)
+    return (*head, *(row.get(name) for name in ("forward_error", "backward_error")),
+            finding.args.get("allowed"), row.get("first_call_ms"))  # fmt: skip

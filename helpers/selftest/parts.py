@@ -1,0 +1,41 @@
+"""The parts of a self-test: what each looks at, how long it may take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from helpers.device import Device
+from helpers.environment import environment_check
+from helpers.report import Report
+from helpers.selftest.collectives import check_collectives
+from helpers.selftest.operators import check_operators
+from helpers.selftest.profiler import check_profiler
+from helpers.selftest.scripts import check_scripts
+
+
+@dataclass(frozen=True)
+class Part:
+    """`look(device)` gives its report, in a child of its own. A part that is `always` there needs no device."""
+
+    name: str
+    look: Callable[[Device], Report]
+    timeout_s: float
+    always: bool = False
+
+
+def check_machine(found: Device) -> Report:
+    """The whole check of the environment, computation included."""
+    return environment_check(found.tier)
+
+
+PARTS: dict[str, Part] = {
+    part.name: part
+    for part in (
+        Part("check", check_machine, 900.0, always=True),
+        Part("operators", check_operators, 1800.0),
+        Part("scripts", check_scripts, 1200.0),
+        Part("profiler", check_profiler, 900.0),
+        Part("hccl", check_collectives, 300.0),
+    )
+}

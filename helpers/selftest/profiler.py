@@ -1,0 +1,61 @@
+"""The profiler: a short trace of a bundled script, collected, read back, and asked for its answers."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from helpers.device import Device
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.profiling import analyse, profile
+from helpers.profiling.facts import load_profile
+from helpers.report import Report
+from helpers.selftest.scripts import SCRIPTS
+from helpers.words import Scalar
+
+SCRIPT = "resnet_digits.py"
+ARGS = ("--depth", "14", "--width", "8", "--batch-size", "32")
+STEPS, TIMEOUT_S = 3, 420.0
+
+
+def check_profiler(found: Device, *, scripts: Path = SCRIPTS) -> Report:
+    """What was recorded and what `analyse` makes of it, as one report."""
+    script = scripts / SCRIPT
+    if not script.is_file():
+        absent = Finding("SLF021", Status.SKIPPED, "SLF021.absent", {"script": SCRIPT, "folder": str(scripts)})
+        return Report("environment", "selftest_profiler", (absent,), tier=found.tier)
+    with tempfile.TemporaryDirectory(prefix="selftest-") as folder:
+        out = Path(folder) / "profile"
+        recorded = profile(script, ARGS, device=found.tier, steps=STEPS, out=out, cwd=folder, timeout_s=TIMEOUT_S)
+        return _report(recorded, found)
+
+
+def _report(recorded: Report, found: Device) -> Report:
+    """The recording's own findings, and whether the trace says what was asked for when it is read again."""
+    kept = ("elapsed_s", "simulator")
+    facts: dict[str, Any] = {name: recorded.facts[name] for name in kept if name in recorded.facts}
+    read = [_read_back(str(recorded.facts["profile"]), found)] if "profile" in recorded.facts else []
+    told = tuple(finding for finding in (*read, *recorded.findings))
+    return Report("environment", "selftest_profiler", told, recorded.table, facts=facts, tier=found.tier)
+
+
+def _read_back(path: str, found: Device) -> Finding:
+    """Steps and kernels of the trace; one that cannot be read, or lacks them, is the profiler's failure."""
+    try:
+        answer, recorded = analyse(path), load_profile(path)
+    except WorkbookError as error:
+        why: Scalar = {"say": error.key, "args": error.arguments}
+        return Finding("SLF030", Status.FAIL, "SLF030.unreadable", {"why": why}, weight=110)
+    operators = answer.parts[1].table
+    args: dict[str, Scalar] = {
+        "steps": len(recorded.trace.steps),
+        "wanted": STEPS,
+        "kernels": recorded.trace.count("compute"),
+        "operators": len(operators.rows) if operators else 0,
+    }
+    kernels = bool(args["kernels"]) or found.accelerator == "cpu"
+    good = args["steps"] == STEPS and kernels and bool(args["operators"])
+    key, status = ("SLF030.ok", Status.OK) if good else ("SLF030.lacks", Status.FAIL)
+    return Finding("SLF030", status, key, args, weight=110)

@@ -1,0 +1,114 @@
+"""The workbook's own training scripts on the device, migrated by transfer_to_npu, against losses that are committed.
+
+The baselines (data/baselines.json) are the CPU's, made by tests/selftest/make_baselines.py; a tolerance for each
+number type stands beside them. So a machine without a GPU can tell whether its NPU trains right.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from helpers import device
+from helpers.finding import Finding, Status
+from helpers.launch import LaunchResult, LaunchSpec, Plugin, launch
+from helpers.migration.losses import LOSS_DIGITS, pair, worst
+from helpers.report import Column, Report, Table
+from helpers.words import Scalar
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "notebooks" / "scripts"
+SAME_TEXT = Path(__file__).with_name("child") / "same_text.py"
+BASELINES = Path(__file__).with_name("data") / "baselines.json"
+SEED = 1234
+TIMEOUT_S = 300.0
+#: Beyond the tolerance but within so many times it: rounding that steps compounded, to be looked at, no wrong operator.
+DRIFT = 25.0
+TRANSFORM = {"npu": "transfer_to_npu", "cuda": "none", "cpu": "baseline_cpu"}
+COLUMNS = (
+    Column("script"), Column("dtype"), Column("step"), Column("baseline", digits=LOSS_DIGITS),
+    Column("target", digits=LOSS_DIGITS), Column("relative_error"), Column("allowed_error"),
+)  # fmt: skip
+
+
+def check_scripts(found: device.Device, *, scripts: Path = SCRIPTS, timeout_s: float = TIMEOUT_S) -> Report:
+    """A row a step of each script and number type; OK where every loss is within its tolerance."""
+    known = json.loads(BASELINES.read_text(encoding="utf-8"))
+    rows: list[tuple[Scalar, ...]] = []
+    findings: list[Finding] = []
+    runs = []
+    for case in known["cases"]:
+        if not (scripts / case["script"]).is_file():
+            args: dict[str, Scalar] = {"script": case["script"], "folder": str(scripts)}
+            findings.append(Finding("SLF021", Status.SKIPPED, "SLF021.absent", args))
+            continue
+        with tempfile.TemporaryDirectory(prefix="selftest-") as folder:
+            result = start(found, scripts / case["script"], case["args"], case["steps"], Path(folder), timeout_s)
+            findings.append(judge(case, result, known["tolerance"]))
+        runs.append({"script": case["script"], "dtype": case["dtype"], "losses": result.losses})
+        rows += _rows(case, result, known["tolerance"])
+    facts = {"runs": runs, "baseline": {name: known[name] for name in ("torch", "device", "tolerance")}}
+    table = Table(COLUMNS, tuple(rows))
+    told = (_verdict(findings), *findings)
+    return Report("environment", "selftest_scripts", told, table, facts=facts, tier=found.tier)
+
+
+def start(
+    found: device.Device, script: Path, args: list[str], steps: int, folder: Path, timeout_s: float
+) -> LaunchResult:
+    """Runs so many steps; what the script writes goes into the folder."""
+    return launch(
+        LaunchSpec(
+            out=folder / "launch",
+            script=script,
+            args=args,
+            cwd=folder,
+            python=sys.executable,
+            env=device.child_environment(found.tier),
+            transform=TRANSFORM[found.accelerator],
+            steps=steps,
+            seed=SEED,
+            deterministic=True,
+            timeout_s=timeout_s,
+            plugins=(Plugin(SAME_TEXT),),
+            tier=found.tier,
+            simulated=found.simulated,
+        )
+    )
+
+
+def judge(case: dict[str, Any], result: LaunchResult, tolerance: dict[str, float]) -> Finding:
+    """One script in one number type."""
+    args: dict[str, Scalar] = {"script": case["script"], "dtype": case["dtype"], "steps": case["steps"]}
+    if result.trouble is not None:
+        return Finding("SLF021", Status.FAIL, "SLF021.failed", {**args, "why": result.trouble}, weight=30)
+    far = worst(pair(case["losses"], result.losses))
+    if far is None or far.error is None or len(result.losses) < case["steps"]:
+        return Finding("SLF021", Status.FAIL, "SLF021.no_loss", {**args, "done": len(result.losses)}, weight=20)
+    args.update(error=f"{far.error:.2g}", step=far.step, tolerance=f"{tolerance[case['dtype']]:g}")
+    if far.error <= tolerance[case["dtype"]]:
+        return Finding("SLF021", Status.OK, "SLF021.ok", args)
+    if case["dtype"] == "float32" and far.error <= tolerance["hf32"]:
+        return Finding("SLF021", Status.NOTE, "SLF021.reduced", args)
+    drift = far.error <= DRIFT * tolerance[case["dtype"]]
+    return Finding("SLF021", Status.WARN if drift else Status.FAIL, "SLF021.beyond", args, weight=25)
+
+
+def _verdict(findings: list[Finding]) -> Finding:
+    status = max((finding.status for finding in findings), default=Status.SKIPPED)
+    args: dict[str, Scalar] = {"count": len(findings)}
+    first = max(findings, key=lambda finding: (finding.status, finding.weight), default=None)
+    if first is not None and status >= Status.SKIPPED:
+        args["first"] = {"say": first.key, "args": first.args}
+        return Finding("SLF020", status, "SLF020.bad", args, weight=100)
+    return Finding("SLF020", status, "SLF020.ok", args, weight=100)
+
+
+def _rows(case: dict[str, Any], result: LaunchResult, tolerance: dict[str, float]) -> list[tuple[Scalar, ...]]:
+    allowed = tolerance[case["dtype"]]
+    return [
+        (case["script"], case["dtype"], entry.step, entry.baseline, entry.target, entry.error, allowed)
+        for entry in pair(case["losses"], result.losses)
+    ]

@@ -1,0 +1,88 @@
+"""Keys, tokens, names and addresses go; versions, paths of the system, hashes and ordinary words stay."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from helpers.redaction import of_this_process
+
+ENVIRON = {
+    "HOME": "/home/wanglei", "USER": "wanglei", "HOSTNAME": "gpu-node-17.corp.example", "PATH": "/usr/bin",
+    "OBS_ACCESS_KEY_ID": "PLANTEDAK0001", "OBS_SECRET_ACCESS_KEY": "planted/secret+key0002", "HF_TOKEN": "planted-hf",
+    "MY_PASSWORD": "correct horse", "DB_DSN": "pg://a:b@c", "MA_AK": "planted-ma-ak", "ASCEND_SK": "planted-sk",
+    "SSH_AUTH_SOCK": "/run/user/1000/socket", "USE_TOKEN": "true",
+}  # fmt: skip
+PRIVATE = of_this_process(ENVIRON, {"/data/secret-project": "<project>"})
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJlMTIz"
+
+
+@pytest.mark.parametrize("name", [name for name, text in ENVIRON.items() if "planted" in text.lower()])
+def test_values_of_secret_variables_go_wherever_they_stand(name: str) -> None:
+    assert ENVIRON[name] in PRIVATE.secrets
+    for text in (ENVIRON[name], f"x={ENVIRON[name]}&y", f"<td>{ENVIRON[name]}</td>", json.dumps([ENVIRON[name]])):
+        assert "PLANTED" not in PRIVATE.text(text).upper()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: hunter2hunter", "PASSWD=hunter2hunter", '"secret_access_key": "hunter2hunter"', "sk=hunter2hunter",
+        "token=hunter2hunter;", "Authorization: Bearer hunter2hunter", "authorization=OBS hunter2hunter:sig",
+        "x-obs-security-token: hunter2hunter", "https://me:hunter2hunter@host/x", "https://b/o?Signature=hunter2hunter&x=1",
+        "AK: HUNTER2HUNTER2HUNTER", "HPUAHUNTER2HUNTER2AB", "aB3hunter2hunter2hunter2hunter2hunter2hu",
+        JWT, "ghp_hunter2hunter2hunter", "hf_hunter2hunter2hunter", "sk-hunter2hunter2hunter",
+        "-----BEGIN RSA PRIVATE KEY-----\nhunter2\nhunter2\n-----END RSA PRIVATE KEY-----", "api_key => hunter2hunter",
+        "&quot;password&quot;: &quot;hunter2hunter&quot;", "X-Auth-Token: hunter2hunter",
+    ],
+)  # fmt: skip
+def test_shapes_of_secrets_go(text: str) -> None:
+    cleaned = PRIVATE.text(f"before {text} after")
+    assert "hunter" not in cleaned.lower() and "eyJ" not in cleaned and cleaned.startswith("before")
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("/home/wanglei/ascend/log", "~/ascend/log"),
+        ("/home/zhangsan/train.py", "/home/<user>/train.py"),
+        ("user wanglei on gpu-node-17", "user <user> on <host>"),
+        ("gpu-node-17.corp.example:29500", "<host>:29500"),
+        ("/data/secret-project/a.py", "<project>/a.py"),
+        ("connect 10.20.30.40:60000", "connect <ip>:60000"),
+        ("mail wang.lei@example.com now", "mail <email> now"),
+        ("ether 0c:42:a1:de:ad:01", "ether <mac>"),
+    ],
+)
+def test_names_and_addresses_go(text: str, instead: str) -> None:
+    assert PRIVATE.text(text) == instead
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch 2.13.0+cpu", "CANN 9.1.0.beta.1", "7.6.0.1.220", "127.0.0.1:29500", "loss 0.51", "aclrtGetMemInfo",
+        "/usr/local/Ascend/cann/set_env.sh", "error code is 507015", "ENV103.cut_collective", "0x0000000000800000",
+        "681ef7610df1a9c6681ef7610df1a9c6681ef761", "wangleis", "tokens/s 8123.4", "[32,8,8,8] [32,8,1,1]",
+        "aten::native_batch_norm_backward", "skipped: 3", "ASCEND_RT_VISIBLE_DEVICES=0,1", "10:20:30.400",
+    ],
+)  # fmt: skip
+def test_what_a_reader_needs_stays(text: str) -> None:
+    assert PRIVATE.text(text) == text
+
+
+def test_paths_and_words_are_no_secrets() -> None:
+    assert not {"/run/user/1000/socket", "true"} & set(PRIVATE.secrets)
+
+
+def test_trees_keep_their_structure() -> None:
+    tree = {
+        "verdict": {"say": "ENV000.ok", "args": {"path": "/home/wanglei"}},
+        "environ": {"MA_SECRET": "x1"},
+        "n": [1, None],
+    }
+    assert PRIVATE.tree(tree) == {
+        "verdict": {"say": "ENV000.ok", "args": {"path": "~"}}, "environ": {"MA_SECRET": "***"}, "n": [1, None]
+    }  # fmt: skip
+    assert PRIVATE.leaks("...PLANTEDAK0001...") and not PRIVATE.leaks("clean")

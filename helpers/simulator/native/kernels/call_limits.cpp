@@ -112,6 +112,16 @@ void isin(const torch::jit::Stack& stack, size_t first) {
   }
 }
 
+// op_plugin/ops/opapi/RangeKernelNpuOpApi.cpp; PyTorch's CPU kernel divides by such a step and ends the process.
+void range_out(const torch::jit::Stack& stack, size_t first) {
+  const auto step = stack[first + 2].toScalar();
+  const bool whole = at::isIntegralType(stack[first + 3].toTensor().scalar_type(), true);
+  if (step.isFloatingPoint() ? (whole ? std::trunc(step.toDouble()) : step.toDouble()) == 0 : step.equal(0)) {
+    refuse_as_torch_npu("step must be nonzero", "ERR01003 OPS invalid value",
+                        std::string("a step below 1 is 0 in an integer type") + kInPlugin);
+  }
+}
+
 }  // namespace
 
 CallCheck call_check(const c10::OperatorHandle& op) {
@@ -127,6 +137,7 @@ CallCheck call_check(const c10::OperatorHandle& op) {
       {"aten::_fused_sgd_", fused_sgd},
       {"aten::_fused_sgd_.tensor_lr", fused_sgd},
       {"aten::_amp_foreach_non_finite_check_and_unscale_", unscale},
+      {"aten::range.out", range_out},
       {"aten::isin.Tensor_Tensor", isin},
       {"aten::isin.Tensor_Tensor_out", isin},
       {"aten::_linalg_svd", svd},

@@ -69,6 +69,13 @@ def check_a_renorm_of_what_has_no_rows_is_refused() -> None:
         raises(lambda s=shape, p=p, m=maxnorm: torch.renorm(torch.ones(s, device="npu"), p, 0, m), said)
 
 
+def check_a_range_of_whole_numbers_with_a_step_below_one_is_refused() -> None:
+    whole = torch.zeros(9, dtype=torch.int64, device="npu")
+    raises(lambda: torch.ops.aten.range.out(0, 2, 0.5, out=whole), "step must be nonzero")
+    torch.ops.aten.range.out(0, 8, 2, out=whole)
+    assert whole.tolist() == [0, 2, 4, 6, 8]
+
+
 def check_quantized_tensors_are_refused() -> None:
     x = torch.ones(4, device="npu")
     raises(lambda: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8), "simulator")

@@ -67,6 +67,20 @@ def describe(root: Path, *, sourced: bool) -> Cann:
     return Cann(root, next(filter(None, versions), ""), simulated, sourced)
 
 
+def components(root: Path) -> dict[str, str]:
+    """Version by package, as version.cfg (`opp_kernel_running_version`) and the *_install.info files tell them."""
+    found: dict[str, str] = {}
+    for line in _read(root / "version.cfg").splitlines():
+        name, separator, _ = line.partition("_running_version=")
+        if separator and name.strip().isidentifier():
+            found[name.strip()] = _value(line, f"{name.strip()}_running_version")
+    for path in sorted(root.glob("*-linux/ascend_*_install.info")):
+        version = _value(_read(path), "version")
+        if version:
+            found[path.name[len("ascend_") : -len("_install.info")]] = version
+    return {name: version for name, version in found.items() if version}
+
+
 def sourced_environment(root: Path, base: Mapping[str, str], *, timeout_s: float = 20) -> dict[str, str] | None:
     """What `source set_env.sh` makes of `base`, or None where there is no such script or bash fails.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from helpers import bounded, cann
+from helpers.environment import set_env
 from helpers.environment.machine import CannRoot, Hardware, Node, PciChip
 from helpers.environment.npu_smi import NpuSmi
 from helpers.environment.npu_smi import parse as parse_npu_smi
@@ -19,6 +21,8 @@ MANAGERS = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 #: The driver's own files: on servers, and in the RC mode of boards (hiascend driver installation guide).
 DRIVER = ("/usr/local/Ascend/driver/version.info", "/var/davinci/driver/version.info")
 FIRMWARE = ("/usr/local/Ascend/firmware/version.info", "/fw/version.info")
+DRIVER_FOLDERS = ("/usr/local/Ascend/driver",)
+NPU_SMI = ("/usr/local/bin/npu-smi", "/usr/local/sbin/npu-smi", "/usr/bin/npu-smi")
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend*"
 
 
@@ -38,6 +42,9 @@ def read_hardware(system: System) -> Hardware:
         firmware=version_info(system, FIRMWARE),
         driver_installed=any(system.path(name).parent.is_dir() for name in DRIVER),
         groups=system.process.groups(),
+        hal=first_library(system, "libascend_hal.so"),
+        npu_smi_folder=next((name for name in NPU_SMI if system.path(name).is_dir()), ""),
+        driver_empty=next((name for name in DRIVER_FOLDERS if _empty(system.path(name))), ""),
     )
 
 
@@ -50,7 +57,9 @@ def pci_chips(system: System) -> Told[tuple[PciChip, ...]]:
     for folder in system.glob(f"{PCI}/*"):
         device = system.text(f"{folder}/device").strip()
         if system.text(f"{folder}/vendor").strip() == vendor and device in known:
-            chips.append(PciChip(folder.rpartition("/")[2], device, known[device][0]))
+            near = system.text(f"{folder}/numa_node").strip()
+            address, numa = folder.rpartition("/")[2], int(near) if near.isdigit() else -1
+            chips.append(PciChip(address, device, known[device][0], numa))
     return tuple(chips)
 
 
@@ -90,6 +99,22 @@ def version_info(system: System, names: tuple[str, ...]) -> Told[str]:
     return found[1] if found else Untold("untold.unreadable", {"path": name})
 
 
+def first_library(system: System, name: str) -> str:
+    """Where the loader's search path finds a library first, its links followed; empty where it does not."""
+    for entry in system.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep):
+        path = system.path(entry) / name
+        if entry.startswith("/") and path.is_file():
+            return system.name(path.resolve())
+    return ""
+
+
+def _empty(folder: Path) -> bool:
+    try:
+        return folder.is_dir() and not any(folder.iterdir())
+    except OSError:
+        return False
+
+
 def cann_roots(system: System, environ: Mapping[str, str]) -> tuple[CannRoot, ...]:
     """Every CANN that is installed or pointed to, each once, the sourced one first."""
     told = environ.get("ASCEND_HOME_PATH", "")
@@ -97,7 +122,8 @@ def cann_roots(system: System, environ: Mapping[str, str]) -> tuple[CannRoot, ..
     home = environ.get("HOME") or str(Path.home())
     usual = (system.path(name.replace("~", home)) for name in cann.ROOTS)
     folders = dict.fromkeys([*([sourced] if sourced else []), *(each.resolve() for each in usual if each.is_dir())])
-    return tuple(_cann_root(system, folder, folder == sourced) for folder in folders)
+    roots = (_cann_root(system, folder, folder == sourced) for folder in folders)
+    return tuple(set_env.compared(system, root) if root.sourced and not root.simulated else root for root in roots)
 
 
 def _cann_root(system: System, folder: Path, sourced: bool) -> CannRoot:
@@ -108,6 +134,7 @@ def _cann_root(system: System, folder: Path, sourced: bool) -> CannRoot:
         version=found.version,
         simulated=found.simulated,
         sourced=sourced,
+        components=cann.components(folder),
         kernels=tuple(sorted(each.name for each in folder.glob(KERNELS) if each.is_dir())),
         script=next((system.name(each) for each in scripts if each.is_file()), ""),
     )

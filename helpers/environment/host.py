@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from helpers.environment.machine import Host
+from helpers.environment.process import UNLIMITED
 from helpers.environment.system import System, Told, Untold
 
 MIB = 1024 * 1024
@@ -35,6 +36,11 @@ def read_host(system: System, work_folder: str | os.PathLike[str]) -> Host:
         shm_mib=disk_free_mib(system, system.path("/dev/shm")),
         open_files=limit(system, "NOFILE"),
         container=container(system),
+        disk_free_entries=free_entries(system, folder),
+        processes=processes(system),
+        locked_bytes=limit(system, "MEMLOCK"),
+        numa=numa(system),
+        affinity=tuple(sorted(system.process.affinity())),
     )
 
 
@@ -100,6 +106,38 @@ def disk_free_mib(system: System, folder: Path) -> Told[float]:
     except OSError as error:
         return Untold("untold.file", {"path": str(folder), "error": error.strerror or str(error)})
     return found.free / MIB
+
+
+def free_entries(system: System, folder: Path) -> Told[int]:
+    """Files that may still be made (inodes); unlimited where the file system does not count them."""
+    try:
+        found = system.process.disk(folder)
+    except OSError as error:
+        return Untold("untold.file", {"path": str(folder), "error": error.strerror or str(error)})
+    return found.free_entries if found.entries else UNLIMITED
+
+
+def processes(system: System) -> Told[int]:
+    """Processes and threads this user may start: `ulimit -u`, cut by the cgroup's pids.max."""
+    soft = limit(system, "NPROC")
+    caps = [_number(system.text(name)) for name in ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max")]
+    found = [cap for cap in caps if cap]
+    return soft if isinstance(soft, Untold) or not found else min(soft, *found)
+
+
+def numa(system: System) -> tuple[tuple[int, ...], ...]:
+    """The CPUs of each NUMA node, in the order of the nodes; empty where /sys has no nodes."""
+    folders = [name for name in system.glob("/sys/devices/system/node/node*") if name[-1].isdigit()]
+    folders.sort(key=lambda name: int(name.rpartition("node")[2]))
+    return tuple(_cpu_list(system.text(f"{folder}/cpulist")) for folder in folders)
+
+
+def _cpu_list(text: str) -> tuple[int, ...]:
+    """`0-3,8` as numbers; parts of another form are left out."""
+    found: list[int] = []
+    for first, last in re.findall(r"(\d{1,6})(?:-(\d{1,6}))?", text, re.ASCII):
+        found.extend(range(int(first), int(last or first) + 1))
+    return tuple(found)
 
 
 def limit(system: System, name: str) -> Told[int]:

@@ -9,13 +9,18 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from helpers.environment.npu_smi import NpuSmi
+from helpers.environment.process import UNLIMITED
 from helpers.environment.system import Told, Untold
 from helpers.words import Scalar
 
 
 @dataclass(frozen=True)
 class Host:
-    """The computer without its accelerators. Sizes in MiB; `cpus_usable` respects affinity and cgroup quota."""
+    """The computer without its accelerators. Sizes in MiB; `cpus_usable` respects affinity and cgroup quota.
+
+    `numa` holds the CPUs of each NUMA node, `affinity` those this process may be put on; `processes` is the lower of
+    the user's limit and the cgroup's.
+    """
 
     system: str
     distribution: str
@@ -32,15 +37,21 @@ class Host:
     shm_mib: Told[float]
     open_files: Told[int]
     container: str = ""
+    disk_free_entries: Told[int] = UNLIMITED
+    processes: Told[int] = UNLIMITED
+    locked_bytes: Told[int] = UNLIMITED
+    numa: tuple[tuple[int, ...], ...] = ()
+    affinity: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class PciChip:
-    """An Ascend chip on the PCI bus: address, device id (`0xd802`) and what that id stands for."""
+    """An Ascend chip on the PCI bus: address, device id (`0xd802`), what that id stands for, its NUMA node or -1."""
 
     address: str
     device: str
     kind: str
+    numa: int = -1
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,9 @@ class Node:
 class Hardware:
     """NPUs as the bus, the device files, npu-smi and the driver's files show them. `npu_smi` None: not installed.
 
-    The simulator's stand-in npu-smi is kept apart: it shows no hardware.
+    The simulator's stand-in npu-smi is kept apart: it shows no hardware. `hal` is the libascend_hal.so that the
+    loader's search path finds first. A mount of what the host lacks makes an empty folder: in place of npu-smi
+    (`npu_smi_folder`), of the driver (`driver_empty`).
     """
 
     pci: Told[tuple[PciChip, ...]] = ()
@@ -66,6 +79,9 @@ class Hardware:
     driver_installed: bool = False
     groups: tuple[str, ...] = ()
     simulated_npu_smi: NpuSmi | None = None
+    hal: str = ""
+    npu_smi_folder: str = ""
+    driver_empty: str = ""
 
     @property
     def chips(self) -> int:
@@ -82,7 +98,11 @@ class Hardware:
 
 @dataclass(frozen=True)
 class CannRoot:
-    """One installed CANN. `sourced`: the environment points to it. `kernels`: chips it has operator binaries for."""
+    """One installed CANN. `sourced`: the environment points to it. `kernels`: chips it has operator binaries for.
+
+    `components`: version by package (toolkit, opp, opp_kernel, ops…). `unset` and `lacking`: what its set_env.sh sets
+    and this environment has not, variables and entries of search paths (asked of the sourced one only).
+    """
 
     path: str
     version: str
@@ -90,6 +110,61 @@ class CannRoot:
     sourced: bool = False
     kernels: tuple[str, ...] = ()
     script: str = ""
+    components: dict[str, str] = field(default_factory=dict)
+    unset: Told[tuple[str, ...]] = ()
+    lacking: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Nnal:
+    """The acceleration library (ATB) beside CANN: its folder and version; `told` is ATB_HOME_PATH, `here` if it is."""
+
+    path: str = ""
+    version: str = ""
+    told: str = ""
+    here: bool = False
+
+
+@dataclass(frozen=True)
+class Hccl:
+    """What collectives go by: `devices` of /etc/hccn.conf (number to address), the host's interfaces, a rank table.
+
+    `devices` None: no such file. `rank_table` None: RANK_TABLE_FILE is not set.
+    """
+
+    devices: Told[dict[int, str]] | None = None
+    interfaces: Told[tuple[str, ...]] = ()
+    rank_table: RankTable | None = None
+
+
+@dataclass(frozen=True)
+class RankTable:
+    """RANK_TABLE_FILE: ranks and servers in it; `problem` is the sentence of what HCCL would refuse."""
+
+    path: str
+    ranks: int = 0
+    servers: int = 0
+    problem: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Nvidia:
+    """The GPU side without torch: GPUs on the PCI bus, and the driver's version where it is loaded."""
+
+    gpus: int = 0
+    driver: Told[str] = ""
+
+
+@dataclass(frozen=True)
+class Kernelspec:
+    """A Jupyter kernel of Python: `python` starts it, `literal` are its variables that nobody expands."""
+
+    name: str
+    path: str
+    python: str
+    python_here: bool = True
+    literal: tuple[str, ...] = ()
+    cann: str = ""
 
 
 @dataclass(frozen=True)
@@ -138,6 +213,10 @@ class Machine:
     chosen: Chosen = field(default_factory=Chosen)
     hardware: Hardware = field(default_factory=Hardware)
     cann: tuple[CannRoot, ...] = ()
+    nnal: Nnal = field(default_factory=Nnal)
+    hccl: Hccl = field(default_factory=Hccl)
+    nvidia: Nvidia = field(default_factory=Nvidia)
+    kernelspecs: tuple[Kernelspec, ...] = ()
     simulator: str = ""
     environ: dict[str, str] = field(default_factory=dict)
     started: Told[dict[str, str]] = field(default_factory=dict)

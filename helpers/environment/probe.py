@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
 
-from helpers.environment import hardware, host, software
+from helpers.environment import collectives, hardware, host, software, surroundings
 from helpers.environment.machine import Machine
 from helpers.environment.system import System
 
@@ -18,18 +18,27 @@ def probe(wanted: str = "auto", *, work_folder: str | os.PathLike[str] = ".", sy
     """
     system = system or System()
     with ThreadPoolExecutor(2) as pool:
-        children = pool.submit(software.torch_and_device, system, wanted)
         devices = pool.submit(hardware.read_hardware, system)
-        found = host.read_host(system, work_folder)
-        roots = hardware.cann_roots(system, system.environ)
+        if system.which("npu-smi"):
+            wait([devices])  # before the children: npu-smi would show them as processes that hold the NPU
+        children = pool.submit(software.torch_and_device, system, wanted)
+        facts = read_files(system, work_folder)
         imported, chosen = children.result()
         return Machine(
-            host=found,
-            python=software.read_python(system, Path.cwd(), imported),
-            chosen=chosen,
-            hardware=devices.result(),
-            cann=roots,
-            simulator=system.process.simulator(),
-            environ=software.allowed(system.environ),
-            started=software.started_with(system),
+            python=software.read_python(system, imported), chosen=chosen, hardware=devices.result(), **facts
         )
+
+
+def read_files(system: System, work_folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """The facts that take no child of Python: of all these only set_env.sh is run, by bash."""
+    return {
+        "host": host.read_host(system, work_folder),
+        "cann": hardware.cann_roots(system, system.environ),
+        "nnal": surroundings.read_nnal(system),
+        "hccl": collectives.read_hccl(system),
+        "nvidia": surroundings.read_nvidia(system),
+        "kernelspecs": surroundings.read_kernelspecs(system),
+        "simulator": system.process.simulator(),
+        "environ": software.allowed(system.environ),
+        "started": software.started_with(system),
+    }

@@ -76,6 +76,10 @@ class Process:
         found = os.statvfs(folder)
         return Disk(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize, found.f_favail, found.f_files)
 
+    def folder(self) -> Path:
+        """The working folder: what lies in it may be imported in place of a package."""
+        return Path.cwd()
+
     def python(self) -> tuple[str, str]:
         """(version, executable) of the interpreter that runs this, the one children are started with."""
         return platform.python_version(), sys.executable

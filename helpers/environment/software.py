@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from helpers import device
@@ -45,9 +44,10 @@ def started_with(system: System) -> Told[dict[str, str]]:
     return allowed(dict(item.split("=", 1) for item in text.split("\0") if "=" in item))
 
 
-def read_python(system: System, cwd: Path, torch_import: Told[Import]) -> Python:
+def read_python(system: System, torch_import: Told[Import]) -> Python:
     """The interpreter that runs this, which is also the one children are started with."""
     version, executable = system.process.python()
+    cwd = system.process.folder()
     return Python(
         version=version,
         executable=executable,

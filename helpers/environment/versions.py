@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ class NotAVersion(ValueError):
     """The text is not a version number."""
 
 
+@lru_cache(4096)
 def parse(text: str) -> tuple[tuple[int, ...], int, tuple[int, ...], int, int]:
     """A key that sorts: (numbers, stage, numbers of the stage, preview, number of the preview).
 
@@ -118,6 +119,34 @@ def torch_npu_for(cann: str, torch: str = "") -> list[str]:
     pairs = [pair for pair in compatibility()["pairs"] if parse(pair["cann"]) == parse(cann)]
     fitting = [pair["torch_npu"] for pair in pairs if not torch or base(pair["torch"]) == base(torch)]
     return sorted(fitting, key=parse, reverse=True)
+
+
+def nearest(torch: str, cann: str, python: str, arch: str, glibc: str) -> str:
+    """The published pair closest to what is here, as `torch==… torch_npu==…`; an empty text where none fits.
+
+    It fits this CANN (where one is given), and wheels of it exist for this Python, architecture and C library. Among
+    those the same torch, else the nearest before it, else the nearest after. Raises NotAVersion.
+    """
+    minor = ".".join(python.split(".")[:2])
+    fitting = []
+    for pair in compatibility()["pairs"]:
+        made = wheel(pair["torch_npu"], arch)
+        if cann and parse(pair["cann"]) != parse(cann):
+            continue
+        if made and minor in made["python"] and not (glibc and parse(glibc) < parse(made["glibc"])):
+            fitting.append(pair)
+    if not fitting:
+        return ""
+    wanted = parse(torch)[0] if torch else parse(compatibility()["recommended"]["torch"])[0]
+    same = [pair for pair in fitting if parse(pair["torch"])[0] == wanted]
+    before = [pair for pair in fitting if parse(pair["torch"])[0] < wanted]
+    group = same or before
+    best = max(group, key=_newest) if group else min(fitting, key=_newest)
+    return f"torch=={best['torch']} torch_npu=={best['torch_npu']}"
+
+
+def _newest(pair: dict[str, str]) -> Any:
+    return parse(pair["torch"]), parse(pair["torch_npu"])
 
 
 def wheel(torch_npu: str, arch: str) -> dict[str, Any] | None:

@@ -143,8 +143,8 @@ _HOST = {
     "ENV011.old": Words(
         "glibc {glibc} is older than the {needed} that torch_npu {torch_npu} needs",
         "glibc {glibc} 低于 torch_npu {torch_npu} 所需的 {needed}",
-        "Use an image of a newer distribution (`ldd --version` tells), or a torch_npu of 2.5.1 or before (glibc 2.17).",
-        "请换用较新发行版的镜像（`ldd --version` 可查看），或使用 2.5.1 及更早的 torch_npu（glibc 2.17）。",
+        "Use an image of a newer distribution (`ldd --version` tells). For this C library: {command}",
+        "请换用较新发行版的镜像（`ldd --version` 可查看）。对于此 C 库：{command}",
     ),
     "ENV012.ok": Words("{usable} CPUs", "{usable} 个 CPU"),
     "ENV012.cut": Words(
@@ -406,8 +406,8 @@ _CANN = {
     "ENV054.outside": Words(
         "torch_npu {torch_npu} is published for CANN {wanted_cann}, not for {cann}",
         "torch_npu {torch_npu} 对应 CANN {wanted_cann}，而非 {cann}",
-        "Install CANN {wanted_cann}, or for CANN {cann} torch_npu {wanted_npu}.",
-        "请安装 CANN {wanted_cann}；或为 CANN {cann} 安装 torch_npu {wanted_npu}。",
+        "Install CANN {wanted_cann}. Or, for CANN {cann}: {command}",
+        "请安装 CANN {wanted_cann}。或对于 CANN {cann}：{command}",
     ),
     "ENV054.later": Words(
         "on a real NPU torch_npu {torch_npu} goes with CANN {wanted_cann}",
@@ -424,8 +424,8 @@ _PYTHON = {
     "ENV050.no_wheel": Words(
         "Python {python}: torch_npu {torch_npu} is published for {listed}",
         "Python {python}：torch_npu {torch_npu} 只发布了 {listed} 的版本",
-        "Make an environment with one of these Python versions.",
-        "请用其中一个 Python 版本新建环境。",
+        "Make an environment with one of these Python versions. For this one: {command}",
+        "请用其中一个 Python 版本新建环境。对于当前 Python：{command}",
     ),
     "ENV051.ok": Words("torch {torch} imports", "torch {torch} 可导入"),
     "ENV051.switched_off": Words(
@@ -501,8 +501,8 @@ _PYTHON = {
     "ENV053.wrong": Words(
         "torch {torch} with torch_npu {torch_npu}: it requires torch {wanted}",
         "torch {torch} 与 torch_npu {torch_npu} 不配套：后者需要 torch {wanted}",
-        "`pip install torch_npu=={newest}`, or `pip install torch=={wanted}`.",
-        "`pip install torch_npu=={newest}`，或 `pip install torch=={wanted}`。",
+        "{command} Or, to keep torch_npu: `pip install torch=={wanted}`.",
+        "{command}或保留 torch_npu：`pip install torch=={wanted}`。",
     ),
     "ENV055.ok": Words("numpy {numpy}", "numpy {numpy}"),
     "ENV055.none": Words("numpy is not installed", "未安装 numpy", "`pip install numpy`.", "`pip install numpy`。"),

@@ -198,10 +198,11 @@ def test_a_torch_that_kills_the_child_or_hangs(tmp_path: Path) -> None:
     assert isinstance(import_with(tmp_path, "import time; time.sleep(60)", 1.0), Untold)
 
 
-def test_folders_that_hide_packages(tmp_path: Path) -> None:
+def test_folders_that_hide_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "torch_npu").mkdir()
     (tmp_path / "te.py").touch()
-    assert software.read_python(System(), tmp_path, Import()).shadows == ("torch_npu", "te")
+    monkeypatch.chdir(tmp_path)
+    assert software.read_python(System(), Import()).shadows == ("torch_npu", "te")
 
 
 def test_only_listed_variables_are_kept() -> None:

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Callable
 
 import pytest
 
-from helpers.environment import rules
-from helpers.environment.machine import CannRoot, Import, Machine, Node, PciChip
+from helpers.environment import check, rules
+from helpers.environment.machine import (
+    CannRoot,
+    Hardware,
+    Hccl,
+    Import,
+    Kernelspec,
+    Machine,
+    Nnal,
+    Node,
+    Nvidia,
+    PciChip,
+    RankTable,
+)
 from helpers.environment.npu_smi import NpuSmi, Process
 from helpers.environment.readiness import report_on
 from helpers.environment.system import Untold
@@ -17,6 +30,8 @@ from helpers.finding import Finding, Status
 from helpers.rules import judge, rules_of
 from helpers.words import catalogue
 from tests.environment import machines as m
+from tests.environment.recorded.faults import FAULTS
+from tests.environment.recorded.machines import HEALTHY as RECORDED
 
 RULES = rules_of(rules)
 BACKEND = "RuntimeError: Failed to load the backend extension: torch_npu"
@@ -239,6 +254,36 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
     "CUDA build without a card": (
         lambda: m.python(m.laptop(), torch_import=Import(torch="2.9.0+cu126", cuda={"build": "12.6"})),
         "ENV080.no_device", Status.NOTE),
+    "little locked memory beside two GPUs": (
+        lambda: replace(m.host(m.gpu(), locked_bytes=8 << 20), nvidia=Nvidia(2, "560.35.03")),
+        "ENV017.locked", Status.NOTE),
+    "CANN's stub, no driver": (
+        lambda: replace(m.laptop(), hardware=Hardware(pci=(), hal="/usr/local/Ascend/cann/devlib/libascend_hal.so")),
+        "ENV032.stub_only", Status.NOTE),
+    "NNAL not sourced": (
+        lambda: replace(m.server(), nnal=Nnal("/usr/local/Ascend/nnal/atb/latest", "8.5.0")),
+        "ENV044.not_sourced", Status.NOTE),
+    "bash cannot source": (
+        lambda: replace(m.server(), cann=(replace(m.CANN, unset=Untold("untold.script", {"path": "/c/set_env.sh"})),)),
+        "untold.script", Status.SKIPPED),
+    "no set_env.sh": (
+        lambda: replace(m.server(), cann=(replace(m.CANN, unset=Untold("untold.no_script", {"path": "/c"})),)),
+        "untold.no_script", Status.SKIPPED),
+    "torch_npu no longer maintained": (
+        lambda: m.chosen(m.server(), versions={"torch": "2.1.0", "torch_npu": "2.1.0.post17"}),
+        "ENV059.old", Status.NOTE),
+    "hccn.conf without the second NPU": (
+        lambda: replace(m.server(), hccl=Hccl(devices={0: "192.168.100.101"})), "ENV063.missing", Status.WARN),
+    "hccn.conf unreadable": (
+        lambda: replace(m.server(), hccl=Hccl(devices=Untold("untold.file", {"path": "/etc/hccn.conf", "error": "x"}))),
+        "untold.file", Status.SKIPPED),
+    "no kernel carries CANN": (
+        lambda: replace(m.server(), kernelspecs=(Kernelspec("python3", "/k", "python"),)),
+        "ENV066.without", Status.NOTE),
+    "a driver and CUDA, but no GPU for torch": (
+        lambda: replace(m.python(m.chosen(m.gpu(), tier="cpu"), torch_import=Import(torch="2", cuda={"build": "12.6"})),
+                        nvidia=Nvidia(8, "560.35.03")),
+        "ENV081.unseen", Status.WARN),
     "container without a driver": (
         lambda: m.unusable(m.host(replace(m.server(), hardware=m.hardware(driver="", driver_installed=False)),
                                   container="docker")),
@@ -282,6 +327,11 @@ HEALTHY: dict[str, Callable[[], Machine]] = {
     ),
     "laptop, torch_npu with a CANN of its own": lambda: m.chosen(
         m.laptop(), versions={"torch": "2.12.0", "torch_npu": "2.12.0"}
+    ),
+    "kernel with CANN's values, a table that fits": lambda: replace(
+        m.environ(m.server(), RANK_TABLE_FILE="/r.json", RANK_SIZE="2", RANK="0"),
+        kernelspecs=(Kernelspec("npu", "/k", "python", cann="/c"),),
+        hccl=Hccl(rank_table=RankTable("/r.json", 2, 1)),
     ),
     "library of no torch_npu": lambda: m.packages(m.chosen(m.laptop(), tier="cpu", versions={}), torch_npu=None),
 }  # fmt: skip
@@ -329,11 +379,15 @@ def test_every_report_reads_in_both_languages(name: str, lang: str) -> None:
     assert bool(re.search("[\u4e00-\u9fff]", text)) == (lang == "zh")
 
 
-def test_every_outcome_was_seen() -> None:
-    """No sentence without a machine that says it, no rule that only ever says one thing."""
+def test_every_outcome_was_seen(tmp_path: Path) -> None:
+    """No sentence without a machine that says it, made or recorded; no rule that only ever says one thing."""
     seen = {finding.key for case in BROKEN.values() for finding in findings(case[0]())}
     seen |= {finding.key for machine in HEALTHY.values() for finding in findings(machine())}
-    spoken = {key for key in catalogue() if re.match(r"ENV0[1-9]\d\.", key)} - {"ENV061.kernel", "ENV061.script"}
+    for number, make in enumerate([*(fault.made for fault in FAULTS.values()), *RECORDED.values()]):
+        system = make().system(tmp_path / str(number))
+        seen |= {finding.key for finding in check(work_folder=tmp_path, system=system).findings[1:]}
+    parts = {"ENV017.unlimited", "ENV061.kernel", "ENV061.script"}  # of another sentence
+    spoken = {key for key in catalogue() if re.match(r"ENV0[1-9]\d\.", key)} - parts
     assert not spoken - seen
     assert {key.split(".")[0] for key in seen if key.startswith("ENV")} == set(RULES)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helpers.environment import versions
+from helpers.environment import nearest, versions
 from helpers.environment.machine import Machine
 from helpers.environment.system import Args, told
 from helpers.finding import Finding, Status
@@ -23,6 +23,7 @@ def check(machine: Machine) -> Iterator[Finding]:
         return
     args: Args = {"glibc": glibc, "needed": wheel["glibc"], "torch_npu": machine.torch_npu}
     if versions.parse(glibc) < versions.parse(wheel["glibc"]):
+        args["command"] = nearest.command(machine)
         yield Finding(CODE, Status.FAIL, "ENV011.old", args)
     else:
         yield Finding(CODE, Status.OK, "ENV011.enough", args)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helpers.environment import versions
+from helpers.environment import nearest, versions
 from helpers.environment.machine import Machine
 from helpers.environment.system import Args
 from helpers.finding import Finding, Status
@@ -39,6 +39,7 @@ def _judge(machine: Machine, args: Args, cann: str) -> Finding:
     listed: Args = {
         "wanted_cann": list(versions.cann_for(machine.torch_npu)),
         "wanted_npu": list(versions.torch_npu_for(cann, machine.torch) or versions.torch_npu_for(cann)),
+        "command": nearest.command(machine) if fit == "outside" else None,
     }
     works = machine.chosen.tier == "npu"
     status = {

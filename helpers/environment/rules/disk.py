@@ -10,6 +10,8 @@ from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV014", "host"
 FAIL_MIB, WARN_MIB = 512, 5 * 1024
+#: Kernel caches and dumps are many small files.
+FEW_ENTRIES = 10_000
 
 
 def check(machine: Machine) -> Iterator[Finding]:
@@ -21,5 +23,7 @@ def check(machine: Machine) -> Iterator[Finding]:
     args: Args = {"folder": shown(host.work_folder), "free_gib": f"{free / 1024:.1f}", "needed_gib": WARN_MIB // 1024}
     if free < WARN_MIB:
         yield Finding(CODE, Status.FAIL if free < FAIL_MIB else Status.WARN, "ENV014.full", args)
+    elif told(host.disk_free_entries) < FEW_ENTRIES:
+        yield Finding(CODE, Status.WARN, "ENV014.entries", {**args, "entries": told(host.disk_free_entries)})
     else:
         yield Finding(CODE, Status.OK, "ENV014.ok", args)

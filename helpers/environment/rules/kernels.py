@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.environment.machine import Machine
+from helpers.environment.npu_smi import NpuSmi
 from helpers.environment.system import Args, told
 from helpers.finding import Finding, Status
 
@@ -22,12 +23,24 @@ FOLDERS = {
     "A3": "ascend910_93",
 }
 
+FIRST = ("910", "910A", "910B", "910ProA", "910ProB")
+A2 = ("910B1", "910B2", "910B2C", "910B3", "910B4")
+KINDS = {**dict.fromkeys(FIRST, "910"), **dict.fromkeys(A2, "A2")}
+
+
+def _shown(smi: object) -> set[str]:
+    """Kinds by npu-smi's names, where a container hides the bus: A3 prints `Ascend910` and a Phy-ID."""
+    chips = smi.chips if isinstance(smi, NpuSmi) else ()
+    named = {chip.name: chip.physical_id is not None for chip in chips}
+    kinds = {"A3" if name == "Ascend910" and twin else KINDS.get(name) for name, twin in named.items()}
+    return {kind for kind in kinds if kind}
+
 
 def check(machine: Machine) -> Iterator[Finding]:
     cann = machine.real_cann
     if not machine.needs_npu or cann is None:
         return
-    kinds = sorted({chip.kind for chip in told(machine.hardware.pci)})
+    kinds = sorted({chip.kind for chip in told(machine.hardware.pci)} or _shown(machine.hardware.npu_smi))
     for kind in kinds:
         folder = FOLDERS.get(kind)
         if folder is None:

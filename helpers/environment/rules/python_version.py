@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helpers.environment import versions
+from helpers.environment import nearest, versions
 from helpers.environment.machine import Machine
 from helpers.environment.system import Args, shown
 from helpers.finding import Finding, Status
@@ -18,6 +18,11 @@ def check(machine: Machine) -> Iterator[Finding]:
     wheel = versions.wheel(machine.torch_npu, machine.host.arch) if machine.torch_npu else None
     minor = ".".join(python.split(".")[:2])
     if wheel and minor not in wheel["python"]:
-        yield Finding(CODE, Status.WARN, "ENV050.no_wheel", {**args, "listed": wheel["python"]})
+        yield Finding(
+            CODE,
+            Status.WARN,
+            "ENV050.no_wheel",
+            {**args, "listed": wheel["python"], "command": nearest.command(machine)},
+        )
     else:
         yield Finding(CODE, Status.OK, "ENV050.ok", args)

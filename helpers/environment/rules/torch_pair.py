@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helpers.environment import versions
+from helpers.environment import nearest, versions
 from helpers.environment.machine import Machine
 from helpers.environment.system import Args
 from helpers.finding import Finding, Status
@@ -27,11 +27,6 @@ def check(machine: Machine) -> Iterator[Finding]:
     except versions.NotAVersion as error:
         raise CannotCheck("untold.version", text=str(error)) from error
     status = Status.OK if fit == "matches" else Status.FAIL
-    yield Finding(CODE, status, f"ENV053.{fit}", {**args, "wanted": wanted, "newest": _newest(torch)}, weight=40)
-
-
-def _newest(torch: str) -> str:
-    """The newest published torch_npu for this torch, as a pip requirement."""
-    names = [row["torch_npu"] for row in versions.compatibility()["wheels"]]
-    fitting = [name for name in names if versions.pair_torch(torch, name) == "matches"]
-    return max(fitting, key=versions.parse, default=f"{versions.base(torch)}.*")
+    if fit == "wrong":
+        args.update(wanted=wanted, command=nearest.command(machine))
+    yield Finding(CODE, status, f"ENV053.{fit}", args, weight=40)

@@ -15,6 +15,7 @@ _VERBS = {
     "environment_check": "helpers.environment",
     "launch_facts": "helpers.environment",
     "save_settings": "helpers.environment",
+    "set_up": "helpers.environment",
     "compare_settings": "helpers.environment",
     "scan": "helpers.migration.scan",
     "rewrite": "helpers.migration.rewrite",

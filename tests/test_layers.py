@@ -19,7 +19,7 @@ LAYERS = (
     ("report", "rules"),
     ("storage", "bounded", "redaction"),
     ("diagnosis",),  # reads texts only; launch, the stages and batch show what it says of an error
-    ("cann",),
+    ("cann", "kernelspec"),
     ("simulator",),
     ("device",),
     ("launch",),

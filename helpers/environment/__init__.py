@@ -4,9 +4,19 @@ Facts: `machine.Machine`, gathered by `probe.probe`. Rules: rules/, one file eac
 """
 
 from helpers.environment.compute import compute_check
+from helpers.environment.installing import set_up
 from helpers.environment.launching import launch_facts
 from helpers.environment.overview import environment_check, join
 from helpers.environment.readiness import check
 from helpers.environment.settings import compare_settings, save_settings
 
-__all__ = ["check", "compare_settings", "compute_check", "environment_check", "join", "launch_facts", "save_settings"]
+__all__ = [
+    "check",
+    "compare_settings",
+    "compute_check",
+    "environment_check",
+    "join",
+    "launch_facts",
+    "save_settings",
+    "set_up",
+]

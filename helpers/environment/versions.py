@@ -88,7 +88,8 @@ def pair_cann(torch_npu: str, cann: str) -> str:
         return "not_listed"
     if any(parse(pair["cann"]) == parse(cann) for pair in listed):
         return "recommended"
-    ranges = [entry for entry in compatibility()["ranges"] if _covers(entry["adapter"], listed[0]["adapter"])]
+    adapter = listed[0]["adapter"]  # unknown for the oldest
+    ranges = [entry for entry in compatibility()["ranges"] if adapter and _covers(entry["adapter"], adapter)]
     if any(_covers(entry["cann"], cann) for entry in ranges):
         return "compatible"
     return "outside" if ranges else "not_listed"

@@ -1,0 +1,75 @@
+"""The environment of a Jupyter kernel that sees the NPUs, by really sourcing CANN's set_env.sh through bash.
+
+The script runs on a small base without this process's other variables, so the spec holds what the script sets and no
+key or token of the user's. Empty and relative entries of search paths are dropped: they would be the current folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from helpers import bounded, cann
+from helpers.errors import WorkbookError
+from helpers.simulator import is_built, jupyter
+
+#: What CANN's script extends or asks for.
+BASE = ("HOME", "USER", "LOGNAME", "PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
+LISTS = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "CMAKE_PREFIX_PATH")
+SECRET = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH")
+SIGHT = "import torch; npu = getattr(torch, 'npu', None); print('NPUS', npu.device_count() if npu else 0)"
+TIMEOUT_S = 120.0
+
+
+def environment(environ: Mapping[str, str] = os.environ, roots: tuple[Path, ...] = ()) -> tuple[dict[str, str], bool]:
+    """(what the kernel must set, whether it is the simulator's). `roots` are CANNs to take first, else cann.find.
+
+    Raises WorkbookError `kernelspec.no_cann` and `kernelspec.sourcing`.
+    """
+    clean = cann.without_simulator(environ)
+    found = cann.describe(roots[0], sourced=False) if roots else cann.find(clean)
+    if found is None:
+        if not is_built():
+            raise WorkbookError("kernelspec.no_cann")
+        return jupyter.environment(), True
+    base = {name: clean[name] for name in BASE if clean.get(name)}
+    for name in LISTS:
+        if name in base:
+            base[name] = os.pathsep.join(_without(base[name], found.root))
+    made = cann.sourced_environment(found.root, base)
+    if made is None:
+        raise WorkbookError("kernelspec.sourcing", path=str(found.root))
+    changed = {name: value for name, value in made.items() if value != base.get(name) and not _secret(name)}
+    kept = {name: os.pathsep.join(_absolute(value)) if name in LISTS else value for name, value in changed.items()}
+    if not Path(kept.get("ASCEND_HOME_PATH", "")).is_absolute():
+        raise WorkbookError("kernelspec.sourcing", path=str(found.root))
+    return {name: value for name, value in kept.items() if value and name not in ("PWD", "OLDPWD")}, False
+
+
+def sees(environment: Mapping[str, str]) -> int | str:
+    """How many NPUs a process sees that begins with this environment, or why it could not be told."""
+    base = {name: os.environ[name] for name in ("HOME", "PATH", "LANG") if name in os.environ}
+    try:
+        done = bounded.run([sys.executable, "-c", SIGHT], env={**base, **environment}, timeout_s=TIMEOUT_S)
+    except OSError as error:
+        return error.strerror or str(error)
+    if done.timed_out:
+        return f"> {TIMEOUT_S:g} s"
+    words = done.stdout.split()
+    return int(words[-1]) if words[-2:-1] == ["NPUS"] and done.code == 0 else done.last_error
+
+
+def _without(text: str, root: Path) -> list[str]:
+    """Entries that are not of this CANN: it may have been sourced already, and would stand there twice."""
+    bases = {root, root.resolve()}
+    return [entry for entry in _absolute(text) if not any(Path(entry).is_relative_to(base) for base in bases)]
+
+
+def _absolute(text: str) -> list[str]:
+    return list(dict.fromkeys(entry for entry in text.split(os.pathsep) if Path(entry).is_absolute()))
+
+
+def _secret(name: str) -> bool:
+    return any(word in name.upper() for word in SECRET)

@@ -1,0 +1,270 @@
+"""Which commands make this machine ready: pip only, and never one that could replace an installed torch.
+
+What is installed is held by a constraints file, and torch_npu comes without its dependencies (its wheel requires one
+exact torch, which pip would fetch). Where the installed torch fits nothing, a new environment is proposed beside it.
+Versions, Python tags and glibc: data/compatibility.json.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers.environment import versions
+from helpers.environment.machine import Machine
+from helpers.environment.system import PROJECT, Args, Untold
+from helpers.words import Scalar
+
+#: As helpers/bootstrap.py and requirements-torch.txt have them; a test holds them together. The index has torch's
+#: dependencies too: with PyPI beside it pip would take PyPI's CUDA build wherever this one cannot be reached.
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+SIMULATED = "2.13.0"
+HELD = "held.txt"
+#: The environment proposed beside an installed torch that fits nothing.
+BESIDE = ".venv-npu"
+#: Of a ModelArts notebook the folder that is kept when it is stopped (https://support.huaweicloud.com, Notebook).
+IMAGE_WORK = "/home/ma-user/work"
+KEPT = ("torch", "torch_npu", "torchvision", "torchaudio")
+SITUATIONS = ("modelarts", "server", "gpu", "laptop", "unsupported")
+#: Notes that keep the machine from being made ready by pip.
+BLOCKING = ("unsupported", "no_cann", "no_wheel", "not_listed", "simulator_wheel")
+FITS = ("recommended", "compatible")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command and why; `key` ends the sentence `installing.step.…`. An empty command is a step by hand."""
+
+    command: str
+    key: str
+    args: Args
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`situation` is one of SITUATIONS; `held` what is kept as it is; `notes` are endings of `ENV131.…` sentences."""
+
+    situation: str
+    steps: tuple[Step, ...]
+    held: tuple[str, ...]
+    notes: tuple[tuple[str, Args], ...]
+
+
+@dataclass
+class _Draft:
+    """`python` is the interpreter the commands are for, `packages` what it has, `held` what it must keep."""
+
+    machine: Machine
+    python: str
+    packages: dict[str, str]
+    held: list[str]
+    steps: list[Step]
+    notes: list[tuple[str, Args]]
+
+    def step(self, command: list[str] | str, key: str, **args: str) -> None:
+        self.steps.append(Step(command if isinstance(command, str) else shlex.join(command), key, {**args}))
+
+    def pip(self, *what: str, key: str, **args: str) -> None:
+        self.step([self.python, "-m", "pip", "install", *what], key, **args)
+
+    def constrained(self, *what: str, key: str, **args: str) -> None:
+        """An installation that may bring dependencies: under the constraints, written before the first of them."""
+        if self.held and not any(one.key == "hold" for one in self.steps):
+            self.step(f"printf '%s\\n' {shlex.join(self.held)} > {HELD}", "hold")
+        self.pip(*(["-c", HELD] if self.held else []), *what, key=key, **args)
+
+
+def make(machine: Machine) -> Plan:
+    """The plan for what was found."""
+    where = situation(machine)
+    python, packages = machine.python.executable, dict(machine.python.packages)
+    held = [f"{name}=={packages[name]}" for name in KEPT if packages.get(name)]
+    draft = _Draft(machine, python, packages, list(held), [], [])
+    if where == "unsupported":
+        draft.notes.append(("unsupported", {"system": machine.host.system, "arch": machine.host.arch}))
+        return Plan(where, (), tuple(held), tuple(draft.notes))
+    if held:
+        draft.notes.append(("kept", {"held": list(held)}))
+    {"modelarts": _modelarts, "server": _npu, "gpu": _gpu, "laptop": _laptop}[where](draft)
+    if any(key in BLOCKING for key, _ in draft.notes):
+        return Plan(where, (), tuple(held), tuple(draft.notes))
+    if missing(machine) or draft.steps:
+        draft.constrained("-r", "requirements.txt", key="workbook")
+    if where != "gpu":
+        draft.step([draft.python, "-m", "ascend_workbook", "setup", "--kernelspec", "ascend-npu"], "kernel")
+    return Plan(where, tuple(draft.steps), tuple(held), tuple(draft.notes))
+
+
+def missing(machine: Machine) -> list[str]:
+    """Packages of requirements.txt that are not installed; empty where that file is not beside the package."""
+    file = PROJECT / "requirements.txt"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    names = [re.match(r"[\w\-.]+", line) for line in lines if not line.startswith("#")]
+    wanted = [found[0].lower().replace("-", "_") for found in names if found]
+    return [name for name in wanted if name not in machine.python.packages]
+
+
+def situation(machine: Machine) -> str:
+    """modelarts and server have (or need) a CANN; gpu is a baseline machine; laptop takes the simulator."""
+    if any(name.startswith(("MA_", "VC_")) for name in machine.environ) and (machine.real_cann or machine.needs_npu):
+        return "modelarts"
+    if machine.real_cann or machine.hardware.chips > 0 or machine.chosen.wanted == "npu":
+        return "server" if machine.host.system == "Linux" else "unsupported"
+    if machine.chosen.tier == "cuda":
+        return "gpu"
+    fits = machine.host.system == "Linux" and machine.host.arch in ("x86_64", "AMD64")
+    return "laptop" if fits else "unsupported"
+
+
+def fitting(machine: Machine, cann: str, torch: str = "") -> tuple[list[str], list[str]]:
+    """torch_npu versions for this CANN (and this torch) whose wheels this Python and C library take, best first; and
+    those that only the wheel rules out. Raises versions.NotAVersion."""
+    ranked = []
+    for pair in versions.compatibility()["pairs"]:
+        fit = versions.pair_cann(pair["torch_npu"], cann)
+        if fit in FITS and (not torch or versions.base(pair["torch"]) == versions.base(torch)):
+            ranked.append((FITS.index(fit), pair["torch_npu"]))
+    ranked.sort(key=lambda one: versions.parse(one[1]), reverse=True)
+    ranked.sort(key=lambda one: one[0])
+    names = [name for _, name in ranked]
+    taken = [name for name in names if wheel_fits(machine, name)]
+    return taken, [name for name in names if name not in taken]
+
+
+def wheel_fits(machine: Machine, torch_npu: str) -> bool:
+    """Whether PyPI lists a wheel for this Python, architecture and C library; an unknown C library rules none out."""
+    wheel = versions.wheel(torch_npu, machine.host.arch)
+    if wheel is None or ".".join(machine.python.version.split(".")[:2]) not in wheel["python"]:
+        return False
+    glibc = machine.host.glibc
+    return isinstance(glibc, Untold) or versions.parse(glibc) >= versions.parse(wheel["glibc"])
+
+
+def _modelarts(draft: _Draft) -> None:
+    """As a server; what has to be installed goes into an environment that sees the image's packages and outlives it."""
+    needs = missing(draft.machine)
+    folder = f"{IMAGE_WORK}/.venv"
+    inside = draft.python
+    draft.python = f"{folder}/bin/python"
+    _npu(draft)
+    if needs or any("pip" in one.command for one in draft.steps):
+        draft.steps.insert(0, Step(shlex.join([inside, "-m", "venv", "--system-site-packages", folder]), "image", {}))
+        draft.notes.append(("image", {"folder": IMAGE_WORK}))
+    else:
+        draft.python = inside
+
+
+def _npu(draft: _Draft) -> None:
+    """A server of one's own with NPUs."""
+    cann = draft.machine.real_cann
+    if cann is None:
+        wanted = versions.compatibility()["recommended"]["cann"]
+        draft.notes.append(("no_cann", {"cann": wanted}))
+        return
+    if not cann.sourced and cann.script:
+        draft.step(f"source {shlex.quote(cann.script)}", "source")
+    if not cann.version:
+        draft.notes.append(("cann_unknown", {"path": cann.path}))
+        return
+    try:
+        _pair(draft, cann.version)
+    except versions.NotAVersion as error:
+        draft.notes.append(("version", {"text": str(error)}))
+        return
+    _modules(draft, cann.version)
+
+
+def _pair(draft: _Draft, cann: str) -> None:
+    """torch and torch_npu: kept where they fit, completed where one is missing, beside where they do not fit."""
+    machine = draft.machine
+    torch, torch_npu = machine.torch, machine.torch_npu
+    if torch and torch_npu and versions.pair_torch(torch, torch_npu) == "matches":
+        if versions.pair_cann(torch_npu, cann) != "outside":
+            return
+        draft.notes.append(("pair_outside", {"torch_npu": torch_npu, "cann": cann}))
+    elif torch:
+        fit, _ = fitting(machine, cann, torch)
+        if fit and not torch_npu:
+            draft.pip("--no-deps", f"torch_npu=={fit[0]}", key="torch_npu", version=fit[0], cann=cann)
+            return
+        if fit:  # the installed torch_npu is of another torch: only torch_npu is exchanged
+            draft.held = [one for one in draft.held if not one.startswith("torch_npu==")]
+            draft.pip("--no-deps", f"torch_npu=={fit[0]}", key="exchange", version=fit[0], found=torch_npu)
+            return
+        draft.notes.append(("no_pair", {"torch": torch, "cann": cann}))
+    _new_pair(draft, cann, beside=bool(torch))
+
+
+def _new_pair(draft: _Draft, cann: str, *, beside: bool) -> None:
+    machine = draft.machine
+    fit, ruled_out = fitting(machine, cann)
+    if not fit:
+        key = "no_wheel" if ruled_out else "not_listed"
+        glibc = machine.host.glibc if isinstance(machine.host.glibc, str) else "?"
+        pythons, needs = _tags(ruled_out[0] if ruled_out else "", machine)
+        draft.notes.append((key, {"cann": cann, "python": machine.python.version, "glibc": glibc,
+                                  "wanted": ruled_out[:3], "pythons": pythons, "needs": needs}))  # fmt: skip
+        return
+    if beside:
+        draft.step([draft.python, "-m", "venv", BESIDE], "venv")
+        draft.python, draft.packages = f"{BESIDE}/bin/python", {}
+    torch = versions.base(fit[0])
+    draft.pip(f"torch=={torch}", "--index-url", CPU_INDEX, key="torch", version=torch)
+    draft.pip("--no-deps", f"torch_npu=={fit[0]}", key="torch_npu", version=fit[0], cann=cann)
+    draft.held = [f"torch=={torch}", f"torch_npu=={fit[0]}"]
+
+
+def _tags(torch_npu: str, machine: Machine) -> tuple[list[Scalar], str]:
+    """Python versions and glibc that the wheels of this torch_npu are for."""
+    wheel = (versions.wheel(torch_npu, machine.host.arch) if torch_npu else None) or {}
+    return list(wheel.get("python", [])), str(wheel.get("glibc", "?"))
+
+
+def _modules(draft: _Draft, cann: str) -> None:
+    """CANN's own Python modules that are missing, and a numpy it takes."""
+    installed = draft.packages
+    below = versions.numpy_below(cann)
+    absent = [name for name in versions.compatibility()["python_modules"] if name.replace("-", "_") not in installed]
+    numpy = installed.get("numpy", "")
+    if below and numpy and versions.parse(numpy) >= versions.parse(below):
+        absent.append("numpy")
+    named = [f"numpy<{below}" if name == "numpy" and below else name for name in dict.fromkeys(absent)]
+    if named:
+        draft.constrained(*named, key="modules", cann=cann)
+
+
+def _gpu(draft: _Draft) -> None:
+    draft.notes.append(("gpu", {"torch": draft.machine.torch}))
+
+
+def _laptop(draft: _Draft) -> None:
+    """torch of the CPU's build, torch_npu beside the simulator, and the simulator."""
+    machine = draft.machine
+    torch = machine.python.packages.get("torch", "")
+    if machine.simulator and machine.chosen.tier == "npu-simulated":
+        return
+    if not torch:
+        draft.pip(f"torch=={SIMULATED}", "--index-url", CPU_INDEX, key="torch", version=SIMULATED)
+        draft.held = [f"torch=={SIMULATED}"]
+    try:
+        wanted = versions.base(torch) if torch else SIMULATED
+    except versions.NotAVersion as error:
+        draft.notes.append(("version", {"text": str(error)}))
+        return
+    if not wheel_fits(machine, wanted):
+        draft.notes.append(("simulator_wheel", {"wanted": wanted, "python": machine.python.version,
+                                                "pythons": _tags(SIMULATED, machine)[0]}))  # fmt: skip
+        return
+    if wanted != SIMULATED:
+        draft.notes.append(("simulator_torch", {"torch": torch, "tested": SIMULATED}))
+    place = Path(machine.simulator or draft_location(machine))
+    if not machine.torch_npu:
+        draft.pip("--no-deps", "--target", str(place / "python"), f"torch_npu=={wanted}", key="beside", version=wanted)
+    draft.step([machine.python.executable, "-m", "ascend_workbook", "simulator", "build"], "simulator")
+
+
+def draft_location(machine: Machine) -> str:
+    """Where the simulator is built by default: beside the interpreter's own environment."""
+    return str(Path(machine.python.executable).parent.parent / "share" / "ascend-workbook" / "simulator")

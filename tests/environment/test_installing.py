@@ -1,0 +1,309 @@
+"""Set-up commands for made machines, and Jupyter kernels from CANN trees with their own set_env.sh."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import stat
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from helpers import __main__, bootstrap, kernelspec
+from helpers.environment import versions
+from helpers.environment.installing import kernel, plan
+from helpers.environment.installing.report import report_on, write_kernel
+from helpers.environment.machine import Machine
+from helpers.environment.system import Untold
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.report import Report
+from helpers.words import catalogue
+from tests.environment import machines as m
+
+TORCH = "torch=={} --index-url https://download.pytorch.org/whl/cpu"
+
+
+def complete(machine: Machine) -> Machine:
+    """With the workbook's own packages installed."""
+    names = {name.replace("-", "_"): "1.0" for name in plan.missing(machine)}
+    return m.packages(machine, **names)
+
+
+def without(machine: Machine, **packages: str | None) -> Machine:
+    """The NPU unused, and these packages in the place of torch and torch_npu."""
+    return m.unusable(m.packages(m.chosen(machine, versions={}), **packages))
+
+
+def server(**packages: str | None) -> Machine:
+    return complete(without(m.server(), **packages))
+
+
+def laptop(**packages: str | None) -> Machine:
+    bare = m.chosen(replace(m.laptop(), simulator=""), tier="cpu", versions={})
+    return complete(m.packages(bare, **packages))
+
+
+#: name -> (machine, situation, status, commands that must be there in this order, notes)
+CASES: dict[str, tuple[Callable[[], Machine], str, Status, list[str], set[str]]] = {
+    "server in order": (lambda: complete(m.server()), "server", Status.OK, [], {"kept"}),
+    "without our packages": (
+        m.server, "server", Status.NOTE, ["torch==2.9.0 torch_npu==2.9.0 > held.txt", "-c held.txt -r req"], {"kept"}),
+    "CANN not sourced": (
+        lambda: replace(complete(m.server()), cann=(replace(m.CANN, sourced=False),), environ={}), "server",
+        Status.NOTE, ["source /c/set_env.sh"], {"kept"}),
+    "no torch": (
+        lambda: server(torch=None, torch_npu=None), "server", Status.NOTE,
+        [TORCH.format("2.9.0"), "--no-deps torch_npu==2.9.0"], set()),
+    "no torch, Python 3.9": (
+        lambda: m.python(server(torch=None, torch_npu=None), version="3.9.2"), "server", Status.NOTE,
+        [TORCH.format("2.8.0"), "--no-deps torch_npu==2.8.0.post2"], set()),
+    "torch alone": (
+        lambda: server(torch="2.8.0", torch_npu=None), "server", Status.NOTE, ["--no-deps torch_npu==2.8.0.post2"],
+        {"kept"}),
+    "torch_npu of another torch": (
+        lambda: server(torch="2.8.0"), "server", Status.NOTE,
+        ["--no-deps torch_npu==2.8.0.post2", "torch==2.8.0 > held.txt"], {"kept"}),
+    "a torch that fits nothing": (
+        lambda: server(torch="2.3.0+cu121", torch_npu=None), "server", Status.WARN,
+        ["-m venv .venv-npu", ".venv-npu/bin/python -m pip install " + TORCH.format("2.9.0"),
+         ".venv-npu/bin/python -m pip install --no-deps torch_npu==2.9.0", "-c held.txt attrs"],
+        {"kept", "no_pair"}),
+    "a pair for another CANN": (
+        lambda: replace(server(), cann=(replace(m.CANN, version="8.3.RC1"),)), "server", Status.WARN,
+        ["-m venv .venv-npu", TORCH.format("2.8.0"), "--no-deps torch_npu==2.8.0"],
+        {"kept", "pair_outside"}),
+    "numpy too new": (
+        lambda: server(numpy="2.1.0"), "server", Status.NOTE, ["-c held.txt 'numpy<2'"], {"kept"}),
+    "CANN's modules missing": (
+        lambda: server(decorator=None), "server", Status.NOTE, ["-c held.txt decorator"], {"kept"}),
+    "compatible CANN": (
+        lambda: replace(server(torch="2.9.0", torch_npu=None), cann=(replace(m.CANN, version="8.5.2"),)), "server",
+        Status.NOTE, ["--no-deps torch_npu==2.9.0"], {"kept"}),
+    "no CANN": (
+        lambda: replace(server(), cann=(), environ={}), "server", Status.FAIL, [], {"kept", "no_cann"}),
+    "CANN of no known version": (
+        lambda: replace(server(), cann=(replace(m.CANN, version=""),)), "server", Status.WARN, [],
+        {"kept", "cann_unknown"}),
+    "CANN in no list": (
+        lambda: replace(server(torch=None, torch_npu=None), cann=(replace(m.CANN, version="12.0"),)), "server",
+        Status.FAIL, [], {"not_listed"}),
+    "version that is none": (
+        lambda: server(torch="nightly", torch_npu=None), "server", Status.WARN, [], {"kept", "version"}),
+    "old Python": (
+        lambda: m.python(server(torch=None, torch_npu=None), version="3.7.9"), "server", Status.FAIL, [],
+        {"no_wheel"}),
+    "old C library": (
+        lambda: m.host(server(torch=None, torch_npu=None), glibc="2.17"), "server", Status.FAIL, [], {"no_wheel"}),
+    "unknown C library": (
+        lambda: m.host(server(torch=None, torch_npu=None), glibc=Untold("untold.glibc")), "server", Status.NOTE,
+        ["--no-deps torch_npu==2.9.0"], set()),
+    "ModelArts in order": (
+        lambda: m.environ(complete(m.server()), MA_HOME="/home/ma-user"), "modelarts", Status.OK, [], {"kept"}),
+    "ModelArts without our packages": (
+        lambda: m.environ(m.server(), MA_HOME="/home/ma-user"), "modelarts", Status.NOTE,
+        [f"-m venv --system-site-packages {plan.IMAGE_WORK}/.venv",
+         f"{plan.IMAGE_WORK}/.venv/bin/python -m pip install -c held.txt -r req"], {"kept", "image"}),
+    "laptop in order": (lambda: complete(m.laptop()), "laptop", Status.OK, [], {"kept"}),
+    "bare laptop": (
+        lambda: laptop(torch=None), "laptop", Status.NOTE,
+        [TORCH.format("2.13.0"), "/python torch_npu==2.13.0", "simulator build"], set()),
+    "laptop with torch": (
+        lambda: laptop(), "laptop", Status.NOTE, ["--no-deps --target", "simulator build"], {"kept"}),
+    "laptop with another torch": (
+        lambda: laptop(torch="2.12.0"), "laptop", Status.WARN, ["/python torch_npu==2.12.0"],
+        {"kept", "simulator_torch"}),
+    "laptop with an old Python": (
+        lambda: m.python(laptop(), version="3.9.1"), "laptop", Status.FAIL, [], {"kept", "simulator_wheel"}),
+    "laptop with a nightly": (
+        lambda: laptop(torch="nightly"), "laptop", Status.WARN, [], {"kept", "version"}),
+    "GPU machine": (lambda: complete(m.gpu()), "gpu", Status.OK, [], {"kept", "gpu"}),
+    "macOS": (
+        lambda: m.host(laptop(), system="Darwin", arch="arm64"), "unsupported", Status.FAIL, [], {"unsupported"}),
+    "arm laptop": (lambda: m.host(laptop(), arch="aarch64"), "unsupported", Status.FAIL, [], {"unsupported"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_commands_fit_what_was_found(name: str) -> None:
+    machine, situation, status, commands, notes = CASES[name]
+    report = report_on(machine())
+    text = "\n".join(report.facts["commands"])
+    assert (report.facts["situation"], report.status) == (situation, status), report.text("en")
+    assert {one.key.removeprefix("ENV131.") for one in report.findings[1:]} == notes
+    places = [text.find(command) for command in commands]
+    assert -1 not in places and places == sorted(places), text
+    if not commands:
+        assert len(report.facts["commands"]) <= 1, text
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_command_can_replace_an_installed_torch(name: str) -> None:
+    """What might bring a torch is either under the constraints, without dependencies, or of a new environment."""
+    machine = CASES[name][0]()
+    installed = [one for one in report_on(machine).facts["commands"] if " pip install " in one]
+    for command in installed:
+        words = shlex.split(command)
+        own = words[0] == machine.python.executable or words[0].startswith(plan.IMAGE_WORK)
+        guarded = "--no-deps" in words or words[words.index("install") + 1 :][:2] == ["-c", "held.txt"]
+        if machine.python.packages.get("torch") and own:
+            assert guarded, command
+            assert not [word for word in words if word.startswith("torch==")], command
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_it_reads_in_both_languages(name: str, lang: str) -> None:
+    report = report_on(CASES[name][0]())
+    text = report.text(lang)
+    assert "{" not in text and report.html(lang, page=False)
+    assert Report.from_json(report.to_json()).text(lang) == text
+
+
+def test_every_version_named_has_a_wheel_and_a_pair() -> None:
+    """Over all CANNs, Pythons and architectures of the data: nothing is proposed that the lists do not have."""
+    canns = {pair["cann"] for pair in versions.compatibility()["pairs"]} | {"8.5.2", "9.0.1"}
+    for cann in canns:
+        for python in ("3.8.1", "3.9.2", "3.10.4", "3.11.9", "3.12.1", "3.14.0"):
+            for arch in ("aarch64", "x86_64"):
+                machine = m.python(m.host(m.server(), arch=arch, glibc="2.28"), version=python)
+                for found in plan.fitting(machine, cann)[0]:
+                    assert versions.pair_cann(found, cann) in plan.FITS
+                    assert python.rpartition(".")[0] in (versions.wheel(found, arch) or {})["python"]
+
+
+def test_the_constants_are_bootstraps() -> None:
+    assert bootstrap.CPU_INDEX == plan.CPU_INDEX
+    assert bootstrap.pinned("torch_npu") == f"torch_npu=={plan.SIMULATED}"
+
+
+def test_every_outcome_was_seen() -> None:
+    keys, steps = set(), set()
+    for machine, *_ in CASES.values():
+        made = report_on(machine())
+        keys |= {one.key for one in made.findings}
+        steps |= {step.key for step in plan.make(machine()).steps}
+    assert not {key for key in catalogue() if re.match(r"ENV13[01]\.", key)} - keys
+    assert {key.removeprefix("installing.step.") for key in catalogue() if key.startswith("installing.step.")} == steps
+
+
+SET_ENV = """
+export ASCEND_HOME_PATH={root}
+export ASCEND_OPP_PATH=$ASCEND_HOME_PATH/opp
+export LD_LIBRARY_PATH=$ASCEND_HOME_PATH/lib64:$LD_LIBRARY_PATH
+export PYTHONPATH=$ASCEND_HOME_PATH/python:$PYTHONPATH:
+export PATH=$ASCEND_HOME_PATH/bin:./bin:$PATH
+export SITE_TOKEN=PLANTED-IN-SCRIPT
+"""
+
+
+def tree(root: Path, script: str = SET_ENV) -> Path:
+    """A CANN in the newer layout; bash alone can run its script."""
+    folder = root / "cann-8.5.0"
+    folder.mkdir()
+    (folder / "version.cfg").write_text("toolkit_running_version=[7.9:8.5.0]\n")
+    (folder / "set_env.sh").write_text("shopt -s extglob || exit 1\n" + script.format(root=folder))
+    return folder
+
+
+def test_a_kernel_begins_with_what_set_env_makes(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    before = {"PATH": os.environ["PATH"], "HOME": "/home/u", "LD_LIBRARY_PATH": f"{root}/lib64:/driver/lib64",
+              "OBS_SECRET_ACCESS_KEY": "PLANTED", "ASCEND_HOME_PATH": str(root)}  # fmt: skip
+    made, simulated = kernel.environment(before)
+    assert not simulated and "PLANTED" not in str(made) and "OBS_SECRET_ACCESS_KEY" not in made
+    assert made["ASCEND_HOME_PATH"] == str(root) and made["ASCEND_OPP_PATH"] == f"{root}/opp"
+    assert made["LD_LIBRARY_PATH"] == f"{root}/lib64:/driver/lib64", "once, though it was sourced before"
+    assert made["PYTHONPATH"] == f"{root}/python", "an empty entry would be the current folder"
+    assert "./bin" not in made["PATH"] and made["PATH"].startswith(f"{root}/bin:")
+    assert not {"HOME", "PWD", "SHLVL", "_"} & made.keys()
+
+
+@pytest.mark.parametrize("script", ["exit 3\n", "export ASCEND_HOME_PATH=.\n", "true\n"])
+def test_a_script_that_sets_nothing_usable(tmp_path: Path, script: str) -> None:
+    with pytest.raises(WorkbookError) as told:
+        kernel.environment({"PATH": os.environ["PATH"]}, (tree(tmp_path, script),))
+    assert told.value.key == "kernelspec.sourcing" and told.value.hint("zh")
+
+
+def test_neither_cann_nor_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("helpers.environment.installing.kernel.is_built", lambda: False)
+    monkeypatch.setattr("helpers.cann.installed", lambda: None)
+    with pytest.raises(WorkbookError, match="neither a CANN nor the simulator"):
+        kernel.environment({"PATH": "/usr/bin"})
+
+
+@pytest.fixture
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(tree(tmp_path)))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    return tmp_path / "prefix"
+
+
+@pytest.mark.parametrize(
+    ("answer", "key", "status"),
+    [(2, "ENV132.written", Status.OK), (0, "ENV132.none", Status.WARN), ("x.so", "ENV132.blind", Status.WARN)],
+)
+def test_a_kernel_is_written_and_asked(
+    clean: Path, monkeypatch: pytest.MonkeyPatch, answer: int | str, key: str, status: Status
+) -> None:
+    monkeypatch.setattr(kernel, "sees", lambda environment: answer)
+    report = write_kernel("ascend-npu", prefix=clean)
+    spec = json.loads((clean / "share/jupyter/kernels/ascend-npu/kernel.json").read_text())
+    assert spec["argv"][0] == sys.executable and spec["display_name"] == "Ascend NPU"
+    assert all(not re.search(r"\$\{?\w", value) for value in spec["env"].values()), "Jupyter fills in nothing"
+    assert report.findings[0].key == key and report.findings[0].status is status and "{" not in report.verdict("zh")
+
+
+def test_a_kernel_is_replaced_only_by_force(
+    clean: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(kernel, "sees", lambda environment: 1)
+    options = ["setup", "--lang", "en", "--kernelspec", "k", "--prefix", str(clean)]
+    assert __main__.main(options) == 0
+    file = clean / "share/jupyter/kernels/k/kernel.json"
+    file.write_text("the user's own")
+    assert __main__.main(options) == 2 and "--force" in capsys.readouterr().err
+    assert file.read_text() == "the user's own"
+    assert __main__.main([*options, "--force", "--display-name", "Mine"]) == 0
+    assert json.loads(file.read_text())["display_name"] == "Mine"
+    assert [path.name for path in file.parent.iterdir()] == ["kernel.json"]
+
+
+@pytest.mark.parametrize("name", ["../evil", "a b", "", "x" * 101, "名"])
+def test_names_that_are_none(clean: Path, name: str) -> None:
+    with pytest.raises(WorkbookError) as told:
+        kernelspec.write(name, "x", {}, prefix=clean)
+    assert told.value.key == "kernelspec.name" and not clean.exists()
+
+
+def test_a_folder_that_cannot_be_written_leaves_nothing(clean: Path) -> None:
+    folder = clean / "share/jupyter/kernels/k"
+    folder.mkdir(parents=True)
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        if os.access(folder, os.W_OK):
+            pytest.skip("this user may write everywhere")
+        with pytest.raises(OSError, match="ermission"):
+            kernelspec.write("k", "x", {}, prefix=clean)
+    finally:
+        folder.chmod(0o755)
+    assert not list(folder.iterdir())
+
+
+def test_options_that_do_not_belong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert __main__.main(["setup", "--lang", "en", "--force"]) == 2
+    assert "--kernelspec" in capsys.readouterr().err
+
+
+def test_a_kernel_of_the_simulator_sees_its_npus(simulator_env: dict[str, str], tmp_path: Path) -> None:
+    """The real thing: a process that begins with the spec's environment."""
+    report = write_kernel("ascend-npu", prefix=tmp_path)
+    assert report.simulated and report.facts["npus"] == 2 and report.status is Status.OK
+    made: dict[str, Any] = json.loads((tmp_path / "share/jupyter/kernels/ascend-npu/kernel.json").read_text())
+    assert made["display_name"] == "Ascend NPU (simulated)" and "HOME" not in made["env"]

@@ -48,6 +48,8 @@ SHAPES = (
     ), "<ip>"),
     (re.compile(r"(/home/|/Users/|/data/home/)[^/\s\"'<>:,;)]+"), r"\1<user>"),
 )  # fmt: skip
+#: The last four are private, but no credentials: a check of one's own machine shows addresses and folders.
+CREDENTIALS = SHAPES[:-4]
 #: What stands under these keys of a report is ours and has a meaning.
 STRUCTURE = ("say", "hint", "key", "rule", "verb", "stage", "status", "tier", "created")
 #: Names that tell nothing of who somebody is.
@@ -60,12 +62,13 @@ class Redactor:
 
     known: tuple[tuple[re.Pattern[str], str], ...] = ()
     secrets: tuple[str, ...] = ()
+    shapes: tuple[tuple[re.Pattern[str], str], ...] = SHAPES
 
     def text(self, text: str) -> str:
         """The text without them."""
         for pattern, instead in self.known:
             text = pattern.sub(instead, text)
-        for pattern, instead in SHAPES:
+        for pattern, instead in self.shapes:
             text = pattern.sub(instead, text)
         return text
 
@@ -84,11 +87,20 @@ class Redactor:
         return any(secret in text for secret in self.secrets)
 
 
+def credentials_of(environ: Mapping[str, str]) -> Redactor:
+    """Takes out credentials alone: the values of variables whose names speak of one, and what has the shape of one."""
+    secrets = _secrets(environ)
+    return Redactor(tuple((re.compile(re.escape(secret)), "***") for secret in secrets), tuple(secrets), CREDENTIALS)
+
+
+def _secrets(environ: Mapping[str, str]) -> list[str]:
+    found = {text for name, text in environ.items() if SECRET_NAME.search(name) and _secret(text)}
+    return sorted(found, key=len, reverse=True)
+
+
 def of_this_process(environ: Mapping[str, str] = os.environ, folders: Mapping[str, str] | None = None) -> Redactor:
     """What this process knows to be private. `folders`: path -> what stands for it, such as the work folder."""
-    secrets = sorted(
-        {text for name, text in environ.items() if SECRET_NAME.search(name) and _secret(text)}, key=len, reverse=True
-    )
+    secrets = _secrets(environ)
     known = [(re.compile(re.escape(secret)), "***") for secret in secrets]
     places = {**(folders or {}), str(Path.home()): "~", environ.get("HOME", ""): "~"}
     for place, instead in sorted(places.items(), key=lambda item: -len(item[0])):

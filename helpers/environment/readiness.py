@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 
+from helpers import redaction
 from helpers.environment import rules
 from helpers.environment.machine import Machine
 from helpers.environment.probe import probe
@@ -27,13 +30,15 @@ def check(device: str = "auto", *, work_folder: str | os.PathLike[str] = ".", sy
     `device` is auto, npu, npu-simulated, cuda or cpu; the runs will be written under `work_folder`. Takes a few
     seconds: torch is imported in children. Raises WorkbookError `device.unknown` for another word.
     """
-    return report_on(probe(device, work_folder=work_folder, system=system))
+    system = system or System()
+    return report_on(probe(device, work_folder=work_folder, system=system), system.environ)
 
 
-def report_on(machine: Machine) -> Report:
-    """The report of facts already gathered."""
+def report_on(machine: Machine, environ: Mapping[str, str] = os.environ) -> Report:
+    """The report of facts already gathered. Credentials, those of `environ` and what looks like one, are taken out."""
     checks = rules_of(rules)
-    findings = judge(machine, checks)
+    private = redaction.credentials_of(environ)
+    findings = [replace(found, args=private.tree(found.args)) for found in judge(machine, checks)]
     rows = tuple(_row(finding, checks) for finding in findings)
     return Report(
         stage=STAGE,
@@ -41,7 +46,7 @@ def report_on(machine: Machine) -> Report:
         findings=(verdict(machine, findings), *findings),
         table=Table(COLUMNS, rows),
         chart=Chart("strip", "check", ("status",)),
-        facts={"machine": machine.to_dict(), "counts": _counts(findings)},
+        facts={"machine": private.tree(machine.to_dict()), "counts": _counts(findings)},
         tier=machine.chosen.tier,
     )
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
+from helpers import report
 from helpers.environment import check
 from helpers.finding import Status
 from helpers.report import Report
@@ -40,6 +43,52 @@ def test_a_machine_that_is_well_has_no_warning(name: str, tmp_path: Path) -> Non
 def test_there_are_enough_of_them() -> None:
     assert len(FAULTS) >= 20 and len(HEALTHY) >= 5
     assert len({fault.key for fault in FAULTS.values()}) == len(FAULTS)
+
+
+#: name -> value; what a ModelArts pod, a notebook or a shell may hold.
+SECRETS = {
+    "OBS_ACCESS_KEY_ID": "PLANTEDAK7HUAWEI00001",
+    "OBS_SECRET_ACCESS_KEY": "PlantedSk9aBcDeFgHiJkLmNoPqRsTuVwXyZ01234",
+    "MA_AUTH_TOKEN": "planted-ma-token-1",
+    "ASCEND_PASSWORD": "planted-password-1",
+    "HCCL_TOKEN": "planted-hccl-1",
+    "JUPYTER_TOKEN": "planted-jupyter-1",
+    "API_KEY": "planted-api-key-1",
+}
+#: In variables that a report shows, in files and in the output of tools.
+SMUGGLED = {
+    "MASTER_ADDR": "http://me:planted-in-url@10.0.0.1",
+    "PYTHONPATH": "/x:/y?token=planted-in-path",
+    "CONDA_DEFAULT_ENV": "planted-api-key-1",
+    "ASCEND_PROCESS_LOG_PATH": "obs://b/?X-Amz-Signature=plantedsignature",
+}
+
+
+def plant(made: Made) -> Made:
+    """Secrets wherever the check looks: variables by their own names and under others', files, tools, errors."""
+    made.environ.update(SECRETS)
+    made.late.update(SMUGGLED)
+    spec = {"argv": ["python"], "env": {"OBS_SK": "$planted-in-kernel", "HOME": "planted-in-kernel"}}
+    made.files["/home/ma-user/.local/share/jupyter/kernels/k/kernel.json"] = json.dumps(spec)
+    made.files["/etc/hccn.conf"] = made.files.get("/etc/hccn.conf", "") + "password=planted-in-hccn\n"
+    if "npu-smi" in made.tools:
+        made.tools["npu-smi"] = made.tools["npu-smi"].replace("No running", "token=planted-in-table No running")
+    chain = "ImportError: https://u:planted-in-error@pypi/simple: undefined symbol: password=planted-in-error"
+    made.process.imported = {"ok": False, "error": chain, "chain": [chain]}
+    return made
+
+
+SOME = ("rank table with a rank twice", "another job on the NPUs", "a chip in alarm")
+
+
+@pytest.mark.parametrize("name", [*HEALTHY, *SOME])
+def test_no_planted_secret_is_in_any_output(name: str, tmp_path: Path) -> None:
+    """Table, HTML and JSON, in both languages, and the JSON read again."""
+    made = checked(plant(FAULTS[name].made() if name in FAULTS else HEALTHY[name]()), tmp_path)
+    again = report.Report.from_json(made.to_json())
+    outputs = [made.to_json(), *(each.text(lang) + each.html(lang) for each in (made, again) for lang in ("en", "zh"))]
+    assert "***" in outputs[0]  # what was smuggled was there to be taken out
+    assert not [found for text in outputs for found in re.findall(r"(?i).{30}planted(?!_secret).{20}", text)]
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,7 @@ def execute(notebook: Any, target: Path) -> Any:
     import papermill
 
     nbformat.write(notebook, target)
+    os.environ["ASCEND_WORKBOOK_HEADLESS"] = "1"  # no boxes to type into
     try:
         papermill.execute_notebook(str(target), str(target), kernel_name="python3", progress_bar=False)
     finally:

@@ -22,6 +22,7 @@ PINNED = {
     "PYTHONWARNINGS": "ignore",
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     "ASCEND_WORKBOOK_LANG": "en",
+    "ASCEND_WORKBOOK_HEADLESS": "1",
     "MPLBACKEND": "Agg",
 }
 os.environ.update(PINNED)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.report import Report
 from helpers.storage import open_storage
+from helpers.view.widgets import HEADLESS
 
 GOOD, RED, FAILED, DIED, STOPPED, TIMED_OUT = "good", "red", "cell_failed", "kernel_died", "stopped", "timed_out"
 
@@ -39,10 +43,24 @@ def execute(stage: str, notebook: Path, parameters: dict[str, Any], key: str, ti
         (folder / stale).unlink(missing_ok=True)
     _remember(folder, Outcome(stage, STOPPED, key))
     began = time.monotonic()
-    outcome = _papermill(stage, notebook, folder, parameters, key, timeout_s)
+    with _headless():
+        outcome = _papermill(stage, notebook, folder, parameters, key, timeout_s)
     outcome = Outcome(**{**asdict(outcome), "seconds": round(time.monotonic() - began, 1)})
     _remember(folder, outcome)
     return outcome
+
+
+@contextmanager
+def _headless() -> Iterator[None]:
+    """The kernel inherits that nobody sits before it: no boxes to type into."""
+    before = os.environ.get(HEADLESS)
+    os.environ[HEADLESS] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(HEADLESS)
+        if before is not None:
+            os.environ[HEADLESS] = before
 
 
 def remembered(folder: Path) -> Outcome | None:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from helpers.batch.execute import Outcome, saved_report
 from helpers.diagnosis import explanation
+from helpers.errors import WorkbookError
 from helpers.report import Report
 from helpers.view import html
-from helpers.words import say, show, title
+from helpers.words import hint, say, show, title
 
 #: The files of a stage folder that the page links to, with their words.
 LINKS = (("report.html", "run.link.report"), ("notebook.ipynb", "run.link.notebook"), ("report.json", "run.link.json"))
@@ -72,10 +73,14 @@ def _stage(outcome: Outcome, folder: Path, lang: str) -> str:
 
 
 def _explained(error: str, lang: str) -> str:
-    """Cause, cure and source of a known failure; nothing for another."""
+    """Cause, cure and source of a known failure; for another what to collect and where to ask.
+
+    An error of ours names its own next step.
+    """
     found = explanation(error)
     if found is None:
-        return ""
+        ask = "" if error.startswith(WorkbookError.__name__) else hint("EXP002.unknown", lang)
+        return f'<p class="hint">→ {escape(ask)}</p>' if ask else ""
     cause = say("run.cause", lang, confidence=found.confidence, cause=found.cause)
     source = say("run.source", lang, source=found.source)
     return f'<p>{escape(cause)}<br><span class="hint">→ {escape(show(found.fix, lang))}<br>{escape(source)}</span></p>'

@@ -51,14 +51,15 @@ WORDS: dict[str, Words] = {
     "EXP002.unknown": Words(
         "an error that is not in our list: {error}",
         "列表中没有的错误：{error}",
-        "Collect `ascend-workbook check --json check.json`, this log from its first error on, `npu-smi info` and "
-        "~/ascend/log (plog). Ask in the forum (https://www.hiascend.com/forum) or the issue tracker "
+        "Run `ascend-workbook selftest --log LOG` with this log: one redacted zip holds the check, the log and plog "
+        "(~/ascend/log). By hand: `ascend-workbook check --json check.json`, the log from its first error on, "
+        "`npu-smi info` and plog. Ask in the forum (https://www.hiascend.com/forum) or the issue tracker "
         "(https://github.com/Ascend/pytorch/issues); on ModelArts or with a support contract open a ticket "
         "(https://www.hiascend.com/support).",
-        "请收集 `ascend-workbook check --json check.json`、从首个错误开始的日志、`npu-smi info` 以及 ~/ascend/log"
-        "（plog）。可在论坛（https://www.hiascend.com/forum）或问题跟踪"
-        "（https://github.com/Ascend/pytorch/issues）提问；使用 ModelArts 或有支持合同时请提工单"
-        "（https://www.hiascend.com/support）。",
+        "请用此日志执行 `ascend-workbook selftest --log LOG`：生成一个已脱敏的 zip，包含检查结果、日志与 plog"
+        "（~/ascend/log）。手动收集则为：`ascend-workbook check --json check.json`、从首个错误开始的日志、"
+        "`npu-smi info` 与 plog。可在论坛（https://www.hiascend.com/forum）或问题跟踪（https://github.com/Ascend/pytorch/issues）提问；"
+        "使用 ModelArts 或有支持合同时请提工单（https://www.hiascend.com/support）。",
     ),
     "EXP003.follow_up": Words(
         "only follow-ups of another failure: {cause}", "只有其他错误的后续现象：{cause}", "{fix}", "{fix}"
@@ -85,6 +86,14 @@ WORDS: dict[str, Words] = {
         "{count} more lines only repeat errors already seen", "另有 {count} 行只是重复已出现的错误"
     ),
     "EXP008.also": Words("{cause}", "{cause}", "{fix}", "{fix}"),
+    "explain.box.empty": Words(
+        "nothing to explain: error_log is empty (a text, a code such as 507015, or the path of a log)",
+        "没有要解读的内容：error_log 为空（可填错误文字、错误码如 507015，或日志路径）",
+    ),
+    "explain.box.placeholder": Words(
+        "Paste an error, a code such as 507015, or the path of a log", "粘贴错误文字、错误码（如 507015）或日志路径"
+    ),
+    "explain.box.button": Words("Explain", "解读"),
     "explain.nothing": Words(
         "Nothing to explain was given.",
         "没有给出要解读的内容。",

@@ -298,6 +298,12 @@ _SIMULATOR = {
         "Unset ASCEND_WORKBOOK_SIM_FAULT for an honest run.",
         "取消 ASCEND_WORKBOOK_SIM_FAULT 即可正常运行。",
     ),
+    "sim_switch": (
+        "A switch of the simulated NPU (ASCEND_WORKBOOK_SIM_...) has a value it does not take; the line says which.",
+        "模拟 NPU 的某个开关（ASCEND_WORKBOOK_SIM_...）取值不被接受；该行给出了是哪一个。",
+        "Correct or unset the variable; docs/simulated_npu.md lists what each takes.",
+        "请改正或取消该变量；docs/simulated_npu.md 列出了各开关的取值。",
+    ),
     "sim_stale": (
         "The simulator was built for another torch or torch_npu than this process has.",
         "模拟器是为其他版本的 torch 或 torch_npu 构建的。",

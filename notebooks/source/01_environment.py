@@ -25,6 +25,7 @@ device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu; npu means a rea
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 compute: bool = True  # compute on each device too / 是否在每个设备上实际计算
 matrix_size: int = 256  # rows and columns of the matrices compared / 对比所用矩阵的行列数
+error_log: str = ""  # an error, a code such as 507015, or a log's path, to explain / 要解读的错误、错误码或日志路径
 
 # %%
 from helpers.environment import check, compute_check, join
@@ -104,6 +105,25 @@ reports[-1]
 for row in reports[-1].facts.get("measurements", []):
     if "max_error" in row:
         print(f"{row['device']} {row['operation']:<6} {row['dtype']:<8} error {row['max_error']:.1e}")
+
+# %% [markdown] lang="zh"
+# ## 解读错误
+#
+# 训练报错时，把错误文字、错误码或日志路径粘贴到下面的框中（或写入参数 `error_log`），得到最先失败的 rank 的首个错误、
+# 各层错误码的含义、原因与处理办法。没有报错时（慢、显存不足、NaN、结果不一致）请用
+# `ascend-workbook explain --symptom`。
+
+# %% [markdown] lang="en"
+# ## An error explained
+#
+# When a training fails, paste the error, a code or the path of a log into the box (or give it as the parameter
+# `error_log`): the first error of the first failing rank, its codes from top to bottom, cause and fix. For a run that
+# is slow, out of memory, NaN or off without an error there is `ascend-workbook explain --symptom`.
+
+# %% tags=["nbval-ignore-output"]
+from helpers.view.widgets import explain_box
+
+explain_box(error_log, lang)
 
 # %% [markdown] lang="zh"
 # ## 结论

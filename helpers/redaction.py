@@ -7,8 +7,11 @@ A text that is redacted too much costs a question; a key that leaves costs an ac
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import getpass
+import html
+import json
 import os
 import re
 import socket
@@ -16,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 SECRET_NAME = re.compile(
     r"(?i)(?:^|_)(?:AK|SK|PAT|PW|PWD|KEY|KEYS|CERT|DSN)(?:$|_)|PASS|SECRET|TOKEN|CREDENTIAL|AUTH|APIKEY|API_KEY"
@@ -95,7 +99,7 @@ def credentials_of(environ: Mapping[str, str]) -> Redactor:
 
 def _secrets(environ: Mapping[str, str]) -> list[str]:
     found = {text for name, text in environ.items() if SECRET_NAME.search(name) and _secret(text)}
-    return sorted(found, key=len, reverse=True)
+    return sorted({written for text in found for written in _ways(text)}, key=len, reverse=True)
 
 
 def of_this_process(environ: Mapping[str, str] = os.environ, folders: Mapping[str, str] | None = None) -> Redactor:
@@ -115,6 +119,14 @@ def of_this_process(environ: Mapping[str, str] = os.environ, folders: Mapping[st
 def _secret(text: str) -> bool:
     """Paths and plain words are none: SSH_AUTH_SOCK names a socket, and `/tmp` must stay legible."""
     return len(text) >= SHORTEST and not text.startswith("/") and text.lower() not in ("false", "default", "localhost")
+
+
+def _ways(text: str) -> set[str]:
+    """How else a log may write it: as JSON, Python, HTML, in an address, or as the base64 of an HTTP header."""
+    coded = base64.b64encode(text.encode("utf-8", "surrogateescape")).decode()
+    dumped = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    quoted = {quote(text, safe, errors="surrogateescape") for safe in ("", "/")}
+    return {text, *dumped, repr(text)[1:-1], html.escape(text), *quoted, coded}
 
 
 def _users(environ: Mapping[str, str]) -> set[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -70,6 +73,17 @@ def test_names_and_addresses_go(text: str, instead: str) -> None:
 )  # fmt: skip
 def test_what_a_reader_needs_stays(text: str) -> None:
     assert PRIVATE.text(text) == text
+
+
+def test_a_secret_written_otherwise_goes_too() -> None:
+    secret = 'a"b<c>&d/e+密f'
+    private = of_this_process({"OBS_SK": secret})
+    coded = base64.b64encode(secret.encode()).decode()
+    quoted = (quote(secret, safe=""), quote(secret))
+    for written in (secret, json.dumps(secret), repr(secret), html.escape(secret), *quoted, coded):
+        assert private.leaks(f"x {written} y")
+        cleaned = private.text(f"x {written} y")
+        assert "***" in cleaned and not private.leaks(cleaned) and "b&lt;c" not in cleaned and "密" not in cleaned
 
 
 def test_paths_and_words_are_no_secrets() -> None:

@@ -26,6 +26,7 @@ run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 compute: bool = True  # compute on each device too / 是否在每个设备上实际计算
 matrix_size: int = 256  # rows and columns of the matrices compared / 对比所用矩阵的行列数
 error_log: str = ""  # an error, a code such as 507015, or a log's path, to explain / 要解读的错误、错误码或日志路径
+self_test: bool = False  # try everything on the device, minutes, and write one archive to ask with / 设备自检并打包
 
 # %%
 from helpers.environment import check, compute_check, join
@@ -124,6 +125,24 @@ for row in reports[-1].facts.get("measurements", []):
 from helpers.view.widgets import explain_box
 
 explain_box(error_log, lang)
+
+# %% [markdown] lang="zh"
+# ## 设备自检
+#
+# 首次使用一台机器，或需要提问时，设 `self_test=True`：算子、内置训练、性能采集与 hccl 各在独立进程中检验，并生成一个
+# 已脱敏、可附在提问中的 zip（命令 `ascend-workbook selftest` 相同）。
+
+# %% [markdown] lang="en"
+# ## The device tested
+#
+# On a machine's first day, or before asking for help, set `self_test=True`: operators, bundled trainings, the profiler
+# and hccl are tried, each in a process of its own, and one redacted zip is written to attach to the question (the
+# command `ascend-workbook selftest` does the same).
+
+# %% tags=["nbval-ignore-output"]
+from helpers.selftest import selftest
+
+run.save(selftest(device, out=run.folder), "selftest") if self_test else None
 
 # %% [markdown] lang="zh"
 # ## 结论

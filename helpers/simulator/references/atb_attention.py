@@ -7,6 +7,7 @@ torch_npu's docstrings of torch_npu.atb, and SelfAttention and PagedAttention of
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import torch
@@ -205,6 +206,13 @@ def npu_multi_head_latent_attention_lse(
         raise NotImplementedError(f"the NPU simulator lacks {name} with calc_type {calc_type}, return_lse {return_lse}")
     _check_heads(name, q_nope, q_headnum, ctkv.shape[2], kv_headnum)
     _check_entries(name, len(q_nope), block_tables, context_lens)
+    room, longest = block_tables.shape[1] * ctkv.shape[1], max(context_lens, default=0)
+    if longest > room:
+        warnings.warn(
+            f"{name}: context_lens asks for {longest} tokens, and the block table names blocks of {room}: the rest is "
+            "left out on the simulated NPU; a real one reads whatever memory lies beyond the table",
+            stacklevel=2,
+        )
     query, found = torch.cat((q_nope, q_rope), -1), []
     for i, (table, size) in enumerate(zip(block_tables, context_lens)):
         value = pages(ctkv, table, size)

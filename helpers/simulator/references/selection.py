@@ -55,6 +55,20 @@ def npu_sort_v2_out(input: Tensor, dim: int = -1, descending: bool = False) -> T
     return input.sort(dim, descending)[0]
 
 
+@reference("aten::one_hot", dtypes={"self": (torch.uint8, torch.int32, torch.int64)})
+def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
+    """In the type of the classes, where the CPU takes and gives int64 only; a class out of range is a row of zeros.
+
+    op_plugin/ops/opapi/OneHotKernelNpuOpApi.cpp; ops-math, aclnnOneHot.md.
+    """
+    if num_classes < -1:
+        raise RuntimeError("NPU error, not yet support negative num_classes, when num_classes less than -1")
+    if self.numel() == 0 and num_classes <= 0:
+        raise RuntimeError("NPU error, can not infer total number of classes from empty tensor.")
+    depth = max(int(self.max()) + 1, 1) if num_classes == -1 else num_classes
+    return (self.unsqueeze(-1) == torch.arange(depth, dtype=self.dtype)).to(self.dtype)
+
+
 @reference("npu::npu_one_hot")
 def npu_one_hot(
     input: Tensor, num_classes: int = -1, depth: int = 1, on_value: float = 1, off_value: float = 0

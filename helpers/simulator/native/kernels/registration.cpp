@@ -121,6 +121,11 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
     return note(full, "torch_npu");
   }
   const bool composite = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
+  if (composite && has_reference(full)) {
+    libraries.aten.impl(name.c_str(), boxed<ReferenceKernel>(op));
+    libraries.autograd.impl(name.c_str(), torch::CppFunction::makeFallthrough());
+    return note(full, "simulated", known_dtypes(op));
+  }
   if (composite) {
     libraries.aten.impl(name.c_str(), boxed<StockAutogradKernel>(op));
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torch
@@ -126,3 +127,7 @@ def check_attention_of_latent_heads() -> None:
     scores = torch.cat((nope, rope), -1)[0].float() @ whole[:, 0].float().t() * 0.04
     near(lse[0, :, 0], scores.logsumexp(-1), HALF)
     raises(lambda: call(*given, cache_mode="int8_nzcache"), "lacks", "int8_nzcache")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        call(*given[:5], [17], 4, 0.04, 1)
+    assert any("17 tokens, and the block table names blocks of 16" in str(one.message) for one in told)

@@ -119,6 +119,10 @@ def check_selection() -> None:
     x = torch.randn(3, 4)
     assert torch_npu.npu_max(x.npu(), 1)[1].dtype == torch.int32
     near(torch_npu.npu_sort_v2(x.npu(), descending=True), x.sort(descending=True)[0])
+    for dtype in (torch.uint8, torch.int32, torch.int64):
+        plain = torch.nn.functional.one_hot(torch.tensor([[2, 0]], dtype=dtype).npu())
+        assert plain.dtype == dtype and plain.tolist() == [[[0, 0, 1], [1, 0, 0]]]
+    assert torch.nn.functional.one_hot(torch.tensor([1, 4]).npu(), 2).tolist() == [[0, 1], [0, 0]], "no check of range"
     one_hot = torch_npu.npu_one_hot(torch.tensor([5, 3, 2, 1]).npu(), depth=5)
     assert one_hot.tolist() == [[0.0] * 5, [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0, 0]]
     filled = x[:, :3].clone().fill_diagonal_(1.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import time
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +57,7 @@ def write(
     began: float,
 ) -> Report:
     """Writes the archive; the report with its path in facts["bundle"]. Raises WorkbookError where it cannot."""
-    private = redaction.of_this_process(folders={str(Path.cwd()): "<folder>", str(_project()): "<project>"})
+    private = redaction.of_this_process(folders=_folders())
     files = dict(_files(report, parts, output, [*logs, *device_logs(began)], private))
     tier = report.tier or "no-device"
     path = folder / f"selftest-{tier}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.zip"
@@ -146,5 +147,7 @@ def _is_log(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES and path.is_file() and not path.is_symlink()
 
 
-def _project() -> Path:
-    return Path(__file__).resolve().parents[2]
+def _folders() -> dict[str, str]:
+    """The user's own: the current one, this checkout, and the virtual environment."""
+    found = {str(Path.cwd()): "<folder>", str(Path(__file__).resolve().parents[2]): "<project>"}
+    return {**found, sys.prefix: "<venv>"} if sys.prefix != sys.base_prefix else found

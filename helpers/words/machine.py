@@ -195,14 +195,14 @@ _FINDINGS = {
     "ENV066.without": Words(
         "{count} Python kernel(s), none carries CANN's environment",
         "{count} 个 Python 内核，均未带有 CANN 的环境变量",
-        "Start Jupyter from a shell that sourced {script}, or write the values into a kernel.",
-        "请在 source 过 {script} 的终端中启动 Jupyter，或把变量写入内核。",
+        "Start Jupyter from a shell that sourced {script}, or `ascend-workbook setup --kernelspec ascend-npu`.",
+        "请在 source 过 {script} 的终端中启动 Jupyter，或执行 `ascend-workbook setup --kernelspec ascend-npu`。",
     ),
     "ENV066.literal": Words(
         "kernel {name}: {names} in {path}/kernel.json hold a $ that may not be filled in",
         "内核 {name}：{path}/kernel.json 中的 {names} 含有可能不会展开的 $",
-        "Write the whole value in its place: `bash -c 'source set_env.sh; env'` prints it.",
-        "请写入完整取值：`bash -c 'source set_env.sh; env'` 会打印出来。",
+        "`ascend-workbook setup --kernelspec ascend-npu` writes a kernel with the whole values.",
+        "`ascend-workbook setup --kernelspec ascend-npu` 会写出取值完整的内核。",
     ),
     "ENV066.gone": Words(
         "kernel {name} starts {python}, which does not exist",

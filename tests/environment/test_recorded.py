@@ -28,6 +28,7 @@ def test_a_fault_is_named_with_its_cure(name: str, tmp_path: Path) -> None:
     found = checked(fault.made(), tmp_path).findings[1:]
     named = [finding for finding in found if (finding.key, finding.status) == (fault.key, fault.status)]
     assert named, [(finding.key, finding.message("en")) for finding in found if finding.status > Status.NOTE]
+    assert any(word in named[0].message("en") for word in fault.words), named[0].message("en")
     assert fault.fix in hint(named[0].key, "en", **named[0].args)
     assert hint(named[0].key, "zh", **named[0].args)
     bad = {finding.rule: finding.status for finding in found if finding.status > Status.SKIPPED}

@@ -21,7 +21,7 @@ BACKEND = "RuntimeError: Failed to load the backend extension: torch_npu. You ca
 class Fault:
     """`key` with `status` is the finding that names it; `besides` are the other rules that may warn or fail, exactly.
 
-    `fix` is what its next step must say; `words` are what another tool's output must hold to have named it.
+    `fix` is what its next step must say, `words` of which one must stand in its sentence.
     """
 
     base: Callable[[], Made]
@@ -74,7 +74,7 @@ def _(made: Made) -> None:
     no_library(made, "libhccl.so")
 
 
-@fault("set_env.sh not sourced", m.modelarts, "ENV051.not_sourced", WARN, "source /usr/local/Ascend", "set_env",
+@fault("set_env.sh not sourced", m.modelarts, "ENV051.not_sourced", WARN, "source /usr/local/Ascend", "not in the environment",
        ENV041=WARN)  # fmt: skip
 def _(made: Made) -> None:
     made.sourced = ""
@@ -131,7 +131,7 @@ def _(made: Made) -> None:
     made.environ["ATB_HOME_PATH"] = f"{m.ASCEND}/nnal/atb/8.5.0"
 
 
-@fault("NNAL of another version", m.bare_metal, "ENV044.differs", WARN, "Install NNAL 9.1.0", "nnal", "atb")
+@fault("NNAL of another version", m.bare_metal, "ENV044.differs", WARN, "Install NNAL 9.1.0", "NNAL 8.5.0")
 def _(made: Made) -> None:
     made.files[f"{m.ASCEND}/nnal/atb/latest/version.info"] = "    Ascend-cann-atb Version : 8.5.0\n"
 
@@ -171,7 +171,7 @@ def _(made: Made) -> None:
 
 
 @fault("torch_npu on a laptop without CANN", m.laptop, "ENV051.no_cann", FAIL, "TORCH_DEVICE_BACKEND_AUTOLOAD=0",
-       "AUTOLOAD", ENV052=WARN)  # fmt: skip
+       "loads by itself", ENV052=WARN)  # fmt: skip
 def _(made: Made) -> None:
     process = made.process
     process.tiers, process.simulated = {}, ""
@@ -219,7 +219,7 @@ def _(made: Made) -> None:
     unusable(made)
 
 
-@fault("container without device files", m.modelarts, "ENV021.container", FAIL, "--device=/dev/davinci0", "davinci0",
+@fault("container without device files", m.modelarts, "ENV021.container", FAIL, "--device=/dev/davinci0", "in this container",
        ENV001=FAIL, ENV022=WARN)  # fmt: skip
 def _(made: Made) -> None:
     made.files = {name: text for name, text in made.files.items() if not name.startswith("/dev/")}
@@ -387,7 +387,7 @@ def _(made: Made) -> None:
     made.late["LD_LIBRARY_PATH"] = f"{path}:{OLD}/lib64:{OLD}/lib64/plugin/opskernel:/tmp"
 
 
-@fault("kernel.json with ${LD_LIBRARY_PATH}", m.modelarts, "ENV066.literal", WARN, "whole value", "kernel.json hold")
+@fault("kernel.json with ${LD_LIBRARY_PATH}", m.modelarts, "ENV066.literal", WARN, "setup --kernelspec", "kernel.json hold")
 def _(made: Made) -> None:
     spec = {"argv": ["python", "-m", "ipykernel_launcher"], "env": {"LD_LIBRARY_PATH": "/x:${LD_LIBRARY_PATH}"}}
     made.files["/home/ma-user/.local/share/jupyter/kernels/npu/kernel.json"] = json.dumps(spec)

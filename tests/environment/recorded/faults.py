@@ -74,7 +74,8 @@ def _(made: Made) -> None:
     no_library(made, "libhccl.so")
 
 
-@fault("set_env.sh not sourced", m.modelarts, "ENV051.not_sourced", WARN, "source /usr/local/Ascend", "not in the environment",
+@fault("set_env.sh not sourced", m.modelarts, "ENV051.not_sourced", WARN, "source /usr/local",
+       "not in the environment",
        ENV041=WARN)  # fmt: skip
 def _(made: Made) -> None:
     made.sourced = ""
@@ -219,7 +220,8 @@ def _(made: Made) -> None:
     unusable(made)
 
 
-@fault("container without device files", m.modelarts, "ENV021.container", FAIL, "--device=/dev/davinci0", "in this container",
+@fault("container without device files", m.modelarts, "ENV021.container", FAIL, "--device=/dev/davinci0",
+       "in this container",
        ENV001=FAIL, ENV022=WARN)  # fmt: skip
 def _(made: Made) -> None:
     made.files = {name: text for name, text in made.files.items() if not name.startswith("/dev/")}
@@ -387,7 +389,7 @@ def _(made: Made) -> None:
     made.late["LD_LIBRARY_PATH"] = f"{path}:{OLD}/lib64:{OLD}/lib64/plugin/opskernel:/tmp"
 
 
-@fault("kernel.json with ${LD_LIBRARY_PATH}", m.modelarts, "ENV066.literal", WARN, "setup --kernelspec", "kernel.json hold")
+@fault("kernel.json with ${LD_LIBRARY_PATH}", m.modelarts, "ENV066.literal", WARN, "--kernelspec", "kernel.json hold")
 def _(made: Made) -> None:
     spec = {"argv": ["python", "-m", "ipykernel_launcher"], "env": {"LD_LIBRARY_PATH": "/x:${LD_LIBRARY_PATH}"}}
     made.files["/home/ma-user/.local/share/jupyter/kernels/npu/kernel.json"] = json.dumps(spec)

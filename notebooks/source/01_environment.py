@@ -29,7 +29,7 @@ error_log: str = ""  # an error, a code such as 507015, or a log's path, to expl
 self_test: bool = False  # try everything on the device, minutes, and write one archive to ask with / 设备自检并打包
 
 # %%
-from helpers.environment import check, compute_check, join
+from helpers.environment import check, compute_check, join, launch_facts, save_settings, set_up
 from helpers.notebook import begin
 
 run = begin("environment", lang, run_dir, device)
@@ -106,6 +106,37 @@ reports[-1]
 for row in reports[-1].facts.get("measurements", []):
     if "max_error" in row:
         print(f"{row['device']} {row['operation']:<6} {row['dtype']:<8} error {row['max_error']:.1e}")
+
+# %% [markdown] lang="zh"
+# ## 安装什么，如何启动
+#
+# 第一份报告针对上面的检查结果给出安装命令：只用 pip，绝不替换已安装的 torch，也不会在这里执行。第二份由 ModelArts、
+# torchrun 或 SLURM 的变量得出分布式作业的描述与启动命令；相互矛盾之处会被指出。
+
+# %% [markdown] lang="en"
+# ## What to install, and how to launch
+#
+# The first report names the commands for what was found above: pip only, never replacing an installed torch, and not
+# run here. The second makes one description of a distributed job from ModelArts', torchrun's or SLURM's variables, with
+# the line that starts it; what contradicts what is named.
+
+# %% tags=["nbval-ignore-output"]
+run.save(set_up(device, work_folder=run.folder), "setup")
+
+# %% tags=["nbval-ignore-output"]
+run.save(launch_facts(), "launch")
+
+# %% [markdown] lang="zh"
+# 本机的软件包、（列入名单的）环境变量与 torch 开关存入 `settings.json`。在另一台机器上也保存一份，再执行
+# `ascend-workbook check --compare`，即可按对精度的风险列出差异。
+
+# %% [markdown] lang="en"
+# The machine's packages, listed variables and torch's flags go into `settings.json`. Save the other machine's too, and
+# `ascend-workbook check --compare` lists the differences by their risk for precision.
+
+# %%
+settings = save_settings(run.folder / "settings.json", machine)
+print("settings of:", settings.tier, "| not told:", sorted(settings.untold))
 
 # %% [markdown] lang="zh"
 # ## 解读错误

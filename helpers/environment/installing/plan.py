@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.environment import versions
 from helpers.environment.machine import Machine
-from helpers.environment.system import PROJECT, Args, Untold
+from helpers.environment.system import PROJECT, Args, Untold, shown
 from helpers.words import Scalar
 
 #: As helpers/bootstrap.py and requirements-torch.txt have them; a test holds them together. The index has torch's
@@ -79,7 +80,7 @@ class _Draft:
 def make(machine: Machine) -> Plan:
     """The plan for what was found."""
     where = situation(machine)
-    python, packages = machine.python.executable, dict(machine.python.packages)
+    python, packages = interpreter(machine.python.executable), dict(machine.python.packages)
     held = [f"{name}=={packages[name]}" for name in KEPT if packages.get(name)]
     draft = _Draft(machine, python, packages, list(held), [], [])
     if where == "unsupported":
@@ -95,6 +96,14 @@ def make(machine: Machine) -> Plan:
     if where != "gpu":
         draft.step([draft.python, "-m", "ascend_workbook", "setup", "--kernelspec", "ascend-npu"], "kernel")
     return Plan(where, tuple(draft.steps), tuple(held), tuple(draft.notes))
+
+
+def interpreter(executable: str) -> str:
+    """How a shell in the project's folder calls it: `python` where its environment is activated, else its path."""
+    activated = shutil.which("python")
+    if activated and Path(activated).parent == Path(executable).parent:
+        return "python"
+    return shown(executable)
 
 
 def missing(machine: Machine) -> list[str]:

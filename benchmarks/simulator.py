@@ -97,6 +97,7 @@ def run(command: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[
 
 def time_pairs(model: str, pairs: int) -> list[tuple[float, float]]:
     """Seconds of one step on the CPU and on the simulated NPU, pair by pair, after three of each to warm up."""
+    sys.path.insert(0, str(Path(__file__).parent / "child"))
     from training_steps import MODELS
 
     steps = {device: MODELS[model](device) for device in ("cpu", "npu")}

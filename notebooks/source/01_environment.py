@@ -121,10 +121,8 @@ for row in reports[-1].facts.get("measurements", []):
 # the line that starts it; what contradicts what is named.
 
 # %% tags=["nbval-ignore-output"]
-run.save(set_up(device, work_folder=run.folder), "setup")
-
-# %% tags=["nbval-ignore-output"]
-run.save(launch_facts(), "launch")
+display(run.save(set_up(device, work_folder=run.folder), "setup"))
+display(run.save(launch_facts(), "launch"))
 
 # %% [markdown] lang="zh"
 # 本机的软件包、（列入名单的）环境变量与 torch 开关存入 `settings.json`。在另一台机器上也保存一份，再执行
@@ -152,7 +150,7 @@ print("settings of:", settings.tier, "| not told:", sorted(settings.untold))
 # `error_log`): the first error of the first failing rank, its codes from top to bottom, cause and fix. For a run that
 # is slow, out of memory, NaN or off without an error there is `ascend-workbook explain --symptom`.
 
-# %% tags=["nbval-ignore-output"]
+# %%
 from helpers.view.widgets import explain_box
 
 explain_box(error_log, lang)

@@ -1,4 +1,4 @@
-"""The training steps that benchmarks/simulator.py times, each on a device of choice."""
+"""The training steps that ../simulator.py times, each on a device of choice."""
 
 from __future__ import annotations
 

@@ -29,6 +29,8 @@ error_log: str = ""  # an error, a code such as 507015, or a log's path, to expl
 self_test: bool = False  # try everything on the device, minutes, and write one archive to ask with / 设备自检并打包
 
 # %%
+from IPython.display import display
+
 from helpers.environment import check, compute_check, join, launch_facts, save_settings, set_up
 from helpers.notebook import begin
 

@@ -66,7 +66,7 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     if self.numel() == 0 and num_classes <= 0:
         raise RuntimeError("NPU error, can not infer total number of classes from empty tensor.")
     depth = max(int(self.max()) + 1, 1) if num_classes == -1 else num_classes
-    return (self.unsqueeze(-1) == torch.arange(depth, dtype=self.dtype)).to(self.dtype)
+    return (self.long().unsqueeze(-1) == torch.arange(depth)).to(self.dtype)
 
 
 @reference("npu::npu_one_hot")

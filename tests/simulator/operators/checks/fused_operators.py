@@ -123,6 +123,8 @@ def check_selection() -> None:
         plain = torch.nn.functional.one_hot(torch.tensor([[2, 0]], dtype=dtype).npu())
         assert plain.dtype == dtype and plain.tolist() == [[[0, 0, 1], [1, 0, 0]]]
     assert torch.nn.functional.one_hot(torch.tensor([1, 4]).npu(), 2).tolist() == [[0, 1], [0, 0]], "no check of range"
+    small = torch.nn.functional.one_hot(torch.tensor([0, 3], dtype=torch.uint8).npu(), 300)
+    assert small.sum(1).tolist() == [1, 1], "more classes than uint8 counts"
     one_hot = torch_npu.npu_one_hot(torch.tensor([5, 3, 2, 1]).npu(), depth=5)
     assert one_hot.tolist() == [[0.0] * 5, [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0, 0]]
     filled = x[:, :3].clone().fill_diagonal_(1.0)

@@ -26,15 +26,16 @@ def write(
     environment: Mapping[str, str],
     *,
     prefix: Path | None = None,
+    data: Path | None = None,
     replace: bool = False,
 ) -> Path:
-    """The folder of the spec, below `prefix` (default: this Python's environment).
+    """The folder of the spec, below `prefix` (default: this Python's environment) or Jupyter's data folder `data`.
 
     Raises WorkbookError `kernelspec.name`, and `kernelspec.exists` where there is one and `replace` is not set.
     """
     if not NAME.fullmatch(name):
         raise WorkbookError("kernelspec.name", name=name)
-    folder = Path(prefix or sys.prefix) / "share" / "jupyter" / "kernels" / name
+    folder = (data or Path(prefix or sys.prefix) / "share" / "jupyter") / "kernels" / name
     if (folder / FILE).exists() and not replace:
         raise WorkbookError("kernelspec.exists", name=name, path=str(folder))
     spec = {

@@ -20,6 +20,7 @@ risk for precision: exit code 1 where one is high, 2 where a file cannot be read
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 
 from helpers.environment import compare_settings, environment_check, save_settings
@@ -27,6 +28,7 @@ from helpers.errors import WorkbookError
 from helpers.precision import manifest
 from helpers.report import TIERS, Report
 from helpers.settings import Settings, load
+from helpers.settings.record import checked
 from helpers.words import say
 
 NAME = "check"
@@ -73,7 +75,11 @@ def _side(place: Path) -> Settings:
     if not place.is_dir():
         return load(place)
     captured = _capture(place)
-    return Settings.of_capture(captured.about, captured.sides)
+    try:
+        return checked(asdict(Settings.of_capture(captured.about, captured.sides)))
+    except (ValueError, TypeError, AttributeError) as error:
+        why = str(error) if isinstance(error, ValueError) else type(error).__name__
+        raise WorkbookError("settings.unreadable", path=str(place), error=why) from error
 
 
 def _capture(folder: Path) -> manifest.Manifest:

@@ -30,7 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", choices=("auto", *TIERS), help="what it is to be ready for")
     parser.add_argument("--kernelspec", metavar="NAME", help="write the Jupyter kernel of this name instead")
     parser.add_argument("--display-name", default="", metavar="TEXT", help="with --kernelspec: as Jupyter shows it")
-    parser.add_argument("--prefix", type=Path, help="with --kernelspec: environment to install into (this Python's)")
+    parser.add_argument("--prefix", type=Path, help="with --kernelspec: environment to install into (this Python's; "
+                        "where the Jupyter server does not look there, the user's folder)")
     parser.add_argument("--force", action="store_true", help="with --kernelspec: replace a kernel of that name")
 
 

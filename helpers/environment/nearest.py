@@ -1,4 +1,5 @@
-"""The nearest right versions for a machine, as the command that installs them."""
+"""The nearest right versions for a machine, as a sentence. `setup` has the commands: a bare `pip install` of the pair
+would take torch's CUDA build, and replace an installed one."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from helpers.words import Scalar
 
 
 def command(machine: Machine) -> Scalar:
-    """A sentence: the pip line for this Python, architecture, C library and CANN; or that no published pair fits."""
+    """A sentence: the pair for this Python, architecture, C library and CANN; or that no published pair fits."""
     host, cann = machine.host, machine.real_cann
     glibc = "" if isinstance(host.glibc, Untold) else host.glibc
     told = cann.version if cann else ""

@@ -17,7 +17,7 @@ from helpers.finding import Finding, Status
 from helpers.report import Column, Report, Table
 from helpers.settings import Difference, Settings, compare, load, risks
 from helpers.settings.child import settings as reader
-from helpers.settings.differences import unknown
+from helpers.settings.differences import unknown, unknown_machine
 from helpers.words import Scalar
 
 TIMEOUT_S = 120.0
@@ -93,7 +93,8 @@ def compare_settings(left: Side, right: Side) -> Report:
     found = compare(*sides)
     missing = unknown(*sides)
     names = [side.machine.get("device") or side.tier or "?" for side in sides]
-    findings = [Finding("ENV121", Status.SKIPPED, f"ENV121.{name}", {}) for name in missing]
+    names_of: dict[str, Args] = {"machine": {"names": [*unknown_machine(*sides)]}}
+    findings = [Finding("ENV121", Status.SKIPPED, f"ENV121.{name}", names_of.get(name, {})) for name in missing]
     return Report(
         STAGE,
         "compare_settings",

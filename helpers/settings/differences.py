@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from helpers.settings import fingerprints, risks
 from helpers.settings.record import READ, Settings
 
 GROUPS = ("run", "weights", "batches", "flags", "environment", "packages", "machine")
+#: What a machine of this tier must say of itself, for its kernels to be held against another's.
+VERSIONS = {"npu": ("cann",), "npu-simulated": ("cann",), "cuda": ("cuda",)}
+#: How many devices a machine has changes no number; how many a run takes is its nproc.
+COUNTED = "count"
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ def compare(left: Settings, right: Settings) -> tuple[Difference, ...]:
         *([] if "packages" in skipped else _packages(left, right, across)),
         *_machine(left, right, across),
     ]
+    found = [replace(one, name=escaped(one.name), left=escaped(one.left), right=escaped(one.right)) for one in found]
     return tuple(sorted(found, key=lambda one: (risks.ORDER.index(one.risk), GROUPS.index(one.group), one.name)))
 
 
@@ -46,8 +51,27 @@ def unknown(left: Settings, right: Settings) -> list[str]:
     found = [name for name in READ if name in left.untold or name in right.untold]
     if not (left.run and right.run):
         found.append("run")
-    sides = (left.sides, right.sides)
-    return found + [kind for kind in fingerprints.KINDS if not all(fingerprints.known(side, kind) for side in sides)]
+    found += [kind for kind in fingerprints.KINDS if not fingerprints.comparable(left.sides, right.sides, kind)]
+    return found + (["machine"] if unknown_machine(left, right) else [])
+
+
+def unknown_machine(left: Settings, right: Settings) -> list[str]:
+    """What of the machines is not compared, by name: a side does not say it. A GPU and an NPU differ in it anyway."""
+    if not (left.tier and right.tier):
+        return ["tier"]
+    if left.tier != right.tier:
+        return []
+    needed = VERSIONS.get(left.tier, ())
+    one, other = ({name for name, value in side.machine.items() if value} for side in (left, right))
+    missing = {name for name in needed if name not in one or name not in other}
+    return [name for name in risks.MACHINE if name != COUNTED and (name in missing or (name in one) != (name in other))]
+
+
+def escaped(value: Any) -> Any:
+    """A text with its control characters written out: a record may come from anywhere."""
+    if not isinstance(value, str) or value.isprintable():
+        return value
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in value)
 
 
 def _run(left: Settings, right: Settings, skipped: list[str]) -> Iterator[Difference]:
@@ -67,27 +91,25 @@ def _seeds(run: Mapping[str, Any]) -> list[str]:
 
 def _prints(left: Settings, right: Settings, skipped: list[str]) -> Iterator[Difference]:
     for kind in fingerprints.KINDS:
-        names = [] if kind in skipped else fingerprints.different(left.sides, right.sides, kind)
-        if names:
-            one, other = (_print(side.sides, kind, names[0]) for side in (left, right))
-            yield Difference(kind, names[0], one, other, risks.HIGH, kind, tuple(names))
-
-
-def _print(sides: Mapping[str, Any], kind: str, name: str) -> str | None:
-    found = next((side[kind][name] for side in sides.values() if name in side.get(kind, {})), None)
-    return None if found is None else _short(found)
+        places = [] if kind in skipped else fingerprints.places(left.sides, right.sides, kind)
+        if places:
+            rank, name = places[0]
+            one, other = (_short(side.sides[rank].get(kind, {}).get(name)) for side in (left, right))
+            shown = f"{name} ({rank})" if len(left.sides.keys() & right.sides.keys()) > 1 else name
+            yield Difference(kind, shown, one, other, risks.HIGH, kind, tuple(name for _, name in places))
 
 
 def _flags(left: Settings, right: Settings) -> Iterator[Difference]:
     for name in sorted(left.flags.keys() | right.flags.keys()):
         one, other = left.flags.get(name), right.flags.get(name)
+        if one is None or other is None:  # not read, on both sides too: that is not the same as equal
+            yield Difference("flags", name, one, other, risks.LOW, "unread")
+            continue
         if one == other:
             continue
         risk, why = risks.FLAGS.get(name, (risks.LOW, "other"))
         if name.endswith("_format"):
             one, other = one or "float32", other or "float32"
-        if one is None or other is None:
-            risk, why = risks.LOW, "unread"
         if {one, other} == {"hf32", "tf32"}:  # both round the inputs to about 10 bits
             risk, why = risks.LOW, "formats"
         yield Difference("flags", name, one, other, risk, why)
@@ -119,6 +141,8 @@ def _packages(left: Settings, right: Settings, across: bool) -> Iterator[Differe
 def _machine(left: Settings, right: Settings, across: bool) -> Iterator[Difference]:
     for name, (risk, why) in risks.MACHINE.items():
         one, other = left.machine.get(name), right.machine.get(name)
+        if not (one and other) and (not across or not (left.tier and right.tier)):
+            continue  # unknown_machine tells it
         if one != other:
             expected = across and name in risks.BY_TIER
             yield Difference("machine", name, one or None, other or None, risks.EXPECTED if expected else risk,

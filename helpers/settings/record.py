@@ -10,6 +10,7 @@ from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.report import TIERS
+from helpers.settings.child import settings as reader
 from helpers.storage import open_storage
 
 KIND = "ascend-workbook/settings"
@@ -21,6 +22,7 @@ LONGEST = 4096
 TEXTS = ("machine", "packages", "environment")
 #: What child/settings.py reads.
 READ = ("packages", "environment", "flags")
+SCALARS = (str, int, float, bool, type(None))
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,10 @@ class Settings:
         run["seeds"] = own.get("seeds", [])
         prints = {rank: {kind: side.get(kind, {}) for kind in ("weights", "batches")} for rank, side in sides.items()}
         told = {name: own[name] for name in READ if own.get(name) is not None}
-        machine = {**self.machine, "tier": str(about.get("tier", "")), "device": str(about.get("device", ""))}
+        if "environment" in told:
+            told["environment"] = _listed(told["environment"])
+        machine = {**self.machine, **(own.get("machine") or {})}
+        machine.update(tier=str(about.get("tier", "")), device=str(about.get("device", "")))
         if own.get("python"):
             machine["python"] = str(own["python"])
         untold = {name: why for name, why in self.untold.items() if name not in told}
@@ -78,45 +83,80 @@ def load(path: Path) -> Settings:
         why = error.strerror if isinstance(error, OSError) and error.strerror else _short(error)
         raise WorkbookError("settings.unreadable", path=str(path), error=why) from error
     if content["schema"] != SCHEMA:
-        found = str(content["schema"])[len(KIND) + 1 :][:20]
+        found = "".join(one for one in str(content["schema"])[len(KIND) + 1 :][:20] if one.isprintable())
         raise WorkbookError("settings.version", path=str(path), found=found, expected=VERSION)
     try:
-        return _checked(content)
+        return checked(content)
     except ValueError as error:
         raise WorkbookError("settings.unreadable", path=str(path), error=str(error)) from error
 
 
-def _checked(content: dict[str, Any]) -> Settings:
-    """Every field of the type that the comparison takes for granted. Raises ValueError naming the field."""
+def checked(content: dict[str, Any]) -> Settings:
+    """Every field of the type that the comparison takes for granted; of the variables only those that the reader
+    itself would record. Raises ValueError naming the field."""
     fields = ("machine", "packages", "environment", "flags", "run", "sides", "untold")
     for name in fields:
         if not isinstance(content.get(name), dict):
             raise ValueError(f"{name}: missing, or not an object")
+        _keys(name, content[name])
     for name in (*TEXTS, "untold"):
         for key, value in content[name].items():
             _plain(f"{name}.{key[:40]}", value, (str,))
-    for key, value in (*content["flags"].items(), *((k, v) for k, v in content["run"].items() if k != "seeds")):
-        _plain(key[:40], value, (str, int, float, bool, list, type(None)))
+    for key, value in content["flags"].items():
+        _plain(f"flags.{key[:40]}", value, SCALARS)
+    _run(content["run"])
     _fingerprints(content["sides"])
-    if not isinstance(content["run"].get("seeds", []), list):
-        raise ValueError("run.seeds: not a list")
     if content["machine"].get("tier", "") not in ("", *TIERS):
         raise ValueError("machine.tier: not a device tier")
-    return Settings(**{name: content[name] for name in fields})
+    told = {name: content[name] for name in fields}
+    return Settings(**{**told, "environment": _listed(content["environment"])})
+
+
+def _listed(environment: dict[str, str]) -> dict[str, str]:
+    """Of a record's variables those that the reader reads: a process may be given them."""
+    return {name: value for name, value in environment.items() if name in reader.VARIABLES}
+
+
+def _run(run: dict[str, Any]) -> None:
+    """Arguments and seeds may hold any character, a new line too: those that are unprintable are shown escaped."""
+    for key, value in run.items():
+        if key not in ("seeds", "args"):
+            _plain(f"run.{key[:40]}", value, SCALARS)
+    args, seeds = run.get("args", []), run.get("seeds", [])
+    if not isinstance(args, list) or not all(isinstance(one, SCALARS) for one in args) or len(str(args)) > LONGEST:
+        raise ValueError("run.args: not a list of texts, or too long")
+    if not isinstance(seeds, list) or not all(isinstance(one, dict) for one in seeds):
+        raise ValueError("run.seeds: not a list of objects")
+    for seed in seeds:
+        if len(str(seed)) > LONGEST:
+            raise ValueError("run.seeds: too long")
 
 
 def _fingerprints(sides: dict[str, Any]) -> None:
+    _keys("sides", sides)
     for rank, side in sides.items():
         kinds = [side.get(kind, {}) for kind in ("weights", "batches")] if isinstance(side, dict) else [None]
-        if not all(isinstance(kind, dict) for kind in kinds):
-            raise ValueError(f"sides.{rank[:40]}: not fingerprints")
+        for kind in kinds:
+            if not isinstance(kind, dict):
+                raise ValueError(f"sides.{rank[:40]}: not fingerprints")
+            _keys(f"sides.{rank[:40]}", kind)
+            for value in kind.values():
+                for one in value if isinstance(value, list) else [value]:
+                    if not isinstance(one, str) or len(one) > LONGEST:
+                        raise ValueError(f"sides.{rank[:40]}: not fingerprints")
+
+
+def _keys(name: str, found: dict[str, Any]) -> None:
+    for key in found:
+        if len(key) > LONGEST or not key.isprintable():
+            raise ValueError(f"{name}: a name that is too long or has control characters")
 
 
 def _plain(name: str, value: Any, types: tuple[type, ...]) -> None:
     if not isinstance(value, types) or len(str(value)) > LONGEST:
         raise ValueError(f"{name}: not of the expected type or length")
-    if not f"{name}{value}".isprintable():
-        raise ValueError("control characters")
+    if not str(value).isprintable():
+        raise ValueError(f"{name}: control characters")
 
 
 def _short(error: BaseException) -> str:

@@ -486,8 +486,8 @@ _PYTHON = {
     "ENV052.none": Words(
         "torch_npu is not installed",
         "未安装 torch_npu",
-        "On a machine with CANN: `pip install torch_npu==<the version of torch>`.",
-        "在装有 CANN 的机器上：`pip install torch_npu==<torch 的版本>`。",
+        "On a machine with CANN: `ascend-workbook setup` prints the command for its torch.",
+        "在装有 CANN 的机器上：`ascend-workbook setup` 会给出适合其 torch 的命令。",
     ),
     "ENV052.without_cann": Words(
         "torch_npu {torch_npu} lies in {folder} but no CANN is here: every plain `import torch` tries to load it",
@@ -501,8 +501,8 @@ _PYTHON = {
     "ENV053.wrong": Words(
         "torch {torch} with torch_npu {torch_npu}: it requires torch {wanted}",
         "torch {torch} 与 torch_npu {torch_npu} 不配套：后者需要 torch {wanted}",
-        "{command} Or, to keep torch_npu: `pip install torch=={wanted}`.",
-        "{command}或保留 torch_npu：`pip install torch=={wanted}`。",
+        "{command} To keep torch_npu instead, take torch {wanted} in a new environment.",
+        "{command}若要保留 torch_npu，请在新环境中使用 torch {wanted}。",
     ),
     "ENV055.ok": Words("numpy {numpy}", "numpy {numpy}"),
     "ENV055.none": Words("numpy is not installed", "未安装 numpy", "`pip install numpy`.", "`pip install numpy`。"),

@@ -144,6 +144,18 @@ WORDS: dict[str, Words] = {
         "`ascend-workbook setup` prints what to install.",
         "`ascend-workbook setup` 会给出安装命令。",
     ),
+    "ENV132.unseen": Words(
+        "the Jupyter server does not look into {path}: it will not list the kernel",
+        "Jupyter 服务不在 {path} 中查找内核：它不会列出该内核",
+        "Leave --prefix out (the user's folder is taken), or start the server with `JUPYTER_PATH={path}`.",
+        "请去掉 --prefix（改为写入用户目录），或用 `JUPYTER_PATH={path}` 启动 Jupyter 服务。",
+    ),
+    "ENV132.instance": Words(
+        "{path} goes with the ModelArts instance",
+        "{path} 会随 ModelArts 实例一起释放",
+        "Write the kernel again after a restart: `ascend-workbook setup --kernelspec {name}`.",
+        "重启后请重新写入内核：`ascend-workbook setup --kernelspec {name}`。",
+    ),
     "ENV132.no_ipykernel": Words(
         "ipykernel is not installed for this Python: Jupyter cannot start the kernel",
         "当前 Python 未安装 ipykernel：Jupyter 无法启动该内核",

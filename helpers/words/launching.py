@@ -96,6 +96,12 @@ WORDS: dict[str, Words] = {
         "Wait until the platform has filled it in.",
         "请等待平台填写完成。",
     ),
+    "ENV112.table_empty": Words(
+        "the rank table lists no device",
+        "rank table 中没有任何设备",
+        "Generate it anew for this job, or `unset RANK_TABLE_FILE RANK_ID RANK_SIZE`.",
+        "请为本作业重新生成，或执行 `unset RANK_TABLE_FILE RANK_ID RANK_SIZE`。",
+    ),
     "ENV112.table_count": Words(
         "the rank table counts {said} servers and lists {found}",
         "rank table 声明 {said} 个 server，实际列出 {found} 个",

@@ -32,10 +32,13 @@ _FINDINGS = {
         "Run `bash -c 'source {path}; env | grep ASCEND'` in a terminal.",
         "请在终端执行 `bash -c 'source {path}; env | grep ASCEND'`。",
     ),
-    "environment.nearest": Words("`pip install {pair}`.", "`pip install {pair}`。"),
+    "environment.nearest": Words(
+        "{pair} fits; `ascend-workbook setup` prints the exact commands.",
+        "合适的是 {pair}；`ascend-workbook setup` 会给出确切命令。",
+    ),
     "environment.nearest_cann": Words(
-        "no published pair; the nearest is CANN {cann} with `pip install {pair}`.",
-        "没有公布的配套；最接近的是 CANN {cann} 配 `pip install {pair}`。",
+        "no published pair; the nearest is CANN {cann} with {pair}; `ascend-workbook setup` prints the exact commands.",
+        "没有公布的配套；最接近的是 CANN {cann} 配 {pair}；`ascend-workbook setup` 会给出确切命令。",
     ),
     "environment.nearest_none": Words("no published pair fits.", "没有合适的已公布配套。"),
     "ENV014.entries": Words(

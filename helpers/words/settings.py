@@ -201,10 +201,18 @@ WORDS: dict[str, Words] = {
         "请提供采集结果：`ascend-workbook check --save FILE --run CAPTURE`，或将目录直接交给 --compare。",
     ),
     "ENV121.weights": Words(
-        "not compared: initial weights (a side has no fingerprints)", "未对比：初始权重（有一侧没有指纹）"
+        "not compared: initial weights (no rank has fingerprints on both sides)",
+        "未对比：初始权重（没有两侧都有指纹的 Rank）",
     ),
     "ENV121.batches": Words(
-        "not compared: batches of data (a side has no fingerprints)", "未对比：批次数据（有一侧没有指纹）"
+        "not compared: batches of data (no step has fingerprints on both sides)",
+        "未对比：批次数据（没有两侧都有指纹的 step）",
+    ),
+    "ENV121.machine": Words(
+        "not compared: {names} of the machines (a side does not tell)",
+        "未对比：机器的 {names}（有一侧未记录）",
+        "Save both sides with this workbook on their machines (`ascend-workbook check --save FILE`), or capture anew.",
+        "请在两台机器上用本工具重新保存（`ascend-workbook check --save FILE`），或重新采集。",
     ),
     "ACC207.differ": Words(
         "{count} settings that change numbers differ; the riskiest is {what}: {baseline} in the baseline, {target} in"

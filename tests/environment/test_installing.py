@@ -16,7 +16,7 @@ import pytest
 
 from helpers import __main__, bootstrap, kernelspec
 from helpers.environment import versions
-from helpers.environment.installing import kernel, plan
+from helpers.environment.installing import kernel, place, plan
 from helpers.environment.installing.report import report_on, write_kernel
 from helpers.environment.machine import Machine
 from helpers.environment.system import Untold
@@ -258,6 +258,57 @@ def test_a_kernel_is_written_and_asked(
     assert spec["argv"][0] == sys.executable and spec["display_name"] == "Ascend NPU"
     assert all(not re.search(r"\$\{?\w", value) for value in spec["env"].values()), "Jupyter fills in nothing"
     assert report.findings[0].key == key and report.findings[0].status is status and "{" not in report.verdict("zh")
+
+
+def processes(root: Path, *lines: tuple[str, ...]) -> Path:
+    """A /proc in which this process descends from these command lines."""
+    numbers = [os.getpid(), *range(900_001, 900_001 + len(lines)), 0]
+    for own, above, words in zip(numbers, numbers[1:], [("python",), *lines]):
+        (root / str(own)).mkdir(parents=True)
+        (root / str(own) / "cmdline").write_bytes("\0".join(words).encode() + b"\0")
+        (root / str(own) / "stat").write_text(f"{own} (a b) c) S {above} 1 1")
+    return root
+
+
+LAB = ("/opt/image/bin/python3", "/opt/image/bin/jupyter-lab", "--ip=0.0.0.0")
+USER = "/home/u/.local/share/jupyter"
+
+
+@pytest.mark.parametrize(
+    ("environ", "lines", "prefix", "data", "seen", "kept"),
+    [
+        ({}, [("/bin/bash",)], None, f"{sys.prefix}/share/jupyter", None, True),
+        ({}, [("/bin/bash",), LAB], None, USER, True, True),
+        ({}, [LAB], "/opt/image", "/opt/image/share/jupyter", True, True),
+        ({}, [LAB], "/opt/other", "/opt/other/share/jupyter", False, True),
+        ({"JUPYTER_PATH": f"/x:{sys.prefix}/share/jupyter"}, [LAB], None, f"{sys.prefix}/share/jupyter", True, True),
+        ({"JUPYTER_DATA_DIR": "/data/j"}, [LAB], None, "/data/j", True, True),
+        ({"MA_HOME": "/home/ma-user"}, [], None, USER, True, False),
+        ({"MA_HOME": "/home/ma-user"}, [LAB], "/opt/image", "/opt/image/share/jupyter", True, False),
+        ({"MA_HOME": "/home/ma-user"}, [], "/home/ma-user/work/.venv", "/home/ma-user/work/.venv/share/jupyter", False,
+         True),
+    ],
+)  # fmt: skip
+def test_a_kernel_lies_where_the_server_looks(
+    tmp_path: Path, environ: dict[str, str], lines: list[tuple[str, ...]], prefix: str | None, data: str,
+    seen: bool | None, kept: bool,
+) -> None:  # fmt: skip
+    proc = processes(tmp_path, *lines)
+    made = place.choose(Path(prefix) if prefix else None, {"HOME": "/home/u", **environ}, proc=proc)
+    assert made == place.Place(Path(data), seen, kept)
+
+
+def test_a_kernel_on_modelarts_goes_to_the_user(clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "sees", lambda environment: 1)
+    monkeypatch.setenv("HOME", str(clean))
+    monkeypatch.setenv("MA_HOME", "/home/ma-user")
+    monkeypatch.delenv("JUPYTER_DATA_DIR", raising=False)
+    report = write_kernel("ascend-npu")
+    assert (clean / ".local/share/jupyter/kernels/ascend-npu/kernel.json").is_file()
+    assert [one.key for one in report.findings[:2]] == ["ENV132.written", "ENV132.instance"]
+    elsewhere = write_kernel("ascend-npu", prefix=clean / "venv")
+    unseen = next(one for one in elsewhere.findings if one.key == "ENV132.unseen")
+    assert elsewhere.status is Status.WARN and f"JUPYTER_PATH={clean}/venv/share/jupyter" in str(unseen.hint("zh"))
 
 
 def test_a_kernel_is_replaced_only_by_force(

@@ -158,6 +158,10 @@ BAD: dict[str, tuple[dict[str, str], int, Any, str]] = {
     "table of version 9": (RTF, 2, table(version="9.0"), "ENV112.table_form"),
     "table nested deep": (RTF, 2, "[" * 100_000, "ENV112.table_form"),
     "table not ready": (RTF, 2, table(status="initializing"), "ENV112.table_status"),
+    "table of nobody": (RTF, 2, table(0, server_count="0"), "ENV112.table_empty"),
+    "older table of nobody": (RTF, 2, pods(0), "ENV112.table_empty"),
+    "table with a server in two entries": (RTF, 2, json.dumps(table(cards=1)).replace("node_1", "node_0"),
+                                           "ENV112.table_devices"),
     "table counts wrong": (RTF, 2, table(server_count="3"), "ENV112.table_count"),
     "table without rank 0": (RTF, 2, json.dumps(table()).replace('"rank_id": "0"', '"rank_id": "7"'),
                              "ENV112.table_ranks"),
@@ -217,6 +221,20 @@ def test_a_link_and_a_pipe_are_refused(tmp_path: Path) -> None:
 def test_every_form_of_the_table(content: Any, form: str, ranks: list[tuple[int, ...]]) -> None:
     made: RankTable = parse(content)
     assert made.form == form and [server.ranks for server in made.servers] == ranks and not list(made.problems())
+
+
+def test_a_server_in_two_entries_is_one() -> None:
+    made = table(cards=1)
+    made["server_list"][1].update(server_id="node_0")
+    made["server_list"][1]["device"][0]["device_id"] = "1"
+    (server,) = parse({**made, "server_count": "1"}).servers
+    assert (server.devices, server.ranks) == ((0, 1), (0, 1))
+
+
+@pytest.mark.parametrize("rank", ["²", "٣", "-1", "1e3", "x" * 99])
+def test_a_rank_that_is_no_number_is_named(tmp_path: Path, rank: str) -> None:
+    report = facts(tmp_path, {**RTF, "RANK_ID": rank, "MA_CURRENT_IP": ""}, 2, table())
+    assert "ENV113.broken" in keys(report)
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,22 @@ def test_a_row_a_difference_in_both_languages(name: str) -> None:
     assert Report.from_json(report.to_json()).text("zh") == report.text("zh")
 
 
+def test_what_a_machine_does_not_tell_is_named() -> None:
+    report = compare_settings(NPU, changed(NPU, "machine", cann=None))
+    told = next(one for one in report.findings if one.key == "ENV121.machine")
+    assert report.status is Status.SKIPPED and told.args == {"names": ["cann"]} and "cann" in told.message("zh")
+
+
+def test_a_capture_from_elsewhere_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    NPU.save(tmp_path / "a.json")
+    for settings in ({"flags": {"x": [1]}}, [1], {"machine": [1]}, {"packages": {"\x1b[2J": "1"}}):
+        made = {"schema": "ascend-workbook/capture/1", "complete": True, "about": {"tier": "npu"}, "files": {},
+                "sides": {"rank0": {"settings": settings, "weights": {"w": "1"}}}}  # fmt: skip
+        (tmp_path / "capture.json").write_text(json.dumps(made))
+        code = __main__.main(["check", "--lang", "en", "--compare", str(tmp_path), str(tmp_path / "a.json")])
+        assert (code, "\x1b" in capsys.readouterr().err) == (2, False)
+
+
 def test_a_simulated_side_says_so() -> None:
     assert compare_settings(GPU, changed(NPU, "machine", tier="npu-simulated")).simulated
 

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.settings import Settings, compare, fingerprints, risks
 from helpers.settings.child.settings import VARIABLES
-from helpers.settings.differences import unknown
+from helpers.settings.differences import unknown, unknown_machine
 from helpers.words import catalogue
 from tests.settings.records import GPU, NPU, RUN, SIDES, changed
 
@@ -88,6 +88,56 @@ def test_two_npus_are_held_to_one_cann() -> None:
     assert [(one.name, one.risk) for one in found] == [("cann", "high")]
 
 
+def test_a_version_that_a_side_does_not_tell_is_no_difference_and_not_alike() -> None:
+    told, silent = changed(NPU, "machine", driver="25.5.0"), changed(NPU, "machine", cann=None)
+    assert compare(told, silent) == () and unknown(told, silent) == ["machine"]
+    assert unknown_machine(told, silent) == ["cann", "driver"]
+    assert compare(silent, silent) == () and unknown_machine(silent, silent) == ["cann"]
+    assert not unknown_machine(NPU, changed(NPU, "machine", count="8"))
+
+
+def test_captures_are_held_to_one_cann() -> None:
+    about = {"tier": "npu", "device": "Ascend910B2"}
+    old, new = (
+        Settings.of_capture(about, {"rank0": {"settings": {"machine": {"cann": cann, "driver": "25.5.0"}}}})
+        for cann in ("8.5.0", "9.0.0")
+    )
+    assert [(one.name, one.left, one.risk) for one in compare(old, new)] == [("cann", "8.5.0", "high")]
+    assert "machine" not in unknown(old, new)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shown", "why"),
+    [
+        (None, "", (None, ""), "unread"),
+        (None, "tf32", (None, "tf32"), "unread"),
+        (None, None, (None, None), "unread"),
+        ("", "tf32", ("float32", "tf32"), "format"),
+    ],
+)
+def test_a_flag_that_could_not_be_read_is_no_float32(
+    one: str | None, other: str | None, shown: tuple[str | None, ...], why: str
+) -> None:
+    found = compare(*(replace(NPU, flags={"conv_format": value}) for value in (one, other)))
+    assert [(row.left, row.right, row.why) for row in found] == [(*shown, why)]
+
+
+def test_the_rank_that_differs_is_shown() -> None:
+    left, right = (
+        replace(NPU, sides={f"rank{rank}": {"weights": {"w": value}} for rank, value in enumerate(("1", own))})
+        for own in ("1", "2")
+    )
+    assert [(row.name, row.left, row.right) for row in compare(left, right)] == [("w (rank1)", "1", "2")]
+
+
+def test_what_a_terminal_would_obey_is_written_out() -> None:
+    seeds = [{"call": "torch.manual_seed", "seed": "\x1b[2J"}]
+    sides = {"rank0": {"weights": {"w": "\x1b[2J"}}}
+    made = compare(NPU, replace(NPU, run={**RUN, "seeds": seeds, "args": ["a\nb"]}, sides=sides))
+    assert {"seeds", "args", "w"} <= {row.name for row in made}
+    assert all(str(text).isprintable() for row in made for text in (row.name, row.left, row.right))
+
+
 def test_a_gpus_own_variables_are_compared_on_gpus() -> None:
     found = compare(GPU, changed(GPU, "environment", NCCL_DETERMINISTIC=None))
     assert [(one.name, one.risk) for one in found] == [("NCCL_DETERMINISTIC", "high")]
@@ -99,8 +149,10 @@ def test_a_gpus_own_variables_are_compared_on_gpus() -> None:
         (replace(NPU, run={}), ["run"]),
         (replace(NPU, sides={}), ["weights", "batches"]),
         (replace(NPU, flags={}, untold={"flags": "no torch"}), ["flags"]),
+        (replace(NPU, sides={"rank1": SIDES["rank0"]}), ["weights", "batches"]),
+        (replace(NPU, sides={"rank0": {**SIDES["rank0"], "batches": {"7": ["x"]}}}), ["batches"]),
         (Settings(untold={"packages": "x", "environment": "x", "flags": "x"}),
-         ["packages", "environment", "flags", "run", "weights", "batches"]),
+         ["packages", "environment", "flags", "run", "weights", "batches", "machine"]),
     ],
 )  # fmt: skip
 def test_what_is_not_known_is_not_compared(side: Settings, missing: list[str]) -> None:
@@ -118,7 +170,7 @@ def test_the_settings_in_force_win_over_the_machines() -> None:
     told: dict[str, Any] = {"packages": {"torch": "2.8.0"}, "environment": {}, "flags": {"threads": 2}, "seeds": []}
     made = NPU.with_run(about, {"rank0": {"settings": told, "weights": {"w": "1"}, "batches": {}}})
     assert made.packages == {"torch": "2.8.0"} and made.environment == {} and made.run["seed"] == 5
-    assert made.machine["cann"] == "8.5.0" and fingerprints.known(made.sides, "weights")
+    assert made.machine["cann"] == "8.5.0" and fingerprints.comparable(made.sides, made.sides, "weights")
 
 
 def test_every_reason_has_words_and_every_risk_a_reason() -> None:

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from helpers import bounded
+from helpers import bounded, cann
+from helpers.environment import hardware
 from helpers.errors import WorkbookError
 from helpers.settings import SCHEMA, Settings, load
 from helpers.settings.child import settings as reader
@@ -40,6 +41,14 @@ BROKEN: dict[str, str] = {
     "packages a list": content(packages=[]),
     "a version that is no text": content(packages={"torch": 2}),
     "a flag that is an object": content(flags={"threads": {"a": 1}}),
+    "a flag that is a list": content(flags={"threads": [1]}),
+    "an argument that is an object": content(run={"args": [{}]}),
+    "a seed that is no object": content(run={"seeds": [1]}),
+    "a fingerprint that is a number": content(sides={"rank0": {"weights": {"w": 1}}}),
+    "control characters in a weight's name": content(sides={"rank0": {"weights": {"\x1b[2J": "x"}}}),
+    "control characters in a rank": content(sides={"\x1b[2J": {}}),
+    "control characters late in a key": content(packages={"x" * 41 + "\x1b[2J": "1"}),
+    "control characters in a key of another type": content(packages={"\x1b[2J": 1}),
     "sides that are no fingerprints": content(sides={"rank0": {"weights": ["x"]}}),
     "seeds that are no list": content(run={"seeds": {}}),
     "a tier that is none": content(machine={"tier": "tpu"}),
@@ -57,6 +66,32 @@ def test_a_broken_file_is_one_clear_error(tmp_path: Path, name: str) -> None:
         load(tmp_path / "a.json")
     assert told.value.key == "settings.unreadable" and told.value.hint("zh")
     assert "\x1b" not in told.value.message("en")
+
+
+def test_only_listed_variables_are_taken(tmp_path: Path) -> None:
+    planted = {"HCCL_ALGO": "level0:ring", "LD_PRELOAD": "/tmp/x.so", "PATH": "/tmp"}
+    (tmp_path / "a.json").write_text(content(environment=planted))
+    assert load(tmp_path / "a.json").environment == {"HCCL_ALGO": "level0:ring"}
+    side = {"settings": {"environment": planted}}
+    assert Settings.of_capture({"tier": "npu"}, {"rank0": side}).environment == {"HCCL_ALGO": "level0:ring"}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"version.cfg": "# v\ntoolkit_running_version=[7.9:8.5.0]\nruntime_running_version=[7.9:8.5.1]\n"},
+        {"aarch64-linux/ascend_toolkit_install.info": "package_name=x\nversion=9.0.0\n", "version.cfg": "x=1\n"},
+        {"version.cfg": "runtime_running_version=[7.6.0.1.220:8.0.0]\n"},
+        {"other": "version=1\n"},
+    ],
+)
+def test_a_capture_reads_canns_version_as_the_machine_check_does(tmp_path: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert reader.cann(str(tmp_path)) == cann.describe(tmp_path, sourced=True).version
+    assert bool(reader.cann(str(tmp_path))) == ("other" not in files)
+    assert reader.VERSION_LINES == cann.VERSION_LINES and reader.INFO == hardware.DRIVER
 
 
 def test_another_version_says_which(tmp_path: Path) -> None:
@@ -83,6 +118,7 @@ def test_the_child_reads_its_own_process() -> None:
     told = json.loads(done.stdout)
     assert told["environment"]["HCCL_ALGO"] == "level0:ring" and "PLANTED" not in done.stdout
     assert told["flags"]["default_dtype"] == "float32" and told["flags"]["deterministic_algorithms"] is False
+    assert told["machine"]["arch"] and told["machine"]["system"]
     assert re.match(r"\d+\.\d+", told["packages"]["torch"]) and None not in told["flags"].values()
 
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from helpers import kernelspec
-from helpers.environment.installing import kernel, plan
+from helpers.environment.installing import kernel, place, plan
 from helpers.environment.machine import Machine
 from helpers.environment.probe import probe
 from helpers.environment.readiness import STAGE
@@ -73,12 +73,15 @@ def write_kernel(
 ) -> Report:
     """Writes the Jupyter kernel `name` with absolute values and asks a process of that environment what it sees.
 
+    Without a `prefix` into this Python's environment, or where the server does not look there, the user's folder.
+
     Raises WorkbookError `kernelspec.name`, `kernelspec.exists` (and not `replace`), `kernelspec.no_cann`,
     `kernelspec.sourcing`.
     """
     environment, simulated = kernel.environment()
     shown = display_name or ("Ascend NPU (simulated)" if simulated else "Ascend NPU")
-    folder = kernelspec.write(name, shown, environment, prefix=prefix, replace=replace)
+    where = place.choose(prefix)
+    folder = kernelspec.write(name, shown, environment, data=where.data, replace=replace)
     seen = kernel.sees(environment)
     args: Args = {"name": name, "path": str(folder), "seen": seen, "variables": len(environment)}
     if isinstance(seen, str):
@@ -86,6 +89,10 @@ def write_kernel(
     else:
         status, key = (Status.OK, "ENV132.written") if seen else (Status.WARN, "ENV132.none")
     findings = [Finding("ENV132", status, key, args, weight=WEIGHT)]
+    if where.seen is False:
+        findings.append(Finding("ENV132", Status.WARN, "ENV132.unseen", {"path": str(where.data)}))
+    if not where.kept:
+        findings.append(Finding("ENV132", Status.NOTE, "ENV132.instance", {"path": str(where.data), "name": name}))
     if importlib.util.find_spec("ipykernel") is None:
         findings.append(Finding("ENV132", Status.WARN, "ENV132.no_ipykernel", {}))
     rows = tuple((name, environment[name]) for name in sorted(environment))

@@ -171,7 +171,7 @@ def _own_server(environ: Mapping[str, str], table: RankTable) -> int | None:
     for at, server in enumerate(ordered):
         if address and address in (server.name, server.address):
             return at
-        if rank.isdigit() and int(rank[:7]) in server.ranks:
+        if re.fullmatch(r"\d{1,7}", rank, re.ASCII) and int(rank) in server.ranks:
             return at
     return None
 

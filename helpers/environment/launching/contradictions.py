@@ -5,6 +5,7 @@ ENV111: two sources differ. ENV112: HCCL's rank table. ENV113: what cannot be. E
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 
@@ -77,7 +78,7 @@ def _sizes(claims: Claims, job: Job) -> Iterator[Finding]:
 
 def _port(environ: Mapping[str, str], job: Job) -> Iterator[Finding]:
     base = environ.get("HCCL_IF_BASE_PORT", "")
-    first = int(base) if base.isdigit() and len(base) < 6 else HCCL_PORT
+    first = int(base) if re.fullmatch(r"\d{1,5}", base, re.ASCII) else HCCL_PORT
     if job.port > 65535:
         yield Finding("ENV113", Status.FAIL, "ENV113.port", {"port": job.port}, weight=50)
     elif first <= job.port < first + HCCL_PORTS:

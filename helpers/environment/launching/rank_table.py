@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -62,19 +64,21 @@ class RankTable:
         """What HCCL would refuse, as the endings of sentences `ENV112.…` and their arguments."""
         if self.status != "completed":
             yield "table_status", {"status": self.status}
+        if not self.world_size:
+            yield "table_empty", {}
         if self.counted is not None and self.counted != len(self.servers):
             yield "table_count", {"said": self.counted, "found": len(self.servers)}
         ranks = sorted(rank for server in self.servers for rank in server.ranks)
         if ranks != list(range(len(ranks))):
             yield "table_ranks", {"ranks": ranks[:8], "count": len(ranks)}
         for server in self.servers:
-            twice = sorted({one for one in server.devices if server.devices.count(one) > 1})
+            twice = sorted(one for one, count in Counter(server.devices).items() if count > 1)
             if twice:
-                yield "table_devices", {"server": server.name, "devices": twice}
+                yield "table_devices", {"server": server.name, "devices": twice[:8]}
         if len({len(server.ranks) for server in self.servers}) > 1:
             yield "table_uneven", {"counts": [len(server.ranks) for server in self.servers][:8]}
-        ips = [ip for server in self.servers for ip in server.device_ips if ip]
-        shared = sorted({ip for ip in ips if ips.count(ip) > 1}) if len(ips) <= 10_000 else []
+        ips = Counter(ip for server in self.servers for ip in server.device_ips if ip)
+        shared = sorted(ip for ip, count in ips.items() if count > 1)
         if shared:
             yield "table_ips", {"ips": shared[:3]}
 
@@ -103,7 +107,7 @@ def read(path: Path) -> RankTable:
 def parse(content: Any) -> RankTable:
     """Raises KeyError, TypeError, AttributeError or ValueError where the content has no known form."""
     if "server_list" in content:
-        servers = tuple(_server(item) for item in content["server_list"])
+        servers = _joined(_server(item) for item in content["server_list"])
         version = str(content.get("version", ""))
         if version not in ("1.0", "1.2"):
             raise ValueError("version")
@@ -129,6 +133,23 @@ def _server(item: Any) -> Server:
         tuple(int(one["device_id"]) for one in devices),
         tuple(_ip(one) for one in devices),
         tuple(int(one["rank_id"]) for one in devices),
+    )
+
+
+def _joined(servers: Iterable[Server]) -> tuple[Server, ...]:
+    """Entries of one server_id are one server: a device in two of them is there twice."""
+    found: dict[str, list[Server]] = {}
+    for one in servers:
+        found.setdefault(one.name, []).append(one)
+    return tuple(
+        Server(
+            name,
+            parts[0].address,
+            tuple(chain.from_iterable(one.devices for one in parts)),
+            tuple(chain.from_iterable(one.device_ips for one in parts)),
+            tuple(chain.from_iterable(one.ranks for one in parts)),
+        )
+        for name, parts in found.items()
     )
 
 

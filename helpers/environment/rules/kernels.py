@@ -29,11 +29,11 @@ KINDS = {**dict.fromkeys(FIRST, "910"), **dict.fromkeys(A2, "A2")}
 
 
 def _shown(smi: object) -> set[str]:
-    """Kinds by npu-smi's names, where a container hides the bus: A3 prints `Ascend910` and a Phy-ID."""
+    """Kinds by npu-smi's names, where a container hides the bus: A3 prints `Ascend910` and a Phy-ID. A name that is
+    not in the table stays as it is: no folder is known for it."""
     chips = smi.chips if isinstance(smi, NpuSmi) else ()
-    named = {chip.name: chip.physical_id is not None for chip in chips}
-    kinds = {"A3" if name == "Ascend910" and twin else KINDS.get(name) for name, twin in named.items()}
-    return {kind for kind in kinds if kind}
+    named = {(chip.name, chip.physical_id is not None) for chip in chips if chip.name}
+    return {"A3" if name == "Ascend910" and twin else KINDS.get(name, name) for name, twin in named}
 
 
 def check(machine: Machine) -> Iterator[Finding]:

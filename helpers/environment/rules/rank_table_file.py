@@ -5,6 +5,7 @@ Source: HCCL user guide, rank table (see launching/rank_table.py).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from helpers.environment.machine import Machine
@@ -24,7 +25,7 @@ def check(machine: Machine) -> Iterator[Finding]:
     bad = Status.FAIL if machine.needs_npu and several else Status.WARN
     if table.problem:
         yield Finding(CODE, bad, "ENV064.unfit", {**args, "why": table.problem})
-    elif size.isdigit() and int(size) != table.ranks:
+    elif re.fullmatch(r"\d{1,7}", size, re.ASCII) and int(size) != table.ranks:
         yield Finding(CODE, bad, "ENV064.size", {**args, "size": size})
     else:
         yield Finding(CODE, Status.OK, "ENV064.ok", args)

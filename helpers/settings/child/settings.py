@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 #: Only these are read. None holds a key or a token; values are numbers, words or lists of devices.
@@ -26,12 +28,46 @@ VARIABLES = (
     "TORCH_COMPILE_DISABLE", "ACLNN_CACHE_LIMIT",
 )  # fmt: skip
 LONGEST = 200
+#: The driver's own files, as helpers/environment/hardware.py has them; CANN's lines, as helpers/cann.py has them.
+INFO = ("/usr/local/Ascend/driver/version.info", "/var/davinci/driver/version.info")
+DRIVER = r"(?i)^\s*Version\s*=\s*(\S+)"
+VERSION_LINES = ("version", "toolkit_running_version", "runtime_running_version", "compiler_running_version")
+MOST_TEXT = 1 << 20
 
 
 def read() -> dict[str, Any]:
-    """JSON: {"python", "packages", "environment", "flags"}; flags are torch's, which is imported."""
+    """JSON: {"python", "packages", "environment", "flags", "machine"}; flags are torch's, which is imported."""
     found: dict[str, Any] = {"python": platform.python_version(), "packages": packages(), "environment": environment()}
-    return {**found, "flags": flags()}
+    return {**found, "flags": flags(), "machine": machine()}
+
+
+def machine() -> dict[str, str]:
+    """Versions of what calculates, from files; only what is told: system, arch, cann, cuda, driver."""
+    import torch
+
+    root = os.environ.get("ASCEND_HOME_PATH", "")
+    found = {
+        "system": platform.system(), "arch": platform.machine(), "cann": cann(root) if root.startswith("/") else "",
+        "cuda": str(torch.version.cuda or ""), "driver": next(filter(None, (_line(name, DRIVER) for name in INFO)), ""),
+    }  # fmt: skip
+    return {name: value for name, value in found.items() if value}
+
+
+def cann(root: str) -> str:
+    """CANN's version, from the files and in the order that helpers/cann.py reads them (a test holds them together)."""
+    files = [Path(root, "version.cfg"), *sorted(Path(root).glob("*-linux/ascend_*_install.info"))]
+    lines = (_line(name, rf"^[ \t]*{key}[ \t]*=(.*)$") for key in VERSION_LINES for name in files)
+    return next(filter(None, (line.strip("[]").rpartition(":")[2] for line in lines)), "")
+
+
+def _line(path: str | Path, pattern: str) -> str:
+    """What the pattern finds in a short text file, cut at LONGEST; empty where it cannot be read."""
+    try:
+        with Path(path).open(encoding="utf-8", errors="replace") as stream:
+            found = re.search(pattern, stream.read(MOST_TEXT), re.MULTILINE)
+    except OSError:
+        return ""
+    return "".join(each for each in found[1].strip()[:LONGEST] if each.isprintable()) if found else ""
 
 
 def packages() -> dict[str, str]:

@@ -165,6 +165,14 @@ def test_it_reads_in_both_languages(name: str, lang: str) -> None:
     assert Report.from_json(report.to_json()).text(lang) == text
 
 
+def test_what_check_says_leaves_the_commands_to_setup() -> None:
+    """A bare `pip install` of torch or torch_npu takes the CUDA build, or replaces what is installed."""
+    for key in catalogue():
+        if re.match(r"ENV0|environment\.", key):
+            one = catalogue()[key]
+            assert not re.search(r"pip install [^`]*(\btorch(_npu)?\b|\{pair\})", repr(one)), key
+
+
 def test_every_version_named_has_a_wheel_and_a_pair() -> None:
     """Over all CANNs, Pythons and architectures of the data: nothing is proposed that the lists do not have."""
     canns = {pair["cann"] for pair in versions.compatibility()["pairs"]} | {"8.5.2", "9.0.1"}
@@ -285,7 +293,7 @@ USER = "/home/u/.local/share/jupyter"
         ({"JUPYTER_DATA_DIR": "/data/j"}, [LAB], None, "/data/j", True, True),
         ({"MA_HOME": "/home/ma-user"}, [], None, USER, True, False),
         ({"MA_HOME": "/home/ma-user"}, [LAB], "/opt/image", "/opt/image/share/jupyter", True, False),
-        ({"MA_HOME": "/home/ma-user"}, [], "/home/ma-user/work/.venv", "/home/ma-user/work/.venv/share/jupyter", False,
+        ({"MA_HOME": "/home/ma-user"}, [], f"{plan.IMAGE_WORK}/.venv", f"{plan.IMAGE_WORK}/.venv/share/jupyter", False,
          True),
     ],
 )  # fmt: skip

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 #: After the kill: a process stuck in the kernel (a dead driver) is left behind, not waited for.
 GRACE_S = 2.0
+PR_SET_PDEATHSIG = 1
+#: Loaded before a fork: the child of one must not load anything.
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 @dataclass(frozen=True)
@@ -35,16 +42,17 @@ def run(
     """Its output as text. Raises OSError where the program cannot be started."""
     process = subprocess.Popen(
         list(command), env=None if env is None else dict(env), cwd=cwd, start_new_session=True,
+        preexec_fn=_end_with_parent,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
         stdout, stderr = process.communicate(timeout=timeout_s)
         return Output(process.returncode, _text(stdout), _text(stderr))
     except subprocess.TimeoutExpired:
-        _kill_group(process)
+        _kill_tree(process)
         return Output(-signal.SIGKILL, *_what_came(process), timed_out=True)
     except BaseException:
-        _kill_group(process)
+        _kill_tree(process)
         raise
 
 
@@ -59,11 +67,43 @@ def _what_came(process: subprocess.Popen[bytes]) -> tuple[str, str]:
         return _text(still.stdout), _text(still.stderr)
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def _end_with_parent() -> None:
+    """A child whose parent was killed would go on holding the device: prctl(2), Linux only."""
+    if _LIBC is not None:
+        _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _kill_tree(process: subprocess.Popen[bytes]) -> None:
+    """Its group, and what it started in sessions of their own: those are told by their parents, so they go last."""
+    below = _descendants(process.pid)
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         process.kill()
+    for pid, began in below.items():
+        if _stat(pid)[1:] == began:  # the same process still, though its parent is another by now
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _descendants(root: int) -> dict[int, tuple[str, ...]]:
+    """Process id -> when it began; without /proc nothing."""
+    every = {int(entry.name): _stat(int(entry.name)) for entry in Path("/proc").glob("[0-9]*")}
+    found: dict[int, tuple[str, ...]] = {}
+    level = {root}
+    while level:
+        level = {pid for pid, told in every.items() if told and int(told[0]) in level and pid not in found}
+        found.update({pid: every[pid][1:] for pid in level})
+    return found
+
+
+def _stat(pid: int) -> tuple[str, ...]:
+    """(parent, start time) of proc(5); empty where it ended."""
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return told[1], told[19]
+    except (OSError, IndexError):
+        return ()
 
 
 def _text(data: bytes | None) -> str:

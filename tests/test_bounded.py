@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from helpers import bounded
+from tests.conftest import ROOT
 
 
 def test_output_and_code() -> None:
@@ -41,3 +46,40 @@ def test_bytes_that_are_no_text() -> None:
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         bounded.run([str(tmp_path / "nothing")], timeout_s=1)
+
+
+NESTED = """
+import sys
+from helpers import bounded
+bounded.run(["sh", "-c", f"echo $$ > {sys.argv[1]}; exec sleep 60"], timeout_s=60)
+"""
+
+
+def ended(file: Path) -> bool:
+    """Whether the process whose id the file holds is no more, or a zombie."""
+    for _ in range(100):
+        stat = Path(f"/proc/{file.read_text().strip()}/stat")
+        if not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl and /proc are Linux's")
+def test_a_nested_child_ends_with_the_outer_one(tmp_path: Path) -> None:
+    """Stopped by our limit; and where the outer one is killed from outside."""
+    command = [sys.executable, "-c", NESTED]
+    assert bounded.run([*command, str(tmp_path / "limit")], timeout_s=5, cwd=str(ROOT)).timed_out
+    assert ended(tmp_path / "limit")
+    outer = subprocess.Popen([*command, str(tmp_path / "kill")], cwd=ROOT)
+    while not (tmp_path / "kill").exists() or not (tmp_path / "kill").read_text().strip():
+        time.sleep(0.05)
+    os.kill(outer.pid, signal.SIGKILL)
+    outer.wait()
+    assert ended(tmp_path / "kill")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_one_that_left_the_session_ends_too(tmp_path: Path) -> None:
+    line = f"setsid sh -c 'echo $$ > {tmp_path}/pid; exec sleep 60' & wait"
+    assert bounded.run(["sh", "-c", line], timeout_s=1).timed_out and ended(tmp_path / "pid")

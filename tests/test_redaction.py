@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -100,3 +101,74 @@ def test_trees_keep_their_structure() -> None:
         "verdict": {"say": "ENV000.ok", "args": {"path": "~"}}, "environ": {"MA_SECRET": "***"}, "n": [1, None]
     }  # fmt: skip
     assert PRIVATE.leaks("...PLANTEDAK0001...") and not PRIVATE.leaks("clean")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "train.py --password hunter2xyz --token hunter2efgh --api-key hunter2", "password = 'correct hunter battery'",
+        "os.environ['DB_PASSWORD'] = 'x hunter z'", "os.environ.setdefault(\"HF_TOKEN\", \"hunter2 x\")",
+        '{"auths": {"swr.example": {"auth": "aHVudGVyhunter"}}}', "MIIhunter2\nhunter2==\n-----END PRIVATE KEY-----",
+        r'{"k": "MIIhunter2\nhunter2==\n-----END RSA PRIVATE KEY-----\n"}', r'"password": "a\"b hunter2 c"',
+        r'"{\"password\": \"hunter2 b\"}"', "--token='hunter2 b'", "['--password', 'hunter2 b']",
+        "WANDB_KEY=hunter2hunter",
+        "--password \"my hunter2\" x",
+    ],
+)  # fmt: skip
+def test_secrets_with_spaces_options_and_cut_keys_go(text: str) -> None:
+    cleaned = PRIVATE.text(f"before:\n{text}\nafter")
+    assert "hunter" not in cleaned and cleaned.startswith("before") and cleaned.endswith("after"), cleaned
+    assert PRIVATE.text(cleaned) == cleaned
+
+
+def test_a_whole_key_ends_at_its_end() -> None:
+    key = "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----"
+    assert PRIVATE.text(f"a: {key}\nstep 1.\n{key}\nafter") == "a: ***\nstep 1.\n***\nafter"
+
+
+def test_a_key_that_begins_with_a_slash_is_no_path(tmp_path: Path) -> None:
+    secret = "/k7Mdeng/bPxRfiCYEXAMPLEKEY"
+    private = of_this_process({"AWS_SECRET_ACCESS_KEY": secret, "MA_KEY_DIR": "/not/here", "MA_KEY": str(tmp_path)})
+    assert private.leaks(f"x {secret} y") and private.text(f"x {secret} y") == "x *** y"
+    assert private.text(f"/not/here {tmp_path}") == f"/not/here {tmp_path}"
+
+
+@pytest.mark.parametrize("text", ["2001:db8::1", "fe80::1ff:fe23:4567:890a%eth0", "fd00:1:2:3:4:5:6:7", "2408:4001::"])
+def test_ipv6_goes(text: str) -> None:
+    assert PRIVATE.text(f"connect [{text}]:29500 at {text}.") == "connect [<ip>]:29500 at <ip>."
+
+
+@pytest.mark.parametrize("text", ["12:34:56", "2026:01:02:03", "aten::add", "c10::add", "dead::beef", "::1", "0:1"])
+def test_times_and_names_of_modules_are_no_addresses(text: str) -> None:
+    assert PRIVATE.text(f"at {text} x") == f"at {text} x"
+
+
+def test_the_jobs_other_hosts_go(tmp_path: Path) -> None:
+    table = {"server_list": [{"server_id": "bj-rack7-3", "device": [{"device_id": "0"}]}]}
+    (tmp_path / "table.json").write_text(json.dumps(table))
+    environ = {
+        "MASTER_ADDR": "head-1.job.svc.corp", "VC_WORKER_HOSTS": "vc-0.x.internal,vc-1.x.internal",
+        "SLURM_JOB_NODELIST": "gpu[01-03,7]-ib,login9", "RANK_TABLE_FILE": str(tmp_path / "table.json"),
+    }  # fmt: skip
+    private = of_this_process(environ)
+    whole = ("head-1.job.svc.corp", "vc-1.x.internal", "gpu02-ib", "gpu7-ib", "login9", "bj-rack7-3")
+    for name in (*whole, "head-1", "vc-0"):
+        assert private.text(f"rank 3 on {name}: lost") == "rank 3 on <host>: lost", name
+
+
+def test_only_codes_of_ours_are_spared_and_only_our_keys_stay() -> None:
+    secrets = {"DB_PASSWORD": "python", "MA_TOKEN": "status", "X_SK": "abc12", "HF_TOKEN": "planted-hf"}
+    private = of_this_process(secrets)
+    tree = {
+        "status": "OK", "key": "ENV000.ok", "rule": "ENV010", "python": {"say": "ENV000.ok"}, "verb": "selftest",
+        "facts": {"key": "sk-abcdefhunter2", "status": "planted-hf", "rule": "password=x", "planted-hf": 1, "abc12": 2},
+        "argv": ["t.py", "--password", "hunter2"], "pem": ["MIIx", "-----END PRIVATE KEY-----", "after"], "token": "t1",
+    }  # fmt: skip
+    assert private.tree(tree) == {
+        "status": "OK", "key": "ENV000.ok", "rule": "ENV010", "python": {"say": "ENV000.ok"}, "verb": "selftest",
+        "facts": {"key": "***", "status": "***", "rule": "password=***", "***": 1, "abc12": 2},
+        "argv": ["t.py", "--password", "***"], "pem": ["***", "***", "after"], "token": "***",
+    }  # fmt: skip
+    assert not private.leaks(json.dumps(private.tree(tree))) and private.leaks("planted-hf")
+    assert private.text("by python 3, pythons") == "by *** 3, pythons"
+    assert PRIVATE.leaks("-----BEGIN PRIVATE KEY-----\nx") and PRIVATE.leaks("k sk-abcdefghijklmnop")

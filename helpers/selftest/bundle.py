@@ -5,13 +5,15 @@ It is written aside, read again, searched for every secret this process knows, a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import itertools
 import json
 import os
 import sys
 import time
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from helpers import redaction
 from helpers.errors import WorkbookError
 from helpers.report import Report
 
-#: Of a log its end; of all logs of the device (plog) the newest.
+#: Of a log its end; of yours, and of the device's (plog), the newest so many. What is over stands in the manifest.
 LOG_BYTES, LOG_FILES, TOTAL_BYTES = 2_000_000, 40, 30_000_000
 SUFFIXES = (".log", ".txt", ".out", ".err", ".json", ".yaml", ".yml")
 MANIFEST = "manifest.json"
@@ -38,14 +40,22 @@ def writable(folder: Path) -> Path:
 
 
 def user_logs(places: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """The files to take along. Raises WorkbookError for a path that is not there."""
+    """The files to take along, of a folder the newest first. Raises WorkbookError for a path that is not there."""
     found: list[Path] = []
     for place in map(Path, places):
         if not place.exists():
             raise WorkbookError("explain.no_file", path=str(place))
-        files = [place] if place.is_file() else [path for path in sorted(place.rglob("*")) if _is_log(path)]
-        found += files[:LOG_FILES]
+        found += [place] if place.is_file() else newest(path for path in place.rglob("*") if _is_log(path))
     return found
+
+
+def newest(paths: Iterable[Path]) -> list[Path]:
+    """The last written first; one that went meanwhile is left out."""
+    times: dict[Path, float] = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            times[path] = path.stat().st_mtime
+    return sorted(times, key=lambda path: (-times[path], path))
 
 
 def write(
@@ -58,19 +68,24 @@ def write(
 ) -> Report:
     """Writes the archive; the report with its path in facts["bundle"]. Raises WorkbookError where it cannot."""
     private = redaction.of_this_process(folders=_folders())
-    files = dict(_files(report, parts, output, [*logs, *device_logs(began)], private))
+    files = dict(_files(report, parts, output, private))
+    left_out: list[dict[str, str]] = []
+    numbers = itertools.count()
+    for group in (logs, device_logs(began)):
+        files.update(_logs(group, private, numbers, left_out))
     tier = report.tier or "no-device"
     path = folder / f"selftest-{tier}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.zip"
     aside = path.with_suffix(".zip.part")
     try:
-        _zip(aside, files)
+        _zip(aside, files, left_out)
         check(aside, private)
         aside.replace(path)
     except OSError as error:
         raise WorkbookError("selftest.not_written", path=str(path), error=error.strerror or str(error)) from error
     finally:
         aside.unlink(missing_ok=True)
-    return replace(report, facts={**report.facts, "bundle": str(path), "files": sorted(files)})
+    facts = {**report.facts, "bundle": str(path), "files": sorted(files), "left_out": len(left_out)}
+    return replace(report, facts=facts)
 
 
 def check(path: Path, private: redaction.Redactor) -> dict[str, str]:
@@ -90,8 +105,7 @@ def device_logs(began: float) -> list[Path]:
     """CANN's own logs (plog) that were written since, the newest first."""
     folder = Path(os.environ.get("ASCEND_PROCESS_LOG_PATH") or Path.home() / "ascend" / "log")
     try:
-        found = [path for path in folder.rglob("*") if _is_log(path) and path.stat().st_mtime >= began - 1]
-        return sorted(found, key=lambda path: -path.stat().st_mtime)[:LOG_FILES]
+        return newest(path for path in folder.rglob("*") if _is_log(path) and path.stat().st_mtime >= began - 1)
     except OSError:
         return []
 
@@ -100,26 +114,35 @@ def _files(
     report: Report,
     parts: Mapping[str, Report],
     output: Mapping[str, str],
-    logs: Sequence[Path],
     private: redaction.Redactor,
 ) -> Iterator[tuple[str, str]]:
     """(name in the archive, text), redacted."""
     clean = Report.from_dict(private.tree(report.to_dict()))
     yield "report.json", clean.to_json()
     for lang in ("en", "zh"):
-        yield f"report.{lang}.html", private.text(clean.html(lang))
+        yield f"report.{lang}.html", private.markup(clean.html(lang))
     for name, part in parts.items():
         place = "check.json" if name == "check" else f"parts/{name}.json"
         yield place, json.dumps(private.tree(part.to_dict()), ensure_ascii=False, indent=1)
     for name, text in output.items():
         yield f"logs/{name}.txt", private.text(text)
-    taken = 0
-    for number, path in enumerate(logs):
-        text = tail(path)
-        taken += len(text)
-        if taken > TOTAL_BYTES:
-            break
-        yield f"logs/{number:02d}-{private.text(path.name)}", private.text(text)
+
+
+def _logs(
+    paths: Sequence[Path], private: redaction.Redactor, numbers: Iterator[int], left_out: list[dict[str, str]]
+) -> Iterator[tuple[str, str]]:
+    """Their ends, as many as the limits allow; the others' names go to `left_out` with the limit that they are over."""
+    files = taken = 0
+    for path in paths:
+        why = f"more than {LOG_FILES} files" if files >= LOG_FILES else ""
+        text = "" if why else tail(path)
+        if taken + len(text) > TOTAL_BYTES:
+            why = f"more than {TOTAL_BYTES} characters of logs"
+        if why:
+            left_out.append({"name": private.text(str(path)), "why": why})
+            continue
+        files, taken = files + 1, taken + len(text)
+        yield f"logs/{next(numbers):02d}-{private.text(path.name)}", private.text(text)
 
 
 def tail(path: Path) -> str:
@@ -135,9 +158,9 @@ def tail(path: Path) -> str:
     return data[cut:].decode("utf-8", errors="replace")
 
 
-def _zip(path: Path, files: Mapping[str, str]) -> None:
+def _zip(path: Path, files: Mapping[str, str], left_out: Sequence[Mapping[str, str]]) -> None:
     sums = {name: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for name, text in files.items()}
-    manifest = json.dumps({"sha256": sums, "redacted": True}, indent=1)
+    manifest = json.dumps({"sha256": sums, "redacted": True, "left_out": list(left_out)}, indent=1)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in {**files, MANIFEST: manifest}.items():
             archive.writestr(name, text.encode("utf-8", "replace"))

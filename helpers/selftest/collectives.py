@@ -14,11 +14,12 @@ TIMEOUT_S = 240.0
 COLUMNS = (Column("case"), Column("status"), Column("time", "ms"), Column("bus_bandwidth", "GB/s"))
 
 
-def check_collectives(found: Device, *, timeout_s: float = TIMEOUT_S) -> Report:
+def check_collectives(found: Device, budget_s: float = TIMEOUT_S) -> Report:
     """A row a collective. One device alone could not be looked at: SKIPPED, not good."""
     if found.accelerator != "cpu" and found.count < RANKS:
         alone = Finding("SLF040", Status.SKIPPED, "SLF040.one", {"count": found.count})
         return Report("environment", "selftest_hccl", (alone,), tier=found.tier)
+    timeout_s = min(TIMEOUT_S, budget_s)
     rows = bandwidth.collective(found.tier, found.accelerator, RANKS, operations=OPERATIONS, timeout_s=timeout_s)
     findings = [bandwidth.judge(row) for row in rows]
     shown = [(row, finding) for row, finding in zip(rows, findings) if "operation" in row]

@@ -20,7 +20,7 @@ ARGS = ("--depth", "14", "--width", "8", "--batch-size", "32")
 STEPS, TIMEOUT_S = 3, 420.0
 
 
-def check_profiler(found: Device, *, scripts: Path = SCRIPTS) -> Report:
+def check_profiler(found: Device, budget_s: float = TIMEOUT_S, *, scripts: Path = SCRIPTS) -> Report:
     """What was recorded and what `analyse` makes of it, as one report."""
     script = scripts / SCRIPT
     if not script.is_file():
@@ -28,7 +28,8 @@ def check_profiler(found: Device, *, scripts: Path = SCRIPTS) -> Report:
         return Report("environment", "selftest_profiler", (absent,), tier=found.tier)
     with tempfile.TemporaryDirectory(prefix="selftest-") as folder:
         out = Path(folder) / "profile"
-        recorded = profile(script, ARGS, device=found.tier, steps=STEPS, out=out, cwd=folder, timeout_s=TIMEOUT_S)
+        limit_s = min(TIMEOUT_S, budget_s)
+        recorded = profile(script, ARGS, device=found.tier, steps=STEPS, out=out, cwd=folder, timeout_s=limit_s)
         return _report(recorded, found)
 
 

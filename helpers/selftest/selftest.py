@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from helpers import bounded
@@ -63,12 +64,14 @@ def selftest(
     return bundle.write(made, dict(zip((part.name for part in chosen), results)), output, extra, target, began)
 
 
-def run_part(name: str, device: str = "auto") -> Report:
-    """One part alone, in this process. Raises WorkbookError where the device or the part is not there."""
+def run_part(name: str, device: str = "auto", timeout_s: float | None = None) -> Report:
+    """One part alone, in this process, which divides `timeout_s` among its children.
+
+    Raises WorkbookError where the device or the part is not there."""
     (part,) = _chosen([name])
     if part.always:
-        return part.look(devices.Device(device, "", 0))
-    return part.look(devices.find(device))
+        return part.within(devices.Device(device, "", 0), timeout_s)
+    return part.within(devices.find(device), timeout_s)
 
 
 def _chosen(names: Sequence[str]) -> list[Part]:
@@ -93,7 +96,7 @@ def _run(part: Part, device: str, folder: Path, limit_s: float, command: Command
     file = folder / f"{part.name}.json"
     work = folder / part.name
     work.mkdir()
-    line = (command or _command)(part, device, file)
+    line = command(part, device, file) if command else _command(part, device, file, limit_s)
     try:
         done = bounded.run(line, env=os.environ, timeout_s=limit_s, cwd=str(work))
     except OSError as error:
@@ -103,7 +106,12 @@ def _run(part: Part, device: str, folder: Path, limit_s: float, command: Command
     if done.timed_out:
         return _report(part, Finding("SLF003", Status.FAIL, "SLF003.hung", args, weight=90)), text
     try:
-        return reports.load(file), text
+        saved = reports.load(file)
+        if done.code >= 0:
+            return saved, text
+        args.update(signal=-done.code, error=done.last_error[:500])
+        crashed = Finding("SLF003", Status.FAIL, "SLF003.crashed_after", args, weight=1000)
+        return replace(saved, findings=(crashed, *saved.findings)), text
     except WorkbookError:
         args["error"] = done.last_error[:500]
     if done.code < 0:
@@ -113,10 +121,10 @@ def _run(part: Part, device: str, folder: Path, limit_s: float, command: Command
     return _report(part, Finding("SLF003", status, key, args, weight=80)), text
 
 
-def _command(part: Part, device: str, file: Path) -> list[str]:
+def _command(part: Part, device: str, file: Path, limit_s: float) -> list[str]:
     """The same command as a user would give, so that one part can be repeated by hand."""
     start = [sys.executable, str(ENTRY), "selftest", "--part", part.name, "--device", device]
-    return [*start, "--json", str(file), "--lang", language()]
+    return [*start, "--json", str(file), "--lang", language(), "--timeout", f"{limit_s:g}"]
 
 
 def _report(part: Part, finding: Finding) -> Report:

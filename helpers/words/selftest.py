@@ -96,6 +96,12 @@ WORDS: dict[str, Words] = {
         "See logs/ in the archive; `ascend-workbook explain` reads ~/ascend/log.",
         "请查看压缩包中的 logs/；`ascend-workbook explain` 可解读 ~/ascend/log。",
     ),
+    "SLF003.crashed_after": Words(
+        "{part}: after its report was written it ended by signal {signal}: {error}",
+        "{part}：写出报告之后被信号 {signal} 终止：{error}",
+        "See logs/ in the archive; `ascend-workbook explain` reads ~/ascend/log.",
+        "请查看压缩包中的 logs/；`ascend-workbook explain` 可解读 ~/ascend/log。",
+    ),
     "SLF003.broke": Words(
         "{part}: ended without a report: {error}",
         "{part}：未产生报告即结束：{error}",

@@ -46,6 +46,15 @@ def test_a_crash_and_a_hang_cost_their_own_case(tmp_path: Path) -> None:
     assert "2 of 5 cases" in made.verdict("en")
 
 
+def test_when_the_budget_is_spent_the_rows_until_then_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "child.py"
+    slow = FAKE.replace("if number == 1:", "if number == 2:\n        time.sleep(60)\n    if number == 9:")
+    path.write_text(slow.replace("dump_traceback_later(limit, exit=True)", "cancel_dump_traceback_later()"))
+    made = operators.check_operators(CPU, 3.0, child=path)
+    assert made.table and made.table.values("operator") == ["op0", "op1"]
+    assert made.status is Status.SKIPPED and "2 of 5 cases were run" in made.verdict("en")
+
+
 def test_a_device_that_cannot_be_imported_is_one_row(tmp_path: Path) -> None:
     path = tmp_path / "child.py"
     path.write_text("raise ImportError('libhccl.so')")

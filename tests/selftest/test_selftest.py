@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from helpers import device, selftest
+from helpers.commands.selftest import __doc__ as HELP
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.report import Report, load
 from helpers.selftest import bundle
+from helpers.selftest.child import operators
 from helpers.selftest.parts import Part
 from tests.conftest import ROOT
 
@@ -110,6 +115,13 @@ def test_all_good(here: Path) -> None:
     assert not made.simulated and "selftest-cpu-" in made.facts["bundle"]
 
 
+def test_a_crash_after_the_report_was_written_is_no_success(here: Path) -> None:
+    late = GOOD + "; os.kill(os.getpid(), 11)"
+    made = selftest.selftest("cpu", parts=["check"], out=here, command=child(saved(here), {"check": late}))
+    assert made.status is Status.FAIL and "signal 11" in made.verdict("en")
+    assert [found.key for found in made.parts[0].findings] == ["SLF003.crashed_after", "SLF010.ok"]
+
+
 def test_on_the_simulator_it_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "find", lambda wanted="auto", **rest: device.Device("npu-simulated", "Ascend910B2", 2))
     made = selftest.selftest(parts=["check"], out=here, command=child(saved(here), ENDINGS))
@@ -136,6 +148,7 @@ from pathlib import Path
 from helpers.errors import WorkbookError
 from helpers.report import Report
 from helpers.selftest import bundle
+from helpers.selftest.child import operators
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 noise = os.urandom(40_000).hex()
@@ -196,6 +209,34 @@ def test_of_a_long_log_the_end_is_taken(tmp_path: Path) -> None:
     path.write_text("".join(f"line {number:07d}\n" for number in range(200_000)))
     text = bundle.tail(path)
     assert text.startswith("line ") and text.endswith("line 0199999\n") and len(text) <= bundle.LOG_BYTES
+
+
+def test_the_newest_logs_are_taken_and_the_manifest_names_the_others(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "logs").mkdir()
+    for number in range(5):
+        (here / "logs" / f"{number}.log").write_text(f"log {number}\n" * (900 if number == 3 else 1))
+        os.utime(here / "logs" / f"{number}.log", (number, number))
+    monkeypatch.setattr(bundle, "LOG_FILES", 3)
+    monkeypatch.setattr(bundle, "TOTAL_BYTES", 2000)
+    logs = bundle.user_logs([here / "logs"])
+    made = bundle.write(Report("environment", "selftest"), {}, {}, logs, here, 1e12)
+    files = contents(Path(made.facts["bundle"]))
+    assert [name for name in files if name.startswith("logs/")] == ["logs/00-4.log", "logs/01-2.log", "logs/02-1.log"]
+    left = json.loads(files[bundle.MANIFEST])["left_out"]
+    assert [(Path(each["name"]).name, each["why"][:12]) for each in left] == [
+        ("3.log", "more than 20"), ("0.log", "more than 3 "),
+    ]  # fmt: skip
+    assert made.facts["left_out"] == 2
+
+
+def test_what_help_says_of_the_operators_is_so() -> None:
+    torch = pytest.importorskip("torch")
+    plain, own = operators.cases(torch), operators.npu_cases(torch, mock.Mock())
+    both = (len(plain) * 3 + len(own) * 2, len(plain), sum(case[3] for case in plain), len(own), len(plain) * 3)
+    said = str(HELP).split("operators   ")[1].split("scripts ")[0]
+    assert tuple(map(int, re.findall(r"\b(?!64)\d+\b", said))) == both
 
 
 @pytest.mark.full

@@ -173,10 +173,12 @@ def page(found: dict[str, Any]) -> str:
     head = "| fault | expected | as | found | right | " + " | ".join(PEERS) + " |"
     lines = [
         "# Recorded machines", "",
-        "Made by `python benchmarks/environment.py --write docs/environment-machines.md`: file trees, tool outputs and "
+        f"Made by `python benchmarks/environment.py --every {found['peers_every']} --write "
+        "docs/environment-machines.md`: file trees, tool outputs and "
         "variables of machines with one fault each (tests/environment/recorded). *names*: the tool's output complains "
         "of something it does not complain of on the machine without the fault; *shows*: a line differs; *not run*: "
-        "the tool does not run there; *not asked*: the tools were asked about every Nth machine.", "",
+        f"the tool does not run there; *not asked*: they were asked about one machine in {found['peers_every']}. "
+        "*right*: the expected rule, and besides it only what that fault brings with it.", "",
         head, "|" + "---|" * (5 + len(PEERS)),
     ]  # fmt: skip
     for row in found["machines"]:
@@ -191,7 +193,8 @@ def page(found: dict[str, Any]) -> str:
 
 def summary(found: dict[str, Any]) -> str:
     rows = found["machines"]
-    parts = [f"check: {sum(row['right'] for row in rows)} of {len(rows)} faults named, nothing else failed"]
+    right = sum(row["right"] for row in rows)
+    parts = [f"check: {right} of {len(rows)} faults named, each with nothing besides but its consequences"]
     for peer in PEERS:
         asked = [row["peers"][peer][0] for row in rows if row["peers"][peer] and row["peers"][peer][0] != "not run"]
         parts.append(f"{peer}: names {asked.count('names')}, shows {asked.count('shows')} of {len(asked)} asked")

@@ -89,7 +89,7 @@ def test_no_planted_secret_is_in_any_output(name: str, tmp_path: Path) -> None:
     again = report.Report.from_json(made.to_json())
     outputs = [made.to_json(), *(each.text(lang) + each.html(lang) for each in (made, again) for lang in ("en", "zh"))]
     assert "***" in outputs[0]  # what was smuggled was there to be taken out
-    assert not [found for text in outputs for found in re.findall(r"(?i).{30}planted(?!_secret).{20}", text)]
+    assert not [found for text in outputs for found in re.findall(r"(?i).{0,30}planted(?!_secret).{0,20}", text)]
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .numeric import wide
+from .numeric import gradients, wide
 from .registry import FLOATS, reference
 
 
@@ -80,3 +80,17 @@ def npu_add_rms_norm_v2(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 
     x1.copy_(y)
     x2.copy_(total)
     return rstd
+
+
+@reference("npu::npu_renorm_backward")
+def npu_renorm_backward(grad: Tensor, input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """The gradient of torch.renorm, whose norms are summed in float32 (RenormBackwardKernelNpu.cpp)."""
+    others = [axis for axis in range(input.dim()) if axis != dim % input.dim()]
+
+    def renorm(x: Tensor) -> Tensor:
+        norm = torch.linalg.vector_norm(x, p, others, keepdim=True)
+        return x * torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), torch.ones_like(norm))
+
+    (found,) = gradients(renorm, (input,), (grad,))
+    assert found is not None
+    return found

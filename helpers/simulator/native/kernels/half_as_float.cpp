@@ -50,12 +50,19 @@ at::Tensor widened(const at::Tensor& tensor, bool written, std::vector<Widened>&
   return wide;
 }
 
-std::vector<Widened> widen(const c10::OperatorHandle& op, torch::jit::Stack* stack, size_t first) {
+// A result asked for in the call's half type is rounded to it after the sum, not before.
+bool asks_for(const c10::OperatorHandle& op, size_t argument, const c10::IValue& value, at::ScalarType type) {
+  return value.isInt() && op.schema().arguments()[argument].name() == "dtype" && value.toScalarType() == type;
+}
+
+std::vector<Widened> widen(const c10::OperatorHandle& op, torch::jit::Stack* stack, size_t first, at::ScalarType type) {
   std::vector<Widened> written;
   for (size_t i = first; i < stack->size(); ++i) {
     auto& value = (*stack)[i];
     if (value.isTensor()) {
       value = widened(value.toTensor(), writes(op, i - first), written);
+    } else if (asks_for(op, i - first, value, type)) {
+      value = at::kFloat;
     } else if (value.isTensorList()) {
       c10::List<at::Tensor> wide;
       for (const at::Tensor& one : value.toTensorList()) {
@@ -201,7 +208,7 @@ void compute_in_float(const c10::OperatorHandle& op, torch::jit::Stack* stack, a
   std::vector<Widened> written;
   {
     AllocateOnNpu host(false);  // the unit's accumulator is its own, no device memory
-    written = widen(op, stack, first);
+    written = widen(op, stack, first, type);
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   }
   write_back(written);

@@ -63,7 +63,7 @@ const std::unordered_set<std::string>& torch_npu_bookkeeping() {
   static const std::unordered_set<std::string> names = {
       "npu::get_npu_format", "npu::get_storage_size", "npu::empty_with_format", "npu::unsafe_empty_with_format",
       "npu::npu_change_data_ptr", "npu::dropout_with_byte_mask", "npu::npu_fused_attention_score", "npu::npu_ciou",
-      "npu::npu_moe_token_unpermute", "npu::npu_moe_token_unpermute_with_routing_map", "npu::npu_renorm_backward",
+      "npu::npu_moe_token_unpermute", "npu::npu_moe_token_unpermute_with_routing_map",
       "npu::fft_r2c_backward", "npu::fft_c2r_backward", "npu::matmul_double_backward", "npu::npu_apply_adam",
       "npu::npu_apply_adam_w", "npu::npu_bert_apply_adam"};
   return names;

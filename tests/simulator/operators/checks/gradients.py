@@ -191,3 +191,12 @@ def check_a_changed_saved_tensor_is_seen() -> None:
         assert "modified by an inplace operation" in str(error)
     else:
         raise AssertionError("a changed saved tensor went unseen")
+
+
+def check_the_backward_of_renorm_called_by_name() -> None:
+    for p, dim in ((2.0, 0), (1.0, 1), (3.0, -1)):
+        x, grad = torch.randn(4, 5), torch.randn(4, 5)
+        plain = x.clone().requires_grad_()
+        torch.renorm(plain, p, dim, 0.5).backward(grad)
+        ours = torch.ops.npu.npu_renorm_backward(grad.npu(), x.npu(), p, dim, 0.5)
+        torch.testing.assert_close(ours.cpu(), plain.grad, rtol=1e-4, atol=1e-5)

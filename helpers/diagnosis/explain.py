@@ -57,11 +57,14 @@ def explain(*what: str | os.PathLike[str], symptom: str | None = None) -> Report
 
     The report's verdict is the first error of the first failing rank: FAIL where one was found, WARN for known
     warnings or unexplained lines at the level ERROR, OK for clean logs, SKIPPED where nothing stood in them.
-    `symptom` (slow, oom, nan, differs) gives a checklist instead. Raises WorkbookError for a path that is not there.
+    `symptom` (slow, oom, nan, differs) gives a checklist instead. Raises WorkbookError for a path that is not there,
+    for an empty text, and for logs beside a symptom.
     """
     if symptom is not None:
+        if what:
+            raise WorkbookError("explain.symptom_alone", what=[str(place) for place in what], symptom=symptom)
         return checklist(symptom)
-    if not what:
+    if not what or any(isinstance(place, str) and not place.strip() for place in what):
         raise WorkbookError("explain.nothing")
     return report_on([scan(log) for log in logs_of([_spelled_out(place) for place in what])])
 

@@ -113,6 +113,12 @@ WORDS: dict[str, Words] = {
         "Give the file itself.",
         "请直接给出文件。",
     ),
+    "explain.symptom_alone": Words(
+        "--symptom prints a checklist and reads no log, but {what} was given as well.",
+        "--symptom 只打印排查清单，不读取日志；但同时给出了 {what}。",
+        "Give one of the two: `ascend-workbook explain LOG`, or `ascend-workbook explain --symptom {symptom}`.",
+        "请只给其中之一：`ascend-workbook explain LOG`，或 `ascend-workbook explain --symptom {symptom}`。",
+    ),
     "explain.symptom_unknown": Words(
         "No checklist for the symptom {symptom}; there are {known}.", "没有症状 {symptom} 的清单；可用的有 {known}。"
     ),

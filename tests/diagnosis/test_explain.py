@@ -273,3 +273,20 @@ def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(tmp_path / "absent.log")]) == 2
     assert main(["explain"]) == 2
     assert main(["explain", "--symptom", "slow"]) == 0
+
+
+@pytest.mark.parametrize("nothing", [[""], ["  \n"], ["507015", ""]])
+def test_an_empty_argument_is_not_the_current_folder(
+    nothing: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, train=OOM)
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", *nothing]) == 2
+    assert "Nothing to explain was given" in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(("lang", "says"), [("en", "reads no log"), ("zh", "不读取日志")])
+def test_a_symptom_beside_a_log_is_refused(lang: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--symptom", "oom", "nosuch.log", "--lang", lang]) == 2
+    shown = "".join(capsys.readouterr())
+    assert says in shown and "nosuch.log" in shown

@@ -38,7 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Report:
     """Plans, or writes the kernel."""
     if args.kernelspec is not None:
-        return write_kernel(args.kernelspec, display_name=args.display_name, prefix=args.prefix, replace=args.force)
+        return write_kernel(
+            args.kernelspec, device=args.device, display_name=args.display_name, prefix=args.prefix, replace=args.force
+        )
     if args.display_name or args.prefix or args.force:
         raise WorkbookError("settings.options", option="--display-name, --prefix, --force", needs="--kernelspec")
     return set_up(args.device)

@@ -174,6 +174,12 @@ WORDS: dict[str, Words] = {
         "Choose another name, or replace it with --force.",
         "请换一个名称，或用 --force 替换。",
     ),
+    "kernelspec.device": Words(
+        "a kernel for {device} needs no environment of its own",
+        "{device} 的内核不需要专门的环境变量",
+        "Leave --device out, or give npu or npu-simulated; any other kernel is `python -m ipykernel install`'s.",
+        "请去掉 --device，或指定 npu、npu-simulated；其他内核请用 `python -m ipykernel install` 安装。",
+    ),
     "kernelspec.no_cann": Words(
         "neither a CANN nor the simulator is here: the kernel would see no NPU",
         "本机既没有 CANN 也没有模拟器：内核看不到 NPU",

@@ -246,6 +246,26 @@ def test_neither_cann_nor_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
         kernel.environment({"PATH": "/usr/bin"})
 
 
+def test_a_kernel_of_an_npu_is_never_the_simulators(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("helpers.cann.installed", lambda: None)
+    monkeypatch.setattr("helpers.cann.find", lambda environ: None)
+    monkeypatch.setattr(kernel, "is_built", lambda: True)
+    monkeypatch.setattr(kernel, "sees", lambda environment: 2)
+    monkeypatch.setattr(kernel.jupyter, "environment", lambda: {"ASCEND_WORKBOOK_SIMULATED": "1"})
+    options = ["setup", "--lang", "en", "--kernelspec", "y", "--prefix", str(tmp_path), "--device"]
+    assert __main__.main([*options, "npu"]) == 2
+    assert "device npu is not here: no CANN was found" in capsys.readouterr().err
+    assert __main__.main([*options, "cuda"]) == 2 and not list(tmp_path.iterdir())
+    assert __main__.main([*options, "npu-simulated"]) == 0 and "simulated" in capsys.readouterr().out
+
+
+def test_a_kernel_of_an_npu_that_sees_none_fails(clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "sees", lambda environment: 0)
+    assert write_kernel("y", device="npu", prefix=clean).status is Status.FAIL
+
+
 @pytest.fixture
 def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ASCEND_HOME_PATH", str(tree(tmp_path)))

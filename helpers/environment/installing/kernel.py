@@ -23,14 +23,21 @@ SIGHT = "import torch; npu = getattr(torch, 'npu', None); print('NPUS', npu.devi
 TIMEOUT_S = 120.0
 
 
-def environment(environ: Mapping[str, str] = os.environ, roots: tuple[Path, ...] = ()) -> tuple[dict[str, str], bool]:
+def environment(
+    environ: Mapping[str, str] = os.environ, roots: tuple[Path, ...] = (), *, device: str = "auto"
+) -> tuple[dict[str, str], bool]:
     """(what the kernel must set, whether it is the simulator's). `roots` are CANNs to take first, else cann.find.
 
-    Raises WorkbookError `kernelspec.no_cann` and `kernelspec.sourcing`.
+    `device` is auto, npu (a CANN; the simulator is none) or npu-simulated. Raises WorkbookError `device.absent`,
+    `kernelspec.no_cann`, `kernelspec.sourcing`, and where the simulator is asked for simulator.environment's.
     """
+    if device == "npu-simulated":
+        return jupyter.environment(), True
     clean = cann.without_simulator(environ)
     found = cann.describe(roots[0], sourced=False) if roots else cann.find(clean)
     if found is None:
+        if device == "npu":
+            raise WorkbookError("device.absent", wanted=device, why={"say": "device.why.no_cann"})
         if not is_built():
             raise WorkbookError("kernelspec.no_cann")
         return jupyter.environment(), True

@@ -12,11 +12,14 @@ from helpers.environment.machine import Machine
 from helpers.environment.probe import probe
 from helpers.environment.readiness import STAGE
 from helpers.environment.system import Args
+from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.report import Column, Listing, Report, Table
 
 COLUMNS = (Column("installing_step"), Column("installing_command"), Column("installing_why"))
 WEIGHT = 100.0
+#: What a kernel can be for: the others need no environment of their own.
+KERNELS = ("auto", "npu", "npu-simulated")
 GOOD = ("kept", "gpu")
 WARNING = ("pair_outside", "no_pair", "cann_unknown", "version", "simulator_torch")
 
@@ -69,16 +72,19 @@ def _verdict(made: plan.Plan, notes: tuple[Finding, ...]) -> Finding:
 
 
 def write_kernel(
-    name: str, *, display_name: str = "", prefix: Path | None = None, replace: bool = False
+    name: str, *, device: str = "auto", display_name: str = "", prefix: Path | None = None, replace: bool = False
 ) -> Report:
     """Writes the Jupyter kernel `name` with absolute values and asks a process of that environment what it sees.
 
     Without a `prefix` into this Python's environment, or where the server does not look there, the user's folder.
 
-    Raises WorkbookError `kernelspec.name`, `kernelspec.exists` (and not `replace`), `kernelspec.no_cann`,
-    `kernelspec.sourcing`.
+    `device` npu: of a real NPU or not at all, FAIL where the kernel sees none. Raises WorkbookError `kernelspec.name`,
+    `kernelspec.exists` (and not `replace`), `kernelspec.no_cann`, `kernelspec.sourcing`, `kernelspec.device`,
+    `device.absent`.
     """
-    environment, simulated = kernel.environment()
+    if device not in KERNELS:
+        raise WorkbookError("kernelspec.device", device=device)
+    environment, simulated = kernel.environment(device=device)
     shown = display_name or ("Ascend NPU (simulated)" if simulated else "Ascend NPU")
     where = place.choose(prefix)
     folder = kernelspec.write(name, shown, environment, data=where.data, replace=replace)
@@ -88,6 +94,7 @@ def write_kernel(
         status, key = Status.WARN, "ENV132.blind"
     else:
         status, key = (Status.OK, "ENV132.written") if seen else (Status.WARN, "ENV132.none")
+    status = Status.FAIL if device == "npu" and status is Status.WARN else status
     findings = [Finding("ENV132", status, key, args, weight=WEIGHT)]
     if where.seen is False:
         findings.append(Finding("ENV132", Status.WARN, "ENV132.unseen", {"path": str(where.data)}))

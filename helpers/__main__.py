@@ -6,6 +6,7 @@ Exit codes: 0 good, 1 the verdict is FAIL, 2 could not run.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import pkgutil
 import sys
@@ -26,11 +27,16 @@ from helpers.words import LANGUAGES, say
 def main(argv: list[str] | None = None) -> int:
     """Runs one verb; the exit code."""
     given = sys.argv[1:] if argv is None else argv
+    _print_anything()
     args = build_parser(given[0] if given else "").parse_args(given)
+    code = 2
     try:
         report = args.run(args)
-        # `simulator env` and the like print for themselves
-        code = _finish(report, args) if isinstance(report, Report) else int(report or 0)
+        if isinstance(report, Report):
+            code = _write(report, args)
+            _show(report, args)
+        else:  # `simulator env` and the like print for themselves
+            code = int(report or 0)
         sys.stdout.flush()
         return code
     except WorkbookError as error:
@@ -39,6 +45,7 @@ def main(argv: list[str] | None = None) -> int:
         print(say("command.interrupted", args.lang), file=sys.stderr)
     except BrokenPipeError:  # `| head` has seen enough; the interpreter must not flush into the closed pipe either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return code  # the verdict is what it is, whoever reads it
     except OSError as error:
         path, why = error.filename2 or error.filename, error.strerror or str(error)
         return _could_not_run(WorkbookError("command.file", path=str(path or ""), error=why), args.lang)
@@ -71,18 +78,31 @@ def verb_modules(verb: str = "") -> list[ModuleType]:
     return [import_module(f"{commands.__name__}.{name}") for name in ([asked] if asked in names else names)]
 
 
-def _finish(report: Report, args: argparse.Namespace) -> int:
-    print(report.text(args.lang))
+def _print_anything() -> None:
+    """Characters that a terminal's encoding lacks are written out instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _write(report: Report, args: argparse.Namespace) -> int:
+    """The files, before anything is printed: a reader that goes away must not cost them. The exit code."""
     for path, make in ((args.json, report.to_json), (args.html, partial(report.html, args.lang))):
         if path:
             target = Path(path).resolve()
             open_storage(str(target.parent)).write_text(target.name, make())
+    return 1 if report.status is Status.FAIL else 0
+
+
+def _show(report: Report, args: argparse.Namespace) -> None:
+    print(report.text(args.lang))
+    for path in (args.json, args.html):
+        if path:
             print(say("command.written", args.lang, path=path))
     if "bundle" in report.facts:
         print(say("selftest.bundle", args.lang, path=report.facts["bundle"]))
     if "page" in report.facts:  # a run's index: its path is the last line, so that it is easily found
         print(report.facts["page"])
-    return 1 if report.status is Status.FAIL else 0
 
 
 def _could_not_run(error: WorkbookError, lang: str | None) -> int:

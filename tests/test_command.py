@@ -107,6 +107,37 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(tmp_path: Path, reader: s
     assert done.stderr.strip() in ("0", "2"), done.stderr  # nothing but the exit code
 
 
+def test_files_and_the_verdict_outlive_the_reader(tmp_path: Path) -> None:
+    page, data = tmp_path / "x.html", tmp_path / "x.json"
+    command = [sys.executable, "-m", "helpers", "explain", "507015", "--json", str(data), "--html", str(page)]
+    whole = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=120, check=False)
+    for path in (page, data):
+        path.unlink()
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = subprocess.run(command, cwd=ROOT, stdout=writes, stderr=subprocess.PIPE, timeout=120, check=False)
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (whole.returncode, b"") and whole.returncode in (0, 1)
+    assert page.is_file() and data.is_file()
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"},
+     {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
+)  # fmt: skip
+@pytest.mark.parametrize("what", [["explain", "507015"], ["scan", "没有.py"]], ids=["report", "error"])
+def test_an_encoding_without_chinese_is_no_defect(encoding: dict[str, str], what: list[str]) -> None:
+    plain = {name: value for name, value in os.environ.items() if name not in ("PYTHONIOENCODING", "PYTHONUTF8")}
+    command = [sys.executable, "-m", "helpers", *what, "--lang", "zh"]
+    codes = []
+    for environ in ({**plain, "PYTHONUTF8": "1"}, {**plain, **encoding}):
+        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, timeout=120, check=False)
+        assert b"Traceback" not in done.stderr, done.stderr
+        codes.append(done.returncode)
+    assert codes[0] == codes[1] and b"\\u" in done.stdout + done.stderr
+
+
 def test_the_simulator_runs_the_python_it_was_built_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the virtual environment is not activated."""
     started: list[str] = []

@@ -12,7 +12,8 @@ Examples:
   ascend-workbook explain "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB"
   ascend-workbook explain --symptom slow
 
-Exits 0 where the logs are clean or hold known warnings only (the verdict says which), and for --symptom; 1 where an
+Exits 0 where the logs are clean or hold known warnings only (the verdict says which), for a text or code that is not
+in our list (it says so), and for --symptom; 1 where an
 error was found, known or not; 2 where a log cannot be read. On an unknown error it says what to collect and where
 to ask.
 """

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.diagnosis.episode import episodes, first_failing
 from helpers.diagnosis.known import Known
 from helpers.diagnosis.log import Log, logs_of
-from helpers.diagnosis.scan import scan
+from helpers.diagnosis.phrase import codes_inside, spelled_out
+from helpers.diagnosis.scan import Scan, scan
 from helpers.diagnosis.symptoms import checklist
 from helpers.diagnosis.verdict import cause, fix, report_on
 from helpers.errors import WorkbookError
 from helpers.report import Report
 from helpers.words import Scalar
-
-#: A bare code and the line in which CANN or torch_npu would print it. A small number is an HCCL result, a larger one
-#: the overflow status of an Opdebug file.
-BARE = (
-    (r"\d{6}", "error code is {0}"),
-    (r"[EW][A-Z1-9]\d{4}", "{0}:"),
-    (r"ERR\d{5}", "{0} PTA"),
-    (r"0x[0-9a-fA-F]+", "errcode:({0}, 0, 0)"),
-    (r"\d|1\d|2[0-4]", "HCCL function error: error code is {0}"),
-    (r"\d{2,5}", '"AI Core": {{"status": {0}}}'),
-)
 
 
 @dataclass(frozen=True)
@@ -56,7 +45,8 @@ def explain(*what: str | os.PathLike[str], symptom: str | None = None) -> Report
     """Reads logs (files, folders, `-` for standard input), a pasted text or a code such as 507015.
 
     The report's verdict is the first error of the first failing rank: FAIL where one was found, WARN for known
-    warnings or unexplained lines at the level ERROR, OK for clean logs, SKIPPED where nothing stood in them.
+    warnings or unexplained lines at the level ERROR, OK for clean logs, SKIPPED where nothing stood in them; NOTE for
+    a text that names no error we know: it is no log, so nothing is called clean.
     `symptom` (slow, oom, nan, differs) gives a checklist instead. Raises WorkbookError for a path that is not there,
     for an empty text, and for logs beside a symptom.
     """
@@ -66,7 +56,7 @@ def explain(*what: str | os.PathLike[str], symptom: str | None = None) -> Report
         return checklist(symptom)
     if not what or any(isinstance(place, str) and not place.strip() for place in what):
         raise WorkbookError("explain.nothing")
-    return report_on([scan(log) for log in logs_of([_spelled_out(place) for place in what])])
+    return report_on([_read(log) for log in logs_of([_spelled_out(place) for place in what])])
 
 
 def explanation(text: str, log: Path | None = None) -> Explanation | None:
@@ -90,8 +80,15 @@ def _cause_of(log: Log) -> Known | None:
 
 def _spelled_out(place: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """A bare code as the line it stands in; anything else as it is."""
-    if isinstance(place, str):
-        for pattern, line in BARE:
-            if re.fullmatch(pattern, place.strip()) and not Path(place).exists():
-                return line.format(place.strip()) + "\n"
+    if isinstance(place, str) and (line := spelled_out(place)) and not Path(place.strip()).exists():
+        return line + "\n"
     return place
+
+
+def _read(log: Log) -> Scan:
+    """What a log holds; of a short phrase that is no error message, what the codes in it mean."""
+    found = scan(log)
+    if log.is_text and all(hit.kind == "level" for hit in found.hits):
+        lines = codes_inside(log.data.decode("utf-8", errors="replace"))
+        return scan(Log("", data=lines.encode())) if lines else found
+    return found

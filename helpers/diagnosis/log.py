@@ -29,6 +29,11 @@ class Log:
     data: bytes = b""
 
     @property
+    def is_text(self) -> bool:
+        """It was given in place of a log."""
+        return self.path is None and not self.name
+
+    @property
     def rank(self) -> str:
         found = RANK_IN_NAME.search(self.name)
         return next(filter(None, found.groups()), "") if found else ""
@@ -54,7 +59,7 @@ def _logs_of(place: str | os.PathLike[str]) -> Iterator[Log]:
         return
     path = _path(place)
     if path is None:
-        yield Log("", data=str(place).encode())
+        yield Log("", data=str(place).encode("utf-8", errors="replace"))
     elif path.is_dir():
         found = [file for file in sorted(path.rglob("*")) if _is_log(file)]
         if not found:

@@ -50,8 +50,9 @@ def report_on(scans: list[Scan]) -> Report:
         listing = Listing("log_excerpt", excerpt)
     elif not any(scan.lines for scan in scans):
         findings.append(Finding("EXP006", Status.SKIPPED, "EXP006.empty", {"logs": len(scans)}))
-    else:
-        findings.append(_without_an_error(scans))
+    elif logs := [scan for scan in scans if not scan.log.is_text or scan.hits]:
+        findings.append(_without_an_error(logs))
+    findings += [_unlisted(scan) for scan in scans if scan.log.is_text and scan.lines and not scan.hits]
     warned, warning_rows = _warnings(scans)
     if facts["repeated"]:
         findings.append(Finding("EXP007", Status.OK, "EXP007.repeated", {"count": facts["repeated"]}))
@@ -88,6 +89,12 @@ def _first(first: Episode, found: list[Episode]) -> Finding:
 
 def _also(hit: Hit, entry: Known) -> Finding:
     return Finding("EXP008", Status.NOTE, "EXP008.also", {"cause": cause(entry), "fix": fix(entry)}, _place(hit))
+
+
+def _unlisted(scan: Scan) -> Finding:
+    """A text, not a log: that it names nothing we know does not make it clean."""
+    text = scan.log.data.decode("utf-8", errors="replace").strip()
+    return Finding("EXP009", Status.NOTE, "EXP009.unlisted", {"text": redact(text)[:SHOWN]})
 
 
 def _without_an_error(scans: list[Scan]) -> Finding:

@@ -86,6 +86,14 @@ WORDS: dict[str, Words] = {
         "{count} more lines only repeat errors already seen", "另有 {count} 行只是重复已出现的错误"
     ),
     "EXP008.also": Words("{cause}", "{cause}", "{fix}", "{fix}"),
+    "EXP009.unlisted": Words(
+        "not in our list: no error or code that we know stands in the text: {text}",
+        "不在我们的列表中：这段文字里没有已知的错误或错误码：{text}",
+        "It is no file or folder here either. Give the log or the whole error message; search or ask in the forum "
+        "(https://www.hiascend.com/forum) or the issue tracker (https://github.com/Ascend/pytorch/issues).",
+        "当前位置也没有这个名称的文件或目录。请给出日志或完整的报错文字；也可在论坛（https://www.hiascend.com/forum）"
+        "或问题跟踪（https://github.com/Ascend/pytorch/issues）搜索、提问。",
+    ),
     "explain.box.empty": Words(
         "nothing to explain: error_log is empty (a text, a code such as 507015, or the path of a log)",
         "没有要解读的内容：error_log 为空（可填错误文字、错误码如 507015，或日志路径）",

@@ -290,3 +290,40 @@ def test_a_symptom_beside_a_log_is_refused(lang: str, says: str, capsys: pytest.
     assert main(["explain", "--symptom", "oom", "nosuch.log", "--lang", lang]) == 2
     shown = "".join(capsys.readouterr())
     assert says in shown and "nosuch.log" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("ei0006", "did not connect in time"),
+        ("err00100", "torch_npu's own suffix"),
+        ("0X10", "error register"),
+        ("aicore 507015", "AI core"),
+        ("aicore error 272", "left its number type"),
+        ("what is ei0006?", "did not connect in time"),
+        ("ERROR 507015 again", "AI core"),
+        ("hccl returned 7", "A call of HCCL failed"),
+        ("error 0x10", "error register"),
+    ],
+)
+def test_a_code_in_either_case_or_in_a_phrase_is_explained(text: str, verdict: str) -> None:
+    report = explain(text)
+    assert report.status is Status.FAIL and verdict in report.verdict("en")
+
+
+@pytest.mark.parametrize(
+    "text", ["hello world", "-1", "after 123456 steps", "commit ex1234f", "price 507015.50", "step 1 loss 2\nstep 2\n"]
+)
+def test_a_text_that_names_no_error_is_not_called_clean(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    report = explain(text)
+    assert report.status is Status.NOTE and report.headline and report.headline.rule == "EXP009"
+    for lang, says in (("en", "not in our list"), ("zh", "不在我们的列表中")):
+        assert says in report.verdict(lang) and "/forum" in report.findings[0].hint(lang)
+        assert "clean" not in report.text(lang) and "没有发现错误" not in report.text(lang)
+    assert main(["explain", text]) == 0 and "not in our list" in capsys.readouterr().out
+
+
+def test_a_text_beside_a_clean_log(tmp_path: Path) -> None:
+    report = explain("hello world", *write(tmp_path, clean="step 1\n"))
+    messages = [finding.message("en") for finding in report.findings]
+    assert report.status is Status.NOTE and "clean: no error in 1 lines (logs read: 1)" in messages

@@ -1,0 +1,65 @@
+"""A code given in place of a log, bare or inside a short phrase, as the line in which CANN or torch_npu prints it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from helpers.words import catalogue
+
+#: A bare code in either case. A small number is an HCCL result, a larger one the overflow status of an Opdebug file.
+BARE = (
+    (r"\d{6}", "error code is {0}"),
+    (r"[EW][A-Z1-9]\d{4}", "{0}:"),
+    (r"ERR\d{5}", "{0} PTA"),
+    (r"0[xX][0-9a-fA-F]+", "errcode:({0}, 0, 0)"),
+    (r"\d|1\d|2[0-4]", "HCCL function error: error code is {0}"),
+    (r"\d{2,5}", '"AI Core": {{"status": {0}}}'),
+)
+#: Longer texts are no phrases: their numbers may be anything.
+PHRASE_CHARACTERS = 120
+
+
+def _number(code: str) -> bool:
+    return any(f"code.{kind}.{code}" in catalogue() for kind in ("acl", "aclnn"))
+
+
+def _component(code: str) -> bool:
+    return f"code.module.{code[1]}" in catalogue()
+
+
+def _any(_code: str) -> bool:
+    return True
+
+
+#: Inside a phrase a code must be one of a list, or stand behind the name of what counts so.
+INSIDE: tuple[tuple[str, str, Callable[[str], bool]], ...] = (
+    (r"(?<![\w.])(\d{6})(?![\w.]\w)\b", "error code is {0}", _number),
+    (r"(?<![\w.])([EW][A-Z1-9]\d{4})\b", "{0}:", _component),
+    (r"\b(ERR\d{5})\b", "{0} PTA", _any),
+    (r"\b(?:ai ?core|errcode|error|register)\b\D{0,20}?\b(0x[0-9a-f]+)\b", "errcode:({0}, 0, 0)", _any),
+    (r"\bhccl\b[^\d\n]{0,30}\b(\d|1\d|2[0-4])\b", "HCCL function error: error code is {0}", _any),
+    (r"\b(?:ai ?core|overflow|status)\b[^\d\n]{0,30}\b(\d{2,5})\b", '"AI Core": {{"status": {0}}}', _any),
+)
+
+
+def spelled_out(text: str) -> str:
+    """The line of a bare code; empty for any other text."""
+    code = text.strip()
+    return next((line.format(_cased(code)) for pattern, line in BARE if re.fullmatch(pattern, code, re.I)), "")
+
+
+def codes_inside(text: str) -> str:
+    """The lines of the codes that a short phrase names (`aicore 507015`); empty where it names none."""
+    phrase = text.strip()
+    if "\n" in phrase or len(phrase) > PHRASE_CHARACTERS:
+        return ""
+    found: list[str] = []
+    for pattern, line, listed in INSIDE:
+        codes = (_cased(match.group(1)) for match in re.finditer(pattern, phrase, re.I))
+        found += [line.format(code) + "\n" for code in codes if listed(code)]
+    return "".join(dict.fromkeys(found))
+
+
+def _cased(code: str) -> str:
+    return code.lower() if code[:2] in ("0x", "0X") else code.upper()

@@ -43,4 +43,4 @@ def run(args: argparse.Namespace) -> Report:
         )
     if args.display_name or args.prefix or args.force:
         raise WorkbookError("settings.options", option="--display-name, --prefix, --force", needs="--kernelspec")
-    return set_up(args.device)
+    return set_up(args.device, anywhere=True)

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import stat
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -183,6 +184,16 @@ def test_every_version_named_has_a_wheel_and_a_pair() -> None:
                 for found in plan.fitting(machine, cann)[0]:
                     assert versions.pair_cann(found, cann) in plan.FITS
                     assert python.rpartition(".")[0] in (versions.wheel(found, arch) or {})["python"]
+
+
+def test_the_terminals_commands_work_from_anywhere(tmp_path: Path) -> None:
+    steps = plan.make(m.python(m.laptop(), executable=sys.executable), anywhere=True).steps
+    own = {step.key: shlex.split(step.command) for step in steps if step.key in ("workbook", "kernel")}
+    assert set(own) == {"workbook", "kernel"} and all(words[0] == sys.executable for words in own.values())
+    assert Path(own["workbook"][-1]).is_absolute() and Path(own["workbook"][-1]).is_file()
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run([*own["kernel"], "--help"], cwd=tmp_path, env=environ, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_constants_are_bootstraps() -> None:

@@ -63,8 +63,11 @@ class _Draft:
     held: list[str]
     steps: list[Step]
     notes: list[tuple[str, Args]]
+    anywhere: bool = False
 
     def step(self, command: list[str] | str, key: str, **args: str) -> None:
+        if self.anywhere and isinstance(command, list):
+            command = _absolute(command)
         self.steps.append(Step(command if isinstance(command, str) else shlex.join(command), key, {**args}))
 
     def pip(self, *what: str, key: str, **args: str) -> None:
@@ -77,12 +80,13 @@ class _Draft:
         self.pip(*(["-c", HELD] if self.held else []), *what, key=key, **args)
 
 
-def make(machine: Machine) -> Plan:
-    """The plan for what was found."""
+def make(machine: Machine, *, anywhere: bool = False) -> Plan:
+    """The plan for what was found; `anywhere`: for a shell in any folder, else for one in the project's."""
     where = situation(machine)
-    python, packages = interpreter(machine.python.executable), dict(machine.python.packages)
+    executable, packages = machine.python.executable, dict(machine.python.packages)
+    python = executable if anywhere else interpreter(executable)
     held = [f"{name}=={packages[name]}" for name in KEPT if packages.get(name)]
-    draft = _Draft(machine, python, packages, list(held), [], [])
+    draft = _Draft(machine, python, packages, list(held), [], [], anywhere)
     if where == "unsupported":
         draft.notes.append(("unsupported", {"system": machine.host.system, "arch": machine.host.arch}))
         return Plan(where, (), tuple(held), tuple(draft.notes))
@@ -96,6 +100,14 @@ def make(machine: Machine) -> Plan:
     if where != "gpu":
         draft.step([draft.python, "-m", "ascend_workbook", "setup", "--kernelspec", "ascend-npu"], "kernel")
     return Plan(where, tuple(draft.steps), tuple(held), tuple(draft.notes))
+
+
+def _absolute(command: list[str]) -> list[str]:
+    """The project's own files by their whole paths, where they are beside the package."""
+    entry, wanted = PROJECT / "ascend_workbook.py", PROJECT / "requirements.txt"
+    if entry.is_file() and command[1:3] == ["-m", "ascend_workbook"]:
+        command = [command[0], str(entry), *command[3:]]
+    return [str(wanted) if word == wanted.name and wanted.is_file() else word for word in command]
 
 
 def interpreter(executable: str) -> str:

@@ -24,17 +24,19 @@ GOOD = ("kept", "gpu")
 WARNING = ("pair_outside", "no_pair", "cann_unknown", "version", "simulator_torch")
 
 
-def set_up(device: str = "auto", *, work_folder: str | os.PathLike[str] = ".") -> Report:
+def set_up(device: str = "auto", *, work_folder: str | os.PathLike[str] = ".", anywhere: bool = False) -> Report:
     """Looks at this machine as `check` does and says which commands make it ready; runs none of them.
 
-    FAIL where pip cannot make it ready. Raises WorkbookError `device.unknown` for a word that names no device.
+    `anywhere`: commands by absolute paths. FAIL where pip cannot make it ready.
+
+    Raises WorkbookError `device.unknown` for a word that names no device.
     """
-    return report_on(probe(device, work_folder=work_folder))
+    return report_on(probe(device, work_folder=work_folder), anywhere=anywhere)
 
 
-def report_on(machine: Machine) -> Report:
+def report_on(machine: Machine, *, anywhere: bool = False) -> Report:
     """The report of facts already gathered."""
-    made = plan.make(machine)
+    made = plan.make(machine, anywhere=anywhere)
     notes = tuple(Finding("ENV131", _status(key), f"ENV131.{key}", args, weight=10) for key, args in made.notes)
     rows = tuple(
         (number, step.command, {"say": f"installing.step.{step.key}", "args": step.args})

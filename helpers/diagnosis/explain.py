@@ -66,7 +66,7 @@ def explanation(text: str, log: Path | None = None) -> Explanation | None:
     """
     entry = _cause_of(Log("", data=text.encode("utf-8", errors="replace")))
     if log is not None and log.is_file() and (entry.peer if entry else not text.strip()):
-        entry = _cause_of(Log(str(log), log)) or entry
+        entry = _cause_of(Log(str(log), log, walked=True)) or entry
     return Explanation(entry) if entry is not None else None
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import io
 import os
 import re
+import stat
 import sys
+import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from helpers.errors import WorkbookError
 
@@ -18,15 +23,23 @@ SUFFIXES = (".log", ".txt", ".out", ".err")
 OVERFLOW_FILES = "opdebug"
 RANK_IN_NAME = re.compile(r"(?:rank|worker|local_rank)[-_]?(\d+)|[/\\](\d+)[/\\]std(?:out|err)\.log$", re.IGNORECASE)
 PATH_LIKE = re.compile(r"\S+[/\\]\S*|\S+\.(?:log|txt|out|err|json)")
+GZIP = b"\x1f\x8b"
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+#: Characters that no text holds (progress bars move with backspaces, colours begin with escapes), the share of them
+#: in a log's beginning that makes it no text, and how much is looked at. Zeros at the very beginning are what a log
+#: emptied under its writer has.
+CONTROLS = bytes(range(8)) + bytes(range(14, 27)) + bytes(range(28, 32))
+TOO_MANY, HEAD_BYTES, BLOCK_BYTES = 0.04, 1 << 16, 1 << 20
 
 
 @dataclass(frozen=True)
 class Log:
-    """One log. `name` is shown; `rank` is what the file's name says, or empty."""
+    """One log. `name` is shown; `rank` is what the file's name says, or empty. `walked`: found in a folder."""
 
     name: str
     path: Path | None = None
     data: bytes = b""
+    walked: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -39,13 +52,41 @@ class Log:
         return next(filter(None, found.groups()), "") if found else ""
 
     def open(self) -> BinaryIO:
-        """Its bytes, from the start. Raises WorkbookError where the file cannot be read."""
-        if self.path is None:
+        """Its text as bytes, from the start, unpacked. Raises WorkbookError where it cannot be read or is no text."""
+        if self.is_text:
             return io.BytesIO(self.data)
         try:
-            return self.path.open("rb")
-        except OSError as error:
-            raise WorkbookError("explain.unreadable", path=str(self.path), error=str(error)) from error
+            return _plain(self.path.open("rb") if self.path else io.BytesIO(self.data), str(self.path or self.name))
+        except (OSError, EOFError, zlib.error) as error:
+            raise self.unreadable(error) from error
+
+    def unreadable(self, error: Exception) -> WorkbookError:
+        return WorkbookError("explain.unreadable", path=str(self.path or self.name), error=str(error))
+
+
+def _plain(stream: BinaryIO, name: str) -> BinaryIO:
+    """The stream, of gzip its content, of UTF-16 with a byte order mark the same in UTF-8."""
+    head = stream.read(HEAD_BYTES)
+    stream.seek(0)
+    if head.startswith(GZIP):
+        stream = cast(BinaryIO, gzip.GzipFile(fileobj=stream))
+        head = stream.read(HEAD_BYTES)
+        stream.seek(0)
+    if head.startswith(UTF16):
+        return _from_utf16(stream)
+    body = head.lstrip(b"\0")
+    if len(body) - len(body.translate(None, CONTROLS)) > TOO_MANY * len(body) or (head and not body):
+        raise WorkbookError("explain.not_text", path=name)
+    return stream
+
+
+def _from_utf16(stream: BinaryIO) -> BinaryIO:
+    decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
+    plain = tempfile.SpooledTemporaryFile(max_size=1 << 26)  # noqa: SIM115 - the caller closes it
+    while block := stream.read(BLOCK_BYTES):
+        plain.write(decoder.decode(block).encode("utf-8", errors="replace"))
+    plain.seek(0)
+    return cast(BinaryIO, plain)
 
 
 def logs_of(places: Sequence[str | os.PathLike[str]]) -> list[Log]:
@@ -61,10 +102,10 @@ def _logs_of(place: str | os.PathLike[str]) -> Iterator[Log]:
     if path is None:
         yield Log("", data=str(place).encode("utf-8", errors="replace"))
     elif path.is_dir():
-        found = [file for file in sorted(path.rglob("*")) if _is_log(file)]
+        found = _within(path)
         if not found:
             raise WorkbookError("explain.no_logs", path=str(path), suffixes=list(SUFFIXES))
-        yield from (Log(str(file), file) for file in found)
+        yield from (Log(str(file), file, walked=True) for file in found)
     else:
         yield Log(str(path), path)
 
@@ -86,6 +127,20 @@ def _existing(path: Path) -> Path:
     return path
 
 
+def _within(folder: Path) -> list[Path]:
+    """A folder's logs; with them what went away or may not be entered, for the reader to say so."""
+    lost: list[Path] = []
+    found: list[Path] = []
+    for place, _, names in os.walk(folder, onerror=lambda error: lost.append(Path(error.filename))):
+        found += [file for file in (Path(place, name) for name in names) if _is_log(file)]
+    return sorted(found + lost) if found else []
+
+
 def _is_log(path: Path) -> bool:
-    named = path.suffix.lower() in SUFFIXES or OVERFLOW_FILES in path.name.lower()
-    return named and path.is_file()
+    name = path.name[:-3] if path.name.lower().endswith(".gz") else path.name
+    if Path(name).suffix.lower() not in SUFFIXES and OVERFLOW_FILES not in name.lower():
+        return False
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return True

@@ -7,6 +7,7 @@ known failures on every line cost 300. NEEDLES must cover every known failure; a
 from __future__ import annotations
 
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import BinaryIO
 from helpers.diagnosis.known import Known, matches
 from helpers.diagnosis.line import Line, parse
 from helpers.diagnosis.log import Log
+from helpers.errors import WorkbookError
 
 #: No needle is plain `error`: training logs say "val_error" in every line.
 NEEDLES = (
@@ -76,19 +78,30 @@ class Scan:
     size: int = 0
     repeated: int = 0
     root_rank: str = ""
+    unread: str = ""
 
 
 def scan(log: Log) -> Scan:
-    """Reads a log once."""
+    """Reads a log once. A log of a folder says in `unread` why it cannot be read; any other raises WorkbookError."""
     found = Scan(log)
+    try:
+        _scan(found, log)
+    except (WorkbookError, OSError, EOFError, zlib.error) as error:
+        reason = error if isinstance(error, WorkbookError) else log.unreadable(error)
+        if not log.walked:
+            raise reason from error
+        found.unread = str(error.__cause__ or error)
+    found.hits.sort(key=lambda hit: hit.number)
+    return found
+
+
+def _scan(found: Scan, log: Log) -> None:
     seen: Counter[bytes] = Counter()
     with log.open() as stream:
         for data in _chunks(stream):
             _read(found, data, seen)
             found.lines += data.count(b"\n") + (0 if data.endswith(b"\n") else 1)
             found.size += len(data)
-    found.hits.sort(key=lambda hit: hit.number)
-    return found
 
 
 def _chunks(stream: BinaryIO) -> Iterator[bytes]:

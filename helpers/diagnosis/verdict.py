@@ -52,6 +52,7 @@ def report_on(scans: list[Scan]) -> Report:
         findings.append(Finding("EXP006", Status.SKIPPED, "EXP006.empty", {"logs": len(scans)}))
     elif logs := [scan for scan in scans if not scan.log.is_text or scan.hits]:
         findings.append(_without_an_error(logs))
+    findings += [_unread(scan) for scan in scans if scan.unread]
     findings += [_unlisted(scan) for scan in scans if scan.log.is_text and scan.lines and not scan.hits]
     warned, warning_rows = _warnings(scans)
     if facts["repeated"]:
@@ -89,6 +90,10 @@ def _first(first: Episode, found: list[Episode]) -> Finding:
 
 def _also(hit: Hit, entry: Known) -> Finding:
     return Finding("EXP008", Status.NOTE, "EXP008.also", {"cause": cause(entry), "fix": fix(entry)}, _place(hit))
+
+
+def _unread(scan: Scan) -> Finding:
+    return Finding("EXP011", Status.SKIPPED, "EXP011.unread", {"path": scan.log.name, "error": scan.unread})
 
 
 def _unlisted(scan: Scan) -> Finding:

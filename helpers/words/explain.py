@@ -86,6 +86,18 @@ WORDS: dict[str, Words] = {
         "{count} more lines only repeat errors already seen", "另有 {count} 行只是重复已出现的错误"
     ),
     "EXP008.also": Words("{cause}", "{cause}", "{fix}", "{fix}"),
+    "EXP011.unread": Words(
+        "not read: {path} ({error})",
+        "未读取：{path}（{error}）",
+        "It went away, may not be read, or is no text; where it matters, give the file itself.",
+        "该文件已消失、无权读取或不是文本；若需要请直接给出该文件。",
+    ),
+    "explain.not_text": Words(
+        "{path} is not a text log.",
+        "{path} 不是文本日志。",
+        "Unpack it (zip, tar, xz, zst; .gz is read as it is) and give the text file.",
+        "请先解压（zip、tar、xz、zst；.gz 可直接读取），再给出文本文件。",
+    ),
     "EXP009.unlisted": Words(
         "not in our list: no error or code that we know stands in the text: {text}",
         "不在我们的列表中：这段文字里没有已知的错误或错误码：{text}",

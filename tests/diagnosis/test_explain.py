@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import random
 from pathlib import Path
 
 import pytest
@@ -327,3 +329,34 @@ def test_a_text_beside_a_clean_log(tmp_path: Path) -> None:
     report = explain("hello world", *write(tmp_path, clean="step 1\n"))
     messages = [finding.message("en") for finding in report.findings]
     assert report.status is Status.NOTE and "clean: no error in 1 lines (logs read: 1)" in messages
+
+
+@pytest.mark.parametrize(
+    "data", [gzip.compress(OOM.encode()), OOM.encode("utf-16"), gzip.compress(f"a\n{OOM}\n".encode("utf-16"))]
+)
+def test_a_packed_or_utf16_log_is_read(data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "train.log.gz"
+    path.write_bytes(data)
+    assert first(explain(path))[0] == first(explain(tmp_path))[0] == "oom"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert first(explain("-"))[0] == "oom"
+
+
+@pytest.mark.parametrize("data", [random.Random(1).randbytes(5000), gzip.compress(b"x" * 999)[:-9], b"PK" + bytes(99)])
+def test_what_is_no_text_is_not_called_clean(data: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "train.log"
+    path.write_bytes(data)
+    for lang in ("en", "zh"):
+        assert main(["explain", str(path), "--lang", lang]) == 2
+        assert str(path) in "".join(capsys.readouterr())
+    write(tmp_path, other="step 1\n")
+    assert explain(tmp_path).status is Status.SKIPPED
+
+
+def test_what_vanishes_from_a_folder_is_named_and_passed_over(tmp_path: Path) -> None:
+    write(tmp_path, bad=OOM)
+    (tmp_path / "gone.log").symlink_to(tmp_path / "nowhere")
+    report = explain(tmp_path)
+    assert first(report)[0] == "oom"
+    for lang in ("en", "zh"):
+        assert any("gone.log" in finding.message(lang) for finding in report.findings)

@@ -7,15 +7,19 @@ that torchrun calls the root cause; else one that does not merely wait for anoth
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 
+from helpers.diagnosis.decode import CANN
 from helpers.diagnosis.known import Known
 from helpers.diagnosis.line import Time, parse
 from helpers.diagnosis.scan import TRACEBACK, Hit, Scan
 
 #: Lines further apart than this do not belong together; an episode's text ends after so many bytes and lines.
 GAP_LINES, TEXT_BYTES, TEXT_LINES = 40, 65_536, 200
+#: An exception that only says which library failed; CANN prints the cause beside it, without a rank in front.
+WRAPPER = re.compile(r"HCCL|ACL|CANN|NPU|Ascend|error code|[Ii]nner error")
 
 
 @dataclass(frozen=True)
@@ -60,9 +64,32 @@ def episodes(scans: list[Scan]) -> list[Episode]:
     for scan in scans:
         for hit in scan.hits:
             streams[hit.log.name, hit.line.stream].append(hit)
+    for (name, stream), hits in list(streams.items()):
+        if not stream:
+            tagged = [streams[key] for key in streams if key[0] == name and key[1]]
+            streams[name, ""] = [hit for hit in hits if not _belongs(hit, tagged)]
     found = [episode for hits in streams.values() if (episode := _episode(hits)) is not None]
     order = {scan.log.name: number for number, scan in enumerate(scans)}
     return sorted(found, key=lambda episode: (order[episode.main.log.name], episode.main.number))
+
+
+def _belongs(hit: Hit, tagged: list[list[Hit]]) -> bool:
+    """Adds CANN's line without a rank to the ranks whose wrapper error it stands beside; False where there is none."""
+    if not (CANN.search(hit.line.message) and any(entry.specific for entry in hit.known)):
+        return False
+    ranks = [hits for hits in tagged if any(_wraps(each) and _beside(each, hit) for each in hits)]
+    for hits in ranks:
+        hits.append(hit)
+        hits.sort(key=lambda each: each.number)
+    return bool(ranks)
+
+
+def _wraps(hit: Hit) -> bool:
+    return hit.strong and not any(entry.specific for entry in hit.known) and bool(WRAPPER.search(hit.line.message))
+
+
+def _beside(hit: Hit, other: Hit) -> bool:
+    return hit.first - GAP_LINES <= other.number <= hit.number + GAP_LINES
 
 
 def first_failing(found: list[Episode], root_rank: str = "") -> Episode:

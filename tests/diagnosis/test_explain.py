@@ -360,3 +360,26 @@ def test_what_vanishes_from_a_folder_is_named_and_passed_over(tmp_path: Path) ->
     assert first(report)[0] == "oom"
     for lang in ("en", "zh"):
         assert any("gone.log" in finding.message(lang) for finding in report.findings)
+
+
+WRAPPED = "RuntimeError: HCCL function error"
+CAUSE = "EI0006: [PID: 3] Getting socket times out"
+
+
+@pytest.mark.parametrize("lines", [(f"[rank0]: {WRAPPED}", CAUSE), (CAUSE, f"[rank0]: {WRAPPED}")])
+def test_a_line_without_a_rank_is_not_another_rank(lines: tuple[str, str]) -> None:
+    report = explain("\n".join(lines) + "\n")
+    assert first(report) == ("hccl_get_socket_ei0006", "0")
+    assert "failed first of" not in report.verdict("en")
+    assert report.table and "other rank" not in [show(role, "en") for role in report.table.values("explain_role")]
+
+
+def test_the_cause_without_a_rank_belongs_to_every_wrapper_beside_it() -> None:
+    both = explain(f"[rank0]: {WRAPPED}\n[rank1]: {WRAPPED}\n{CAUSE}\n")
+    assert first(both) == ("hccl_get_socket_ei0006", "0") and "of 2" in both.verdict("en")
+
+
+def test_an_error_of_the_script_is_no_wrapper() -> None:
+    assert first(explain(f"[rank0]: KeyError: 'x'\n[rank1]: {WRAPPED}\n{CAUSE}\n")) == (None, "0")
+    far = "step\n" * 60
+    assert first(explain(f"[rank0]: {WRAPPED}\n{far}{CAUSE}\n")) == (None, "0")

@@ -9,18 +9,22 @@ import argparse
 import io
 import os
 import pkgutil
+import re
 import sys
 import traceback
+from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
+import helpers
 from helpers import commands
-from helpers.errors import WorkbookError
+from helpers.errors import WorkbookError, reason
 from helpers.finding import Status
 from helpers.report import Report
-from helpers.storage import open_storage
+from helpers.storage import open_storage, refuse_unwritable
 from helpers.words import LANGUAGES, say
 
 
@@ -28,9 +32,11 @@ def main(argv: list[str] | None = None) -> int:
     """Runs one verb; the exit code."""
     given = sys.argv[1:] if argv is None else argv
     _print_anything()
-    args = build_parser(given[0] if given else "").parse_args(given)
-    code = 2
+    lang, code = _language(given), 2
     try:
+        args = build_parser(given[0] if given else "").parse_args(given)
+        for path in filter(None, (args.json, args.html)):
+            refuse_unwritable(path)
         report = args.run(args)
         if isinstance(report, Report):
             code = _write(report, args)
@@ -40,23 +46,36 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except WorkbookError as error:
-        return _could_not_run(error, args.lang)
+        return _could_not_run(error, lang)
     except KeyboardInterrupt:
-        print(say("command.interrupted", args.lang), file=sys.stderr)
+        print(say("command.interrupted", lang), file=sys.stderr)
     except BrokenPipeError:  # `| head` has seen enough; the interpreter must not flush into the closed pipe either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return code  # the verdict is what it is, whoever reads it
     except OSError as error:
-        path, why = error.filename2 or error.filename, error.strerror or str(error)
-        return _could_not_run(WorkbookError("command.file", path=str(path or ""), error=why), args.lang)
+        path = error.filename2 or error.filename
+        return _could_not_run(WorkbookError("command.file", path=str(path or ""), error=reason(error)), lang)
     except Exception:  # noqa: BLE001 - a defect of ours is no verdict: exit code 1 would say that it is
         traceback.print_exc()
     return 2
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong with a command line as every other error is said: in words, with the next step."""
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.search(r"invalid choice: '([^']*)'", message)
+        if wrong and self._subparsers is not None:
+            names = [module.NAME for module in verb_modules()]
+            near = get_close_matches(wrong[1], names, 1, 0.5) or names[:1]
+            raise WorkbookError("command.no_verb", verb=wrong[1], nearest=f"`{near[0]}`")
+        raise WorkbookError("command.usage", error=message, command=self.prog)
+
+
 def build_parser(verb: str = "") -> argparse.ArgumentParser:
     """The parser with every verb of the commands folder, or with this one where it is one of them: it starts sooner."""
-    parser = argparse.ArgumentParser(prog="ascend-workbook", description=__doc__.split("\n")[0])
+    parser = Parser(prog="ascend-workbook", description=__doc__.split("\n")[0])
+    parser.add_argument("--version", action="version", version=f"ascend-workbook {helpers.__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for module in verb_modules(verb):
         doc = (module.__doc__ or "").strip()
@@ -76,6 +95,13 @@ def verb_modules(verb: str = "") -> list[ModuleType]:
     names = [found.name for found in pkgutil.iter_modules(commands.__path__)]
     asked = verb.replace("-", "_")
     return [import_module(f"{commands.__name__}.{name}") for name in ([asked] if asked in names else names)]
+
+
+def _language(given: list[str]) -> str | None:
+    """The language asked for, so far as the command line has one: an error in it is said in that language too."""
+    asked = [value for name, value in zip(given, given[1:]) if name == "--lang"]
+    asked += [each.partition("=")[2] for each in given if each.startswith("--lang=")]
+    return next((each for each in asked if each in LANGUAGES), None)
 
 
 def _print_anything() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from helpers.words import Scalar, hint, say
+import errno
+
+from helpers.words import Scalar, catalogue, hint, say
 
 
 class WorkbookError(Exception):
@@ -26,3 +28,9 @@ class WorkbookError(Exception):
 
     def __str__(self) -> str:
         return "\n".join(filter(None, (self.message(), self.hint())))
+
+
+def reason(error: OSError) -> Scalar:
+    """Why a file could not be read or written, in the reader's language where we have words for it."""
+    key = f"os.{errno.errorcode.get(error.errno or 0, '')}"
+    return {"say": key} if key in catalogue() else error.strerror or str(error)

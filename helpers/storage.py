@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -32,6 +33,7 @@ class LocalStorage:
     def write_bytes(self, name: str, data: bytes) -> None:
         """Write aside, then rename: a reader sees the old file or the new one, never half of it."""
         target = self.path(name)
+        refuse_unwritable(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
         try:
@@ -62,6 +64,20 @@ def open_storage(place: str) -> LocalStorage:
     if separator:
         raise WorkbookError("storage.scheme", place=place, scheme=scheme)
     return LocalStorage(place)
+
+
+def refuse_unwritable(path: str | os.PathLike[str]) -> None:
+    """Before work whose result goes there: raises IsADirectoryError, NotADirectoryError or PermissionError that names
+    the path as it was given, where no file can be made at it."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    above = next(folder for folder in target.absolute().parents if folder.exists())
+    code = 0 if above.is_dir() else errno.ENOTDIR
+    if not code and not os.access(above, os.W_OK | os.X_OK):
+        code = errno.EACCES
+    if code:
+        raise OSError(code, os.strerror(code), str(path))
 
 
 def _umask() -> int:

@@ -62,6 +62,36 @@ def test_an_error_of_ours_is_told_and_exits_with_2(
     assert "错误：找不到脚本 x.py" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("chek", "没有命令 `chek`"),
+        ("scan", "path"),
+        ("scan --nope x.py", "--nope"),
+        ("dry-run --steps many x.py", "'many'"),
+        ("setup --prefix /x", "--prefix 须与 --kernelspec"),
+        ("check --compare a b --save c", "--compare 不能与 --save"),
+        ("check --compare a b --xlsx .", ".：这是文件夹"),
+        ("selftest --part hccl --log x", "--part 不能与 --log"),
+        ("explain 507015 --json .", ".：这是文件夹"),
+        ("explain 507015 --html README.md/x.html", "README.md/x.html：路径中有一段不是文件夹"),
+    ],
+)
+def test_a_wrong_line_is_told_before_any_work(line: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the language asked for, with the next step, whatever is wrong."""
+    verb, *rest = line.split()
+    assert main([verb, "--lang", "zh", *rest]) == 2
+    shown = capsys.readouterr()
+    assert told in shown.err and "下一步：" in shown.err and not shown.out
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert (end.value.code, capsys.readouterr().out.strip()) == (0, f"ascend-workbook {helpers.__version__}")
+    assert f'version = "{helpers.__version__}"' in (ROOT / "pyproject.toml").read_text()
+
+
 @pytest.fixture
 def users_repository(tmp_path: Path) -> Path:
     """A repository whose own package is called helpers too."""

@@ -28,7 +28,8 @@ LAYERS = (
     ("view",),
     ("batch", "notebook", "selftest"),
     ("commands",),
-    ("__main__", "__init__"),
+    ("__init__",),
+    ("__main__",),
 )
 #: A report draws itself and saves itself, lazily (inside a function): the two imports that may point up.
 LAZY_UP = {("report", "view"), ("report", "storage"), ("errors", "words")}

@@ -29,6 +29,7 @@ from helpers.precision import manifest
 from helpers.report import TIERS, Report
 from helpers.settings import Settings, load
 from helpers.settings.record import checked
+from helpers.storage import refuse_unwritable
 from helpers.words import say
 
 NAME = "check"
@@ -47,9 +48,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Report:
     """Checks, or compares."""
     if args.capture and not args.save:
-        raise WorkbookError("settings.options", option="--run", needs="--save")
+        raise WorkbookError("command.belongs", option="--run", needs="--save", verb=NAME)
     if args.xlsx and not args.compare:
-        raise WorkbookError("settings.options", option="--xlsx", needs="--compare")
+        raise WorkbookError("command.belongs", option="--xlsx", needs="--compare", verb=NAME)
+    if args.compare and args.save:
+        raise WorkbookError("command.excludes", option="--compare", other="--save", verb=NAME)
+    for path in filter(None, (args.save, args.xlsx)):
+        refuse_unwritable(path)
     if args.compare:
         return _compare(args)
     captured = _capture(Path(args.capture)) if args.capture else None

@@ -51,6 +51,9 @@ def run(args: argparse.Namespace) -> Report:
     """Runs the parts and reports."""
     if args.timeout is not None and args.timeout <= 0:
         raise WorkbookError("selftest.timeout", seconds=f"{args.timeout:g}")
+    for option in ("only", "log"):
+        if args.part and getattr(args, option):
+            raise WorkbookError("command.excludes", option="--part", other=f"--{option}", verb=NAME)
     if args.part:
         return run_part(args.part, args.device, args.timeout)
 

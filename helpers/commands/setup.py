@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> Report:
         return write_kernel(
             args.kernelspec, device=args.device, display_name=args.display_name, prefix=args.prefix, replace=args.force
         )
-    if args.display_name or args.prefix or args.force:
-        raise WorkbookError("settings.options", option="--display-name, --prefix, --force", needs="--kernelspec")
+    given = {"--display-name": args.display_name, "--prefix": args.prefix, "--force": args.force}
+    for option in (name for name, value in given.items() if value):
+        raise WorkbookError("command.belongs", option=option, needs="--kernelspec", verb=NAME)
     return set_up(args.device, anywhere=True)

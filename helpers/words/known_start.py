@@ -77,10 +77,10 @@ _IMPORT = {
     "no_module_torch_npu": (
         "torch_npu is not in this Python: another conda environment or notebook kernel, or not installed.",
         "当前 Python 中没有 torch_npu：用错了 conda 环境或 notebook 内核，或未安装。",
-        "Compare sys.executable with the Python you installed into; `python -m pip install torch_npu==<the "
-        "version of torch>` for this one.",
-        "核对 sys.executable 与安装时用的 Python；对当前 Python 执行 `python -m pip install torch_npu==<torch 的版"
-        "本>`。",
+        "Compare sys.executable with the Python you installed into; `ascend-workbook setup` prints the pip "
+        "commands for this one that keep its torch.",
+        "核对 sys.executable 与安装时用的 Python；`ascend-workbook setup` 会给出适用于当前 Python、且不替换已有 torch "
+        "的 pip 命令。",
     ),
     "npu_device_string": (
         "torch_npu was not imported in this process: torch before 2.5 does not do so by itself, and "

@@ -22,6 +22,10 @@ _FIELDS = {
     "rank": ("rank of this process", "本进程的 rank"),
     "local_rank": ("local rank of this process", "本进程的 local rank"),
     "unknown": ("could not tell", "无法判断"),
+    "form.file": ("it is no regular file", "不是普通文件"),
+    "form.json": ("it is no JSON, or cut short", "不是 JSON，或内容不完整"),
+    "form.missing": ("`{name}` is missing", "缺少 `{name}`"),
+    "form.other": ("a value of it has another form", "其中某个值的格式不符"),
     "starter.worker": ("a launcher: this is one of its workers", "启动器：当前就是其中一个工作进程"),
     "starter.rtf": (
         "ModelArts' preset engine: the boot file runs once per card",
@@ -29,10 +33,13 @@ _FIELDS = {
     ),
     "starter.platform": ("ModelArts, through torchrun or msrun", "ModelArts，通过 torchrun 或 msrun"),
     "starter.tasks": ("srun: one task per card", "srun：每卡一个任务"),
-    "starter.notebook": ("nobody: a ModelArts notebook", "无：ModelArts Notebook"),
+    "starter.notebook": (
+        "nobody: ModelArts outside a job, as in a notebook",
+        "无：在 ModelArts 作业之外（如 Notebook）",
+    ),
     "starter.you": ("your command, once on each host", "您的命令，在每个节点上执行一次"),
     "platform.modelarts_job": ("ModelArts", "ModelArts"),
-    "platform.modelarts_notebook": ("a ModelArts notebook", "ModelArts Notebook"),
+    "platform.modelarts_notebook": ("ModelArts, outside a job", "ModelArts（作业之外）"),
     "platform.slurm": ("SLURM", "SLURM"),
     "platform.none": ("the environment", "环境变量"),
 }
@@ -51,14 +58,14 @@ WORDS: dict[str, Words] = {
     "ENV110.unknown": Words(
         "could not tell enough for a launch line: {hosts} host(s), {per_host} ranks each",
         "信息不足，无法给出启动命令：{hosts} 个节点，每节点 {per_host} 个 rank",
-        "Set what the table calls unknown (torchrun: --nnodes, --node_rank, --nproc_per_node, --master_addr).",
+        "Set what the table could not tell (torchrun: --nnodes, --node_rank, --nproc_per_node, --master_addr).",
         "请补充表中“无法判断”的项（torchrun 的 --nnodes、--node_rank、--nproc_per_node、--master_addr）。",
     ),
     "ENV110.contradiction": Words(
         "{count} contradiction(s); the first: {first}",
         "有 {count} 处矛盾；首先是：{first}",
-        "Mend it before starting: ranks that disagree wait for each other until HCCL's timeout.",
-        "请先消除矛盾再启动：信息不一致的 rank 会互相等待直至 HCCL 超时。",
+        "Mend it, then ask again for the launch line: ranks that disagree wait for each other until HCCL's timeout.",
+        "请先消除矛盾，再重新获取启动命令：信息不一致的 rank 会互相等待直至 HCCL 超时。",
     ),
     "ENV111.differ": Words(
         "{what}: {first}, but {second}",

@@ -152,12 +152,6 @@ WORDS: dict[str, Words] = {
         "Make one with `ascend-workbook capture --out {path} train.py`.",
         "请用 `ascend-workbook capture --out {path} train.py` 采集。",
     ),
-    "settings.options": Words(
-        "{option} belongs to {needs}",
-        "{option} 须与 {needs} 一起使用",
-        "See `ascend-workbook check --help`.",
-        "请参见 `ascend-workbook check --help`。",
-    ),
     "settings.no_msprobe": Words(
         "msprobe is not installed for {python}: there is no xlsx of its config_check",
         "{python} 中未安装 msprobe：无法生成其 config_check 的 xlsx",

@@ -155,6 +155,10 @@ BAD: dict[str, tuple[dict[str, str], int, Any, str]] = {
     "table is relative": ({**RTF, "RANK_TABLE_FILE": "t.json"}, 2, table(), "ENV112.table_relative"),
     "table is cut short": (RTF, 2, json.dumps(table())[:200], "ENV112.table_form"),
     "table is a list": (RTF, 2, [], "ENV112.table_form"),
+    "table without a server's name": (RTF, 2, json.dumps(table()).replace("server_id", "sid"), "ENV112.table_form"),
+    "table with a word for a rank": (RTF, 2, json.dumps(table()).replace('"rank_id": "0"', '"rank_id": "first"'),
+                                     "ENV112.table_form"),
+    "size in other digits": ({**RTF, "RANK_SIZE": "\uff14"}, 2, table(), "ENV113.broken"),
     "table of version 9": (RTF, 2, table(version="9.0"), "ENV112.table_form"),
     "table nested deep": (RTF, 2, "[" * 100_000, "ENV112.table_form"),
     "table not ready": (RTF, 2, table(status="initializing"), "ENV112.table_status"),
@@ -181,6 +185,20 @@ def test_a_contradiction_is_named(tmp_path: Path, name: str) -> None:
     assert keys(report).get(key) is Status.FAIL, keys(report)
     assert report.headline and report.headline.key == "ENV110.contradiction"
     assert next(one for one in report.findings if one.key == key).hint("zh")
+
+
+def test_no_line_is_offered_beside_a_contradiction(tmp_path: Path) -> None:
+    report = facts(tmp_path, {**CUSTOM, "MA_NUM_HOSTS": "3"}, 8)
+    assert (report.status, report.facts["line"], report.listing) == (Status.FAIL, "", None)
+
+
+def test_a_number_is_credited_to_who_says_it(tmp_path: Path) -> None:
+    """15 ranks on 2 hosts of 8: the table shows the product, which WORLD_SIZE does not say."""
+    for said, source in (("15", None), ("16", "WORLD_SIZE")):
+        report = facts(tmp_path, {**WORKER, "WORLD_SIZE": said}, 8)
+        assert report.table
+        row = next(row for row in report.table.rows if row[0] == {"say": "launching.world_size"})
+        assert row[1:] == (16, source)
 
 
 def test_a_port_of_hccl_is_warned_of(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def read(path: Path) -> RankTable:
         raise BrokenTable("ENV112.table_link")
     try:
         if path.exists() and not path.is_file():  # reading a pipe would wait for ever
-            raise BrokenTable("ENV112.table_form", error="no file")
+            raise BrokenTable("ENV112.table_form", error={"say": "launching.form.file"})
         with path.open("rb") as stream:
             raw = stream.read(MOST_BYTES + 1)
     except OSError as error:
@@ -97,15 +97,22 @@ def read(path: Path) -> RankTable:
     if len(raw) > MOST_BYTES:
         raise BrokenTable("ENV112.table_form", error=f"> {MOST_BYTES >> 20} MiB")
     try:
-        return parse(json.loads(raw.decode("utf-8")))
+        content = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise BrokenTable("ENV112.table_form", error=type(error).__name__) from error
-    except (KeyError, TypeError, AttributeError) as error:
-        raise BrokenTable("ENV112.table_form", error=f"{type(error).__name__} {str(error)[:60]}") from error
+        raise BrokenTable("ENV112.table_form", error={"say": "launching.form.json"}) from error
+    try:
+        return parse(content)
+    except KeyError as error:
+        missing: Scalar = {"say": "launching.form.missing", "args": {"name": str(error.args[0])[:60]}}
+        raise BrokenTable("ENV112.table_form", error=missing) from error
+    except (TypeError, AttributeError, ValueError, StopIteration) as error:
+        raise BrokenTable("ENV112.table_form", error={"say": "launching.form.other"}) from error
 
 
 def parse(content: Any) -> RankTable:
     """Raises KeyError, TypeError, AttributeError or ValueError where the content has no known form."""
+    if not isinstance(content, dict):
+        raise TypeError("no object")
     if "server_list" in content:
         servers = _joined(_server(item) for item in content["server_list"])
         version = str(content.get("version", ""))

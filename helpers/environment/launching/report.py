@@ -25,7 +25,8 @@ def launch_facts(script: Sequence[str] = ("train.py",), *, system: System | None
     """Hosts, ranks per host, devices, master and port from ModelArts', torchrun's or SLURM's variables and HCCL's rank
     table, what contradicts what, and the line that starts `script` here.
 
-    Looks only: starts nothing, reads no variable outside claims.VARIABLES. FAIL where sources contradict each other.
+    Looks only: starts nothing, reads no variable outside claims.VARIABLES. FAIL, without a line, where sources
+    contradict each other; SKIPPED where too little is said for a line.
     """
     system = system or System()
     environ = {name: system.environ[name] for name in claims.VARIABLES if name in system.environ}
@@ -35,12 +36,13 @@ def launch_facts(script: Sequence[str] = ("train.py",), *, system: System | None
     found = job.describe(environ, said)
     findings = [*broken, *contradictions.judge(environ, said, found, table)]
     left_over = any(environ.get(name) for name in contradictions.LEFT_OVER) and _unfit(findings, found)
-    text = line.line(found, script, left_over=left_over)
+    contradicted = any(one.status is Status.FAIL for one in findings)
+    text = "" if contradicted else line.line(found, script, left_over=left_over)
     return Report(
         STAGE,
         "launch_facts",
         (_verdict(found, said, findings, text), *findings),
-        _rows(found),
+        _rows(found, said),
         listing=Listing("launching_line", text, "bash") if text else None,
         facts={"job": found.to_dict(), "line": text, "said": [vars(one) for one in said.said]},
         tier="npu-simulated" if found.simulated else "",
@@ -82,7 +84,11 @@ def _verdict(found: job.Job, said: claims.Claims, findings: list[Finding], text:
     return Finding("ENV110", worst, "ENV110.job", {**args, "where": where}, weight=WEIGHT)
 
 
-def _rows(found: job.Job) -> Table:
+def _rows(found: job.Job, said: claims.Claims) -> Table:
+    sources = dict(found.sources)
+    world = said.first("world_size")
+    if world and world.value != found.world_size:  # the number shown is a product, not what that variable says
+        sources.pop("world_size")
     values: dict[str, Scalar] = {**found.to_dict(), "hosts": list(found.hosts[:SHOWN]) or None}
     if len(found.hosts) > SHOWN:
         values["hosts"] = [*found.hosts[:SHOWN], "…"]
@@ -93,5 +99,5 @@ def _rows(found: job.Job) -> Table:
         if values[of] is None and of not in ("host_rank", "per_host"):
             continue
         value: Scalar = {"say": "launching.unknown"} if values[of] in (None, "") else values[of]
-        rows.append(({"say": f"launching.{of}"}, value, found.sources.get(of)))
+        rows.append(({"say": f"launching.{of}"}, value, sources.get(of)))
     return Table(COLUMNS, tuple(rows))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from helpers.diagnosis.episode import episodes, first_failing
 from helpers.diagnosis.known import Known
 from helpers.diagnosis.log import Log, logs_of
-from helpers.diagnosis.phrase import codes_inside, spelled_out
+from helpers.diagnosis.phrase import codes_inside, other_reading, spelled_out
 from helpers.diagnosis.scan import Scan, scan
 from helpers.diagnosis.symptoms import checklist
 from helpers.diagnosis.verdict import cause, fix, report_on
 from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
 from helpers.report import Report
 from helpers.words import Scalar
 
@@ -56,7 +58,8 @@ def explain(*what: str | os.PathLike[str], symptom: str | None = None) -> Report
         return checklist(symptom)
     if not what or any(isinstance(place, str) and not place.strip() for place in what):
         raise WorkbookError("explain.nothing")
-    return report_on([_read(log) for log in logs_of([_spelled_out(place) for place in what])])
+    report = report_on([_read(log) for log in logs_of([_spelled_out(place) for place in what])])
+    return replace(report, findings=(*report.findings, *_other_readings(what)))
 
 
 def explanation(text: str, log: Path | None = None) -> Explanation | None:
@@ -83,6 +86,14 @@ def _spelled_out(place: str | os.PathLike[str]) -> str | os.PathLike[str]:
     if isinstance(place, str) and (line := spelled_out(place)) and not Path(place.strip()).exists():
         return line + "\n"
     return place
+
+
+def _other_readings(what: Sequence[str | os.PathLike[str]]) -> Iterator[Finding]:
+    """A bare number may be of another record than the one it was taken for."""
+    for code in (place.strip() for place in what if isinstance(place, str)):
+        if (other := other_reading(code)) and not Path(code).exists():
+            kind = "register" if other.startswith("0x") else "overflow"
+            yield Finding("EXP012", Status.SKIPPED, f"EXP012.{kind}", {"code": code, "other": other})
 
 
 def _read(log: Log) -> Scan:

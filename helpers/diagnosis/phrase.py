@@ -49,6 +49,15 @@ def spelled_out(text: str) -> str:
     return next((line.format(_cased(code)) for pattern, line in BARE if re.fullmatch(pattern, code, re.I)), "")
 
 
+def other_reading(text: str) -> str:
+    """The same number as the other status that is written so: an overflow record has it in decimals (272), the AI
+    core's error register in hex (0x110), and each gives the bits another meaning. Empty for any other text."""
+    code = text.strip()
+    if re.fullmatch(r"0[xX][0-9a-fA-F]{1,4}", code) and int(code, 16) > 24:
+        return str(int(code, 16))
+    return hex(int(code)) if re.fullmatch(r"\d{2,5}", code, re.ASCII) and int(code) > 24 else ""
+
+
 def codes_inside(text: str) -> str:
     """The lines of the codes that a short phrase names (`aicore 507015`); empty where it names none."""
     phrase = text.strip()

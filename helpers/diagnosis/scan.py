@@ -105,12 +105,13 @@ def _scan(found: Scan, log: Log) -> None:
 
 
 def _chunks(stream: BinaryIO) -> Iterator[bytes]:
-    """Whole lines, many at once."""
+    """Whole lines, many at once; a line longer than a chunk is cut, so that no log needs more memory than two."""
     rest = b""
     while block := stream.read(CHUNK_BYTES):
         cut = block.rfind(b"\n") + 1
         if cut == 0 and len(block) == CHUNK_BYTES:
-            rest += block
+            yield rest + block
+            rest = b""
             continue
         whole = rest + (block[:cut] if len(block) == CHUNK_BYTES else block)
         rest = block[cut:] if len(block) == CHUNK_BYTES else b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections import Counter
 from typing import Any
 
@@ -10,6 +11,7 @@ from helpers.diagnosis.decode import Code, decode
 from helpers.diagnosis.episode import Episode, episodes, first_failing, text_of
 from helpers.diagnosis.known import Known
 from helpers.diagnosis.scan import Hit, Scan
+from helpers.errors import WorkbookError, reason
 from helpers.finding import Finding, Place, Status
 from helpers.report import Column, Listing, Report, Table
 from helpers.words import Scalar
@@ -40,7 +42,7 @@ def report_on(scans: list[Scan]) -> Report:
     if found:
         root = next((scan.root_rank for scan in scans if scan.root_rank), "")
         first = first_failing(found, root)
-        lines = text_of(first)
+        lines, gone = _lines(first)
         codes = decode("\n".join(message for _, message in lines))
         findings.append(_first(first, found))
         findings += [_also(hit, entry) for hit, entry in first.also()]
@@ -48,6 +50,7 @@ def report_on(scans: list[Scan]) -> Report:
         facts["first"] = _facts(first, codes)
         excerpt = "\n".join(f"{number}: {redact(message)}" for number, message in lines[:EXCERPT_LINES])
         listing = Listing("log_excerpt", excerpt)
+        findings += gone
     elif not any(scan.lines for scan in scans):
         findings.append(Finding("EXP006", Status.SKIPPED, "EXP006.empty", {"logs": len(scans)}))
     elif logs := [scan for scan in scans if not scan.log.is_text or scan.hits]:
@@ -60,6 +63,18 @@ def report_on(scans: list[Scan]) -> Report:
     rows += warning_rows
     table = Table(COLUMNS, tuple(rows)) if rows else None
     return Report("environment", "explain", (*findings, *warned), table, listing=listing, facts=facts)
+
+
+def _lines(first: Episode) -> tuple[list[tuple[int, str]], list[Finding]]:
+    """The error's lines; of a log that went away or changed since it was read, those that were kept, and that said."""
+    try:
+        return text_of(first), []
+    except (WorkbookError, OSError, EOFError, zlib.error) as error:
+        cause = error.__cause__ or error
+        why = reason(cause) if isinstance(cause, OSError) else str(cause)
+        args: dict[str, Scalar] = {"path": first.main.log.name, "error": why}
+        kept = [(hit.number, hit.line.message) for hit in first.hits]
+        return kept, [Finding("EXP011", Status.SKIPPED, "EXP011.gone", args)]
 
 
 def redact(text: str) -> str:

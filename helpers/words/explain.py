@@ -65,7 +65,7 @@ WORDS: dict[str, Words] = {
         "only follow-ups of another failure: {cause}", "只有其他错误的后续现象：{cause}", "{fix}", "{fix}"
     ),
     "EXP004.level": Words(
-        "no failure that is known and no exception, but {count} lines at the level ERROR; the first: {error}",
+        "no failure that is known and no exception, but {count} line(s) at the level ERROR; the first: {error}",
         "没有已知错误或异常，但有 {count} 行 ERROR 级别日志；第一行：{error}",
         "A run that went on can have them. Where it stopped, collect `ascend-workbook check --json check.json` and "
         "~/ascend/log, and ask in the forum (https://www.hiascend.com/forum).",
@@ -74,7 +74,7 @@ WORDS: dict[str, Words] = {
     ),
     "EXP005.warning": Words("{cause} ({count} times)", "{cause}（{count} 次）", "{fix}", "{fix}"),
     "EXP006.clean": Words(
-        "clean: no error in {lines} lines (logs read: {logs})", "没有发现错误：共 {lines} 行（日志 {logs} 份）"
+        "clean: no error in {lines} line(s) (logs read: {logs})", "没有发现错误：共 {lines} 行（日志 {logs} 份）"
     ),
     "EXP006.empty": Words(
         "nothing to read: the logs ({logs}) are empty",
@@ -83,7 +83,7 @@ WORDS: dict[str, Words] = {
         "请给出包含错误的日志。",
     ),
     "EXP007.repeated": Words(
-        "{count} more lines only repeat errors already seen", "另有 {count} 行只是重复已出现的错误"
+        "{count} more line(s) only repeat errors already seen", "另有 {count} 行只是重复已出现的错误"
     ),
     "EXP008.also": Words("{cause}", "{cause}", "{fix}", "{fix}"),
     "EXP011.unread": Words(
@@ -91,6 +91,24 @@ WORDS: dict[str, Words] = {
         "未读取：{path}（{error}）",
         "It went away, may not be read, or is no text; where it matters, give the file itself.",
         "该文件已消失、无权读取或不是文本；若需要请直接给出该文件。",
+    ),
+    "EXP011.gone": Words(
+        "{path} went away or changed while it was read ({error}): only the lines that tell of the error are shown",
+        "{path} 在读取过程中消失或被改动（{error}）：仅显示与错误有关的行",
+        "Run it again on a copy of the log for the lines around the error.",
+        "如需错误前后的内容，请对日志副本重新执行。",
+    ),
+    "EXP012.register": Words(
+        "{code} was read as the status of an overflow record; the AI core's error register has other bits",
+        "{code} 按溢出记录的 status 解读；AI Core 错误寄存器的各位含义不同",
+        "If it is the register's, written in decimals: `ascend-workbook explain {other}`.",
+        "若它是以十进制写出的寄存器值：`ascend-workbook explain {other}`。",
+    ),
+    "EXP012.overflow": Words(
+        "{code} was read as the AI core's error register; the status of an overflow record has other bits",
+        "{code} 按 AI Core 错误寄存器解读；溢出记录的 status 各位含义不同",
+        "If it is such a status, written in hex: `ascend-workbook explain {other}`.",
+        "若它是以十六进制写出的 status：`ascend-workbook explain {other}`。",
     ),
     "explain.not_text": Words(
         "{path} is not a text log.",

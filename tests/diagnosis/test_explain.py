@@ -13,6 +13,9 @@ import helpers
 from helpers.__main__ import build_parser, main
 from helpers.diagnosis import SYMPTOMS, explain, explanation
 from helpers.diagnosis.line import parse
+from helpers.diagnosis.log import Log
+from helpers.diagnosis.scan import _chunks, scan
+from helpers.diagnosis.verdict import report_on
 from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.report import Report
@@ -185,6 +188,38 @@ def test_a_bare_code_is_explained(code: str, verdict: str) -> None:
     assert verdict in explain(code).verdict("en")
 
 
+@pytest.mark.parametrize(
+    ("code", "other"), [("272", "0x110"), ("0x110", "272"), ("507015", ""), ("7", ""), ("0x1000000", "")]
+)
+def test_a_number_that_may_be_of_another_record_says_so(code: str, other: str) -> None:
+    """An overflow record writes its status in decimals, the error register in hex; the bits mean different things."""
+    found = [finding for finding in explain(code).findings if finding.rule == "EXP012"]
+    assert [finding.args["other"] for finding in found] == ([other] if other else [])
+    if other:
+        assert f"`ascend-workbook explain {other}`" in found[0].hint("zh")
+        assert explain(other).verdict("en") != explain(code).verdict("en")
+
+
+def test_a_line_longer_than_a_chunk_is_cut_and_the_rest_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("helpers.diagnosis.scan.CHUNK_BYTES", 256)
+    held: list[int] = []
+    found = _chunks(io.BytesIO(b"x" * 10_000 + b"\n" + OOM.encode() + b"\n"))
+    for chunk in found:
+        held.append(len(chunk))
+    assert max(held) <= 3 * 256 and sum(held) == 10_002 + len(OOM.encode())
+    assert first(explain(*write(tmp_path, plog="x" * 999 + "\n" + OOM + "\n")))[0] == "oom"
+
+
+def test_a_log_that_goes_away_after_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (log,) = write(tmp_path, plog=OOM + "\n")
+    scanned = scan(Log(str(log), Path(log)))
+    Path(log).unlink()
+    report = report_on([scanned])
+    assert report.facts["first"]["id"] == "oom" and report.listing and "out of memory" in report.listing.text
+    gone = next(finding for finding in report.findings if finding.rule == "EXP011")
+    assert gone.status is Status.SKIPPED and "文件或文件夹不存在" in gone.message("zh")
+
+
 def test_folders_standard_input_and_what_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "attempt_0" / "3").mkdir(parents=True)
     (tmp_path / "attempt_0" / "3" / "stderr.log").write_text(OOM)
@@ -328,7 +363,7 @@ def test_a_text_that_names_no_error_is_not_called_clean(text: str, capsys: pytes
 def test_a_text_beside_a_clean_log(tmp_path: Path) -> None:
     report = explain("hello world", *write(tmp_path, clean="step 1\n"))
     messages = [finding.message("en") for finding in report.findings]
-    assert report.status is Status.NOTE and "clean: no error in 1 lines (logs read: 1)" in messages
+    assert report.status is Status.NOTE and "clean: no error in 1 line(s) (logs read: 1)" in messages
 
 
 @pytest.mark.parametrize(

@@ -59,4 +59,3 @@ def drifts(pairs: Sequence[LossPair], allowed: float) -> bool:
 def narrowest(dtypes: Iterable[str]) -> str:
     """The type that sets the tolerance."""
     return max(dtypes, key=lambda name: TOLERANCE.get(name, 0.0), default="float32")
-

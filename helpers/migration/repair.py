@@ -32,9 +32,16 @@ def found(source: Source, node: ast.AST, key: str, repair: str, edits: tuple[Edi
     return Finding(key.split(".")[0], status, key, {"class": repair, "code": code, **args}, place, edits=edits)
 
 
-def found_at(
-    source: Source, offset: int, key: str, repair: str, edits: tuple[Edit, ...] = (), **args: Any
-) -> Finding:
+def found_method(source: Source, call: ast.Call, key: str, repair: str, edits: tuple[Edit, ...] = ()) -> Finding:
+    """A finding at a method's name: `.cuda` of a call that goes over several lines is not where the call begins."""
+    assert isinstance(call.func, ast.Attribute)
+    if call.func.end_lineno == call.func.lineno:
+        return found(source, call.func, key, repair, edits)
+    _, end = source.span(call.func)
+    return found_at(source, end - len(call.func.attr), key, repair, edits)
+
+
+def found_at(source: Source, offset: int, key: str, repair: str, edits: tuple[Edit, ...] = (), **args: Any) -> Finding:
     """A finding at an offset of a text that has no tree: a launch script, a list of requirements."""
     if repair == REWRITE and not edits:
         repair = MANUAL

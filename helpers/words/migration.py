@@ -189,6 +189,17 @@ _RULES: dict[str, Words] = {
         "holds where this is text that the script chose; the type of a tensor's own device would say npu",
         "若为脚本自己给出的文本则成立；若取自张量的设备则为 npu",
     ),
+    "MIG104.own_branch": Words(
+        "the script asks for npu in a branch of its own", "脚本已有单独的 npu 分支"
+    ),
+    "MIG104.kernels": Words(
+        "the branch runs CUDA kernels and an NPU stays out of it, as it should",
+        "该分支运行 CUDA 内核，NPU 不会进入，符合预期",
+    ),
+    "MIG104.data_parallel": Words(
+        "the branch makes nn.DataParallel, which an NPU does not have: left as it is, an NPU takes the other one",
+        "该分支使用 NPU 不支持的 nn.DataParallel：保持原样，NPU 走另一分支",
+    ),
     "MIG104.type": Words(
         'the type is "npu" for what lives on an NPU: this branch would be left out; ask for both',
         "位于 NPU 上时类型为 npu，此分支会被跳过；应同时判断两者",
@@ -221,6 +232,10 @@ _RULES: dict[str, Words] = {
         "{name} 用于 NCCL；HCCL 有自己的变量（HCCL_CONNECT_TIMEOUT、HCCL_IF_IP 等）",
     ),
     "MIG108.works": Words("{name} works for NPU", "{name} 可用于 NPU"),
+    "MIG108.wrapped": Words(
+        "{name} is not torch's own: make sure that it names npu, or use torch.autocast / torch.amp.GradScaler",
+        "{name} 不是 torch 自带接口：请确认它使用 npu，或改用 torch.autocast / torch.amp.GradScaler",
+    ),
     "MIG109.no_kernel": Words(
         "DataParallel is not supported on NPU; use DistributedDataParallel, one process per card",
         "NPU 不支持 DataParallel；请使用 DistributedDataParallel，每卡一个进程",
@@ -231,18 +246,22 @@ _RULES: dict[str, Words] = {
         'transfer_to_npu 下 inductor 的 torch.compile 会出错；backend="eager" 可运行但没有加速',
     ),
     "MIG111.backend": Words(
-        "the compile backend is chosen at run time; inductor would raise", "编译后端在运行时选择；若为 inductor 会出错"
+        "the compile backend is not named here; inductor, the default, raises on an NPU: name eager or an NPU's",
+        "此处未写明编译后端；默认的 inductor 在 NPU 上会出错：请指定 eager 或 NPU 后端",
     ),
     "MIG112.kernel": Words(
         "Triton kernels are written for NVIDIA; use the branch without them, or review each for triton-ascend",
         "Triton 内核为 NVIDIA 编写；请走不用它的分支，或逐个为 triton-ascend 审查",
     ),
+    "MIG112.definition": Words("{name} makes a Triton kernel", "{name} 定义 Triton 内核"),
     "MIG112.call": Words("{name} is a Triton kernel", "{name} 是 Triton 内核"),
     "MIG113.library": Words("{library}: {use}", "{library}：{use}"),
+    "MIG113.use": Words("used here: {library}; {use}", "此处使用 {library}：{use}"),
     "MIG114.cuda": Words(
         "{name} compiles CUDA code; port the operator to Ascend C (NpuExtension) or write it in PyTorch",
         "{name} 编译 CUDA 代码；请用 Ascend C（NpuExtension）重写算子或改用 PyTorch 实现",
     ),
+    "MIG114.call": Words("{name} was built from CUDA code", "{name} 由 CUDA 代码编译而来"),
     "MIG115.collective": Words(
         "HCCL refuses float64 in collectives (all but Ascend 950); use float32",
         "HCCL 集合通信不支持 float64（Ascend 950 除外）；改用 float32",
@@ -274,6 +293,10 @@ _RULES: dict[str, Words] = {
     ),
     "MIG119.version": Words(
         "torch.version.cuda is None beside torch_npu", "使用 torch_npu 时 torch.version.cuda 为 None"
+    ),
+    "MIG119.version_asked": Words(
+        "torch.version.cuda is None beside torch_npu: what is decided by it goes the other way, or raises",
+        "使用 torch_npu 时 torch.version.cuda 为 None：由它决定的分支会走反，或直接出错",
     ),
     "MIG120.peak": Words(
         "the peak of an NVIDIA card: utilisation figures are wrong on an NPU; put in the NPU's peak",
@@ -327,6 +350,15 @@ _RULES: dict[str, Words] = {
     "MIG135.nvtx": Words(
         "{name} marks ranges for NVIDIA's profilers; torch_npu.npu.mstx marks them for msprof",
         "{name} 用于 NVIDIA 性能工具；msprof 请用 torch_npu.npu.mstx",
+    ),
+    "MIG137.module": Words(
+        "{name} is a CUDA extension of the project's own; plain PyTorch in its place, or an Ascend C operator",
+        "{name} 是项目自带的 CUDA 扩展；请改用纯 PyTorch 实现，或编写 Ascend C 算子",
+    ),
+    "MIG137.call": Words("a kernel of the CUDA extension {name}", "CUDA 扩展 {name} 的内核"),
+    "MIG138.provider": Words(
+        "{name} is not there; CANNExecutionProvider of onnxruntime-cann, or CPUExecutionProvider",
+        "没有 {name}；请用 onnxruntime-cann 的 CANNExecutionProvider，或 CPUExecutionProvider",
     ),
     "MIG136.script": Words(
         "a TensorFlow script: convert_tf2npu with npu_bridge (1.15) or npu_device (2.6); only a coarse look was taken",

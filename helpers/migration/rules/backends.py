@@ -7,17 +7,22 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import DOCUMENTED, NATIVE, Known
-from helpers.migration.repair import ADVICE, found
+from helpers.migration.repair import ADVICE, MANUAL, found
 from helpers.migration.source import Source
 
 CODE = "MIG119"
 WORDS = ("backends", "cuda")
 KNOWN = Known(DOCUMENTED, NATIVE)
 FAMILIES = ("torch.backends.cudnn.", "torch.backends.cuda.")
+#: Calls that raise, or answer something else, for None.
+PARSERS = {"parse", "Version", "LooseVersion", "StrictVersion", "parse_version", "float", "int", "bool"}
 EXAMPLES = (
     ("import torch.backends.cudnn as cudnn\ncudnn.benchmark = True  # 加速\n", "advice", None),
     ("import torch\ntorch.backends.cuda.matmul.allow_tf32 = True\n", "advice", None),
     ("import torch\nprint('版本', torch.version.cuda)\n", "advice", None),
+    ("import torch\nbf16 = torch.version.cuda and 新\n", "manual", None),
+    ("import torch\nold = int(torch.version.cuda.split('.')[0]) < 11\n", "manual", None),
+    ("import torch\nfrom packaging import version\nnew = version.parse(torch.version.cuda) >= v\n", "manual", None),
 )
 NEAR_MISSES = (
     "import torch.backends.cudnn as cudnn  # 只导入\n",
@@ -28,10 +33,31 @@ NEAR_MISSES = (
 
 def check(source: Source) -> Iterable[Finding]:
     for node, name in source.names.named:
+        if name == "torch.version.cuda" and isinstance(node, ast.Attribute):
+            decides = _decides(source, node)
+            yield found(source, node, "MIG119.version_asked" if decides else "MIG119.version",
+                        MANUAL if decides else ADVICE)  # fmt: skip
         if not isinstance(node, ast.Attribute) or isinstance(source.names.parent(node), ast.Attribute):
             continue
         if name.startswith(FAMILIES):
             outcome = "tf32" if "tf32" in name or "precision" in name else "no_effect"
             yield found(source, node, f"MIG119.{outcome}", ADVICE, name=name)
-        elif name == "torch.version.cuda":
-            yield found(source, node, "MIG119.version", ADVICE)
+
+
+def _decides(source: Source, node: ast.AST) -> bool:
+    """Compared, parsed or asked for its truth; not where it is printed, kept, or asked whether it is None."""
+    child = node
+    for above in source.names.above(node):
+        if isinstance(above, ast.Compare):
+            return not any(isinstance(value, ast.Constant) and value.value is None for value in above.comparators)
+        if isinstance(above, (ast.Attribute, ast.BoolOp)):
+            return True
+        if isinstance(above, (ast.If, ast.IfExp, ast.While, ast.Assert)):
+            return above.test is child
+        if isinstance(above, ast.Call):
+            name = source.names.call(above) or getattr(above.func, "id", "") or getattr(above.func, "attr", "")
+            return name.rpartition(".")[2] in PARSERS
+        if isinstance(above, (ast.stmt, ast.JoinedStr, ast.Dict)):
+            return False
+        child = above
+    return False

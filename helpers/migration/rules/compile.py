@@ -10,13 +10,13 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
-from helpers.migration.calls import argument, string, within_string
+from helpers.migration.calls import argument, method, string, within_string
 from helpers.migration.knowledge import ASCEND, MEASURED, Known
-from helpers.migration.repair import ADVICE, REWRITE, found
+from helpers.migration.repair import MANUAL, REWRITE, found
 from helpers.migration.source import Source
 
 CODE = "MIG111"
-TOKENS = ("compile",)
+TOKENS = ("compile", "torch_compile", "_dynamo")
 NEEDS = "torch"
 KNOWN = Known(MEASURED, ASCEND + "torch_npu/_inductor/utils.py", inferred=("backend",))
 HERE = {"eager", "aot_eager"}
@@ -46,7 +46,13 @@ EXAMPLES = (
         "rewrite",
         'import torch\n@torch.compile(backend="eager")\ndef f(x):\n    return x\n',
     ),
-    ("import torch\nm = torch.compile(m, backend=args.backend)\n", "advice", None),
+    ("import torch\nm = torch.compile(m, backend=args.backend)\n", "manual", None),
+    ("import torch\nm = torch.compile(m, backend='cudagraphs')\n", "manual", None),
+    ("import torch\nf = partial(torch.compile, dynamic=True)\n", "manual", None),
+    ("import torch\nf = torch._dynamo.optimize('inductor')(f)\n", "manual", None),
+    ("import torch\nmodel.compile(mode='max-autotune')\n", "manual", None),
+    ("import torch\nmodel.compile()\n", "manual", None),
+    ("import torch\na = TrainingArguments('out', torch_compile=True)\n", "manual", None),
     (
         "import torch\nm = torch.compile(\n    m,\n)\n",
         "rewrite",
@@ -58,6 +64,10 @@ NEAR_MISSES = (
     "import torch\nm = torch.compile(m, backend='eager')\n",
     "import torch\nprint(hasattr(torch, 'compile'))\n",
     "code = compile('1', '<s>', 'eval')\n",
+    "import torch\nmodel.compile(optimizer='adam', loss='mse')\n",
+    "import torch\nimport re\npattern = re.compile('a')\n",
+    "import torch\na = TrainingArguments('out', torch_compile=False)\n",
+    "import torch\nbackend = 'eager'\nm = torch.compile(m, backend=backend)\n",
 )
 
 
@@ -71,6 +81,33 @@ def check(source: Source) -> Iterable[Finding]:
             if source.names.resolve(decorator) == "torch.compile":
                 _, end = source.span(decorator)
                 yield found(source, decorator, "MIG111.inductor", REWRITE, (Edit(end, end, '(backend="eager")'),))
+    yield from _other_ways(source)
+
+
+def _other_ways(source: Source) -> Iterable[Finding]:
+    """Handed on under another name, Dynamo's own entry, Module.compile(), and the Trainer's switch."""
+    for node, name in source.names.named:
+        above = source.names.parent(node)
+        passed = isinstance(above, (ast.Assign, ast.IfExp)) or (isinstance(above, ast.Call) and node in above.args)
+        if name == "torch.compile" and passed:
+            yield found(source, node, "MIG111.backend", MANUAL)
+    for call in source.nodes(ast.Call):
+        name, backend = source.names.call(call), string(argument(call, 0, "backend"))
+        dynamo = name == "torch._dynamo.optimize" and backend not in HERE
+        switch = any(pair.arg == "torch_compile" and _is_true(pair.value) for pair in call.keywords)
+        if dynamo or switch or (not name and _is_module_compile(call)):
+            yield found(source, call, "MIG111.backend", MANUAL)
+
+
+def _is_module_compile(call: ast.Call) -> bool:
+    """`model.compile()`, with torch.compile's own options or none; Keras names an optimizer and a loss."""
+    given = {pair.arg for pair in call.keywords}
+    own = given <= {"mode", "fullgraph", "dynamic", "backend", "options", "disable"} and not call.args
+    return method(call) == "compile" and own and string(argument(call, 99, "backend")) not in HERE
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
 
 
 def _judge(source: Source, call: ast.Call) -> Iterable[Finding]:
@@ -82,7 +119,9 @@ def _judge(source: Source, call: ast.Call) -> Iterable[Finding]:
         assert isinstance(backend, ast.Constant)
         yield found(source, call, "MIG111.inductor", REWRITE, within_string(source, backend, "inductor", "eager"))
     elif backend is not None:
-        yield found(source, call, "MIG111.backend", ADVICE)
+        values = source.names.values(backend) if isinstance(backend, ast.Name) else []
+        if not values or not all(isinstance(value, ast.Constant) and value.value in HERE for value in values):
+            yield found(source, call, "MIG111.backend", MANUAL)
     else:
         yield found(source, call, "MIG111.inductor", REWRITE, _edits(source, call))
 

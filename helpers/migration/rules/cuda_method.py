@@ -14,7 +14,7 @@ from helpers.finding import Edit, Finding
 from helpers.migration.calls import argument, method
 from helpers.migration.kinds import NUMBER, STRING, UNKNOWN, about_devices, kinds
 from helpers.migration.knowledge import ASCEND, MEASURED, Known
-from helpers.migration.repair import AUTO, REWRITE, found
+from helpers.migration.repair import AUTO, REWRITE, found_method
 from helpers.migration.source import Source
 
 CODE = "MIG103"
@@ -54,7 +54,7 @@ def _judge(source: Source, call: ast.Call) -> Iterable[Finding]:
     assert isinstance(call.func, ast.Attribute)
     target = argument(call, 0, "device")
     if target is None or not _may_be_device(source, target):
-        yield found(source, call.func, "MIG103.moved", AUTO)
+        yield found_method(source, call, "MIG103.moved", AUTO)
         return
     edits = source.replace(call.func, "cuda", "to")
     if edits and len(call.args) > 1:
@@ -62,7 +62,7 @@ def _judge(source: Source, call: ast.Call) -> Iterable[Finding]:
         edits = (*edits, Edit(start, start, "non_blocking="))
     if len(call.args) > 2:  # Tensor.to has no third positional argument that means the same
         edits = ()
-    yield found(source, call.func, "MIG103.takes_number", REWRITE, edits)
+    yield found_method(source, call, "MIG103.takes_number", REWRITE, edits)
 
 
 def _may_be_device(source: Source, target: ast.expr) -> bool:

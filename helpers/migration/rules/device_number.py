@@ -9,7 +9,7 @@ from helpers.finding import Finding
 from helpers.migration.calls import method
 from helpers.migration.kinds import NUMBER, kinds
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
-from helpers.migration.repair import AUTO, found
+from helpers.migration.repair import AUTO, found_method
 from helpers.migration.source import Source
 
 CODE = "MIG126"
@@ -37,7 +37,7 @@ def check(source: Source) -> Iterable[Finding]:
         return
     for call in source.nodes(ast.Call):
         if method(call) == "to" and len(call.args) == 1 and _is_number(source, call.args[0]):
-            yield found(source, call, "MIG126.number", AUTO)
+            yield found_method(source, call, "MIG126.number", AUTO)
 
 
 def _is_number(source: Source, node: ast.expr) -> bool:

@@ -33,6 +33,8 @@ NOT_REPLACED = {
 }
 #: Messages, and calls that other rules speak of.
 ELSEWHERE = ("startswith", "print", "info", "debug", "warning", "error", "cuda", "type")
+#: What else may be called cuda.
+OTHER = {"impl", "implementation", "kernel", "kernel_type", "kernel_impl", "op_backend"}
 #: Work on the text itself.
 TEXT = ("replace", "split", "strip", "lstrip", "removeprefix", "endswith", "find", "count")
 EXAMPLES = (
@@ -61,6 +63,9 @@ NEAR_MISSES = (
     "print(f'{1} cuda:')\n",
     "名 = d.replace('cuda:', '')\n",
     "s = 状态['cuda']\n",
+    "def filter(x, impl='cuda'):\n    return x\n",
+    "y = upfirdn(x, impl='cuda')\n",
+    "p.add_argument('--impl', default='cuda', choices=['cuda', 'ref'])\n",
 )
 
 
@@ -72,8 +77,8 @@ def check(source: Source) -> Iterable[Finding]:
 
 def _judge(source: Source, node: ast.expr) -> Iterable[Finding]:
     above = source.names.parent(node)
-    if isinstance(above, (ast.JoinedStr, ast.Subscript)):  # `states["cuda"]`: a key of the script's own
-        return
+    if isinstance(above, (ast.JoinedStr, ast.Subscript)) or _is_other(source, node):
+        return  # `states["cuda"]`: a key of the script's own
     call = next((up for up in source.names.above(node) if isinstance(up, ast.Call)), None)
     if call and amp.owns(source, call):
         return
@@ -85,10 +90,26 @@ def _judge(source: Source, node: ast.expr) -> Iterable[Finding]:
         yield found(source, node, "MIG102.replaced", AUTO)
 
 
+def _is_other(source: Source, node: ast.expr) -> bool:
+    """The name of an implementation, not of a device: `impl="cuda"`, as argument, default or option."""
+    above = source.names.parent(node)
+    if isinstance(above, (ast.List, ast.Tuple)):
+        above = source.names.parent(above)
+    if isinstance(above, ast.keyword):
+        call = source.names.parent(above)
+        option = string(call.args[0]) if isinstance(call, ast.Call) and call.args else None
+        return above.arg in OTHER or (option or "").lstrip("-") in OTHER
+    if isinstance(above, ast.arguments):
+        named = [*above.posonlyargs, *above.args][-len(above.defaults) :] if above.defaults else []
+        pairs = [*zip(named, above.defaults), *zip(above.kwonlyargs, above.kw_defaults)]
+        return any(value is node and argument.arg in OTHER for argument, value in pairs)
+    return False
+
+
 def _names_device(node: ast.AST) -> bool:
     if isinstance(node, ast.JoinedStr):
         first = string(node.values[0]) if node.values else None
-        return first is not None and (first == "cuda:" or (first == "cuda" and len(node.values) > 1))
+        return first in ("cuda", "cuda:")
     text = string(node)
     return text is not None and bool(DEVICE.match(text))
 

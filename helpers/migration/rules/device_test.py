@@ -11,8 +11,10 @@ import re
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
+from helpers.migration.branches import branch, has_data_parallel, has_kernel
 from helpers.migration.calls import argument, method, string, within_string
-from helpers.migration.kinds import DEVICE, DEVICE_TEXT, OWN, UNKNOWN, is_options, kinds
+from helpers.migration.flags import flags, is_type
+from helpers.migration.kinds import DEVICE, DEVICE_TEXT, OWN, UNKNOWN, kinds
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.repair import AUTO, MANUAL, REWRITE, found
 from helpers.migration.source import Source
@@ -56,6 +58,15 @@ EXAMPLES = (
     ("d = x.device\nok = d.type != 'cuda'\n", "rewrite", "d = x.device\nok = d.type not in ('cuda', 'npu')\n"),
     ("if 'cuda' in str(x.device):\n    pass\n", "manual", None),
     ("def f(device):\n    cuda = device.type != 'cpu'\n    if cuda and 多卡:\n        pass\n", "auto", None),
+    ("import torch\ngpu = not 慢 and torch.cuda.is_available()\nif gpu:\n    pass\n", "auto", None),
+    ("if device.startswith('cuda:'):\n    pass\n", "auto", None),
+    ("if x.device.type == 'cuda':\n    pass\nelif x.device.type == 'npu':\n    pass\n", "auto", None),
+    ("if x.device.type == 'cuda':\n    y = scan_cuda(x)\nelse:\n    y = scan(x)\n", "auto", None),
+    (
+        "from torch import nn\nif x.device.type == 'cuda':\n    m = nn.DataParallel(m)\nelse:\n    m.to(x.device)\n",
+        "manual",
+        None,
+    ),
 )
 NEAR_MISSES = (
     "if x.device.type in ('cuda', 'npu'):  # 已支持\n    pass\n",
@@ -77,11 +88,8 @@ def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
         if method(call) == "startswith":
             yield from _startswith(source, call)
-    tests = [*(node.test for node in source.nodes(ast.If)), *(node.test for node in source.nodes(ast.IfExp))]
-    for test in tests:
-        flag = next((node for node in _asked(test) if _is_flag(source, node)), None)
-        if flag is not None:
-            yield found(source, flag, "MIG104.holds", AUTO)
+    for flag in flags(source):
+        yield found(source, flag, "MIG104.holds", AUTO)
 
 
 def _comparison(source: Source, compare: ast.Compare) -> Iterable[Finding]:
@@ -96,11 +104,17 @@ def _comparison(source: Source, compare: ast.Compare) -> Iterable[Finding]:
 
 def _equality(source: Source, compare: ast.Compare, asked: ast.expr, value: ast.expr) -> Iterable[Finding]:
     word = string(value)
-    if word in ("cuda", "cpu") and _is_type(asked):
+    if word in ("cuda", "cpu") and is_type(asked):
         assert isinstance(asked, ast.Attribute)
         held = kinds(source, asked.value)
         if word == "cpu" or held <= {DEVICE}:
             yield found(source, compare, "MIG104.holds", AUTO)
+        elif _asks_for_npu(source, compare):
+            yield found(source, compare, "MIG104.own_branch", AUTO)
+        elif has_kernel(source, branch(source, compare)):
+            yield found(source, compare, "MIG104.kernels", AUTO)
+        elif has_data_parallel(source, branch(source, compare)):
+            yield found(source, compare, "MIG104.data_parallel", MANUAL)
         else:
             yield found(source, compare, "MIG104.type", REWRITE, _in_both(source, compare, asked, value, "npu"))
     elif word is not None and DEVICE_NAME.match(word):
@@ -130,7 +144,7 @@ def _membership(source: Source, compare: ast.Compare, asked: ast.expr, among: as
         yield found(
             source, compare, f"MIG104.{'text' if wrong else _certainty(source, among)}", MANUAL if wrong else AUTO
         )
-    elif _is_type(asked) and isinstance(among, (ast.Tuple, ast.List, ast.Set)):
+    elif is_type(asked) and isinstance(among, (ast.Tuple, ast.List, ast.Set)):
         assert isinstance(asked, ast.Attribute)
         words = [string(element) for element in among.elts]
         if "cuda" in words and "npu" not in words and not kinds(source, asked.value) <= {DEVICE}:
@@ -143,7 +157,7 @@ def _membership(source: Source, compare: ast.Compare, asked: ast.expr, among: as
 def _startswith(source: Source, call: ast.Call) -> Iterable[Finding]:
     word = argument(call, 0)
     assert isinstance(call.func, ast.Attribute)
-    if string(word) != "cuda" or word is None:
+    if string(word) not in ("cuda", "cuda:") or word is None:
         return
     if kinds(source, call.func.value) & {DEVICE_TEXT, *OWN}:
         quoted = source.segment(word)
@@ -165,35 +179,13 @@ def _in_both(source: Source, compare: ast.Compare, asked: ast.expr, value: ast.e
     return (Edit(start, end, f"{source.segment(asked)} {word} {both}"),)
 
 
-def _asked(test: ast.expr) -> Iterable[ast.Name]:
-    """The bare names that a condition asks: `a and not b`."""
-    if isinstance(test, ast.Name):
-        yield test
-    elif isinstance(test, ast.UnaryOp):
-        yield from _asked(test.operand)
-    elif isinstance(test, ast.BoolOp):
-        for value in test.values:
-            yield from _asked(value)
-
-
-def _is_flag(source: Source, node: ast.Name) -> bool:
-    """The name was given the answer of a test of a device's type that holds on an NPU: `device.type != "cpu"`."""
-    values = source.names.values(node)
-    return len(values) == 1 and isinstance(values[0], ast.Compare) and _holds(source, values[0])
-
-
-def _holds(source: Source, compare: ast.Compare) -> bool:
-    left, right = compare.left, compare.comparators[0]
-    asked, word = (right, string(left)) if string(left) is not None else (left, string(right))
-    if word not in ("cuda", "cpu") or len(compare.ops) != 1 or not _is_type(asked):
-        return False
-    assert isinstance(asked, ast.Attribute)
-    return word == "cpu" or kinds(source, asked.value) <= {DEVICE}
-
-
-def _is_type(node: ast.expr) -> bool:
-    """`….type` of anything but a settings object: compared with "cuda" or "cpu" it is a device's."""
-    return isinstance(node, ast.Attribute) and node.attr == "type" and not is_options(node.value)
+def _asks_for_npu(source: Source, compare: ast.Compare) -> bool:
+    """The same `if` goes on with a branch for npu, or another comparison beside this one names it."""
+    above = source.names.parent(compare)
+    orelse = above.orelse if isinstance(above, (ast.If, ast.IfExp)) else []
+    others = orelse if isinstance(orelse, list) else [orelse]
+    tests = [other.test for other in others if isinstance(other, (ast.If, ast.IfExp))]
+    return any(string(inner) == "npu" for test in tests for inner in ast.walk(test))
 
 
 def _certainty(source: Source, asked: ast.expr) -> str:

@@ -7,13 +7,13 @@ run on an NPU. Where the branch says so, the question gets `and x.device.type !=
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
+from helpers.migration.branches import branch, has_kernel
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
+from helpers.migration.names import load
 from helpers.migration.repair import AUTO, REWRITE, found
-from helpers.migration.rules import triton
 from helpers.migration.source import Source
 
 CODE = "MIG105"
@@ -37,43 +37,27 @@ NEAR_MISSES = (
     "x.is_cuda = True\n",
     "is_cuda = 1\nprint(is_cuda, '否')\n",
     "if (x.is_cuda and x.device.type != 'npu'):\n    scan_cuda(x)\n",
+    "class L:\n    def __init__(self, d):\n        self.is_cuda = d\n        if self.is_cuda:\n            pass\n",
 )
-#: A call whose name says that it is a CUDA kernel: scan_cuda(...), _C.forward_cuda(...)
-KERNEL = re.compile(r"(^|_)cuda(_|$)", re.IGNORECASE)
 
 
 def check(source: Source) -> Iterable[Finding]:
     for node in source.nodes(ast.Attribute):
-        if node.attr == "is_cuda" and isinstance(node.ctx, ast.Load) and not _guarded(source, node):
-            if any(_runs_kernel(source, statement) for statement in _branch(source, node)):
+        if node.attr != "is_cuda" or not load(node) or _guarded(source, node):
+            continue
+        if not _is_own(source, node):
+            if has_kernel(source, branch(source, node)):
                 yield found(source, node, "MIG105.kernel", REWRITE, _edits(source, node))
             else:
                 yield found(source, node, "MIG105.true", AUTO)
 
 
-def _branch(source: Source, node: ast.AST) -> list[ast.AST]:
-    """What runs where the question is answered with yes."""
-    child = node
-    for around in source.names.above(node):
-        if isinstance(around, ast.If) and around.test is child:
-            return list(around.body)
-        if isinstance(around, ast.IfExp) and around.test is child:
-            return [around.body]
-        if isinstance(around, (ast.UnaryOp, ast.stmt)):
-            return []
-        child = around
-    return []
-
-
-def _runs_kernel(source: Source, statement: ast.AST) -> bool:
-    for node in ast.walk(statement):
-        if isinstance(node, (ast.Import, ast.ImportFrom)) and triton.imports_kernels(node):
-            return True
-        if isinstance(node, ast.Call):
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if KERNEL.search(called) and called != "cuda" and not source.names.call(node).startswith("torch.cuda"):
-                return True
-    return False
+def _is_own(source: Source, node: ast.Attribute) -> bool:
+    """`self.is_cuda` of a class that sets it itself: no tensor's."""
+    if not isinstance(node.value, ast.Name) or node.value.id != "self":
+        return False
+    stored = (each.value for each in source.nodes(ast.Attribute) if each.attr == "is_cuda" and not load(each))
+    return any(isinstance(value, ast.Name) and value.id == "self" for value in stored)
 
 
 def _guarded(source: Source, node: ast.Attribute) -> bool:

@@ -36,6 +36,16 @@ EXAMPLES = (
     ('if args.backend != "nccl":\n    pass\n', "rewrite", 'if args.backend not in ("nccl", "hccl"):\n    pass\n'),
     ("p.add_argument('--distributed-backend', default='nccl', choices=['nccl', 'gloo'])\n", "auto", None),
     ("import torch.distributed as dist\nb = dist.Backend.NCCL\n", "auto", None),
+    (
+        "import torch.distributed as dist\nif dist.get_backend() == dist.Backend.NCCL:  # 显卡\n    pass\n",
+        "rewrite",
+        'import torch.distributed as dist\nif dist.get_backend() in (dist.Backend.NCCL, "hccl"):  # 显卡\n    pass\n',
+    ),
+    (
+        "import torch.distributed as dist\ndist.init_process_group(backend='NCCL' if gpu else 'GLOO')\n",
+        "rewrite",
+        "import torch.distributed as dist\ndist.init_process_group(backend='nccl' if gpu else 'GLOO')\n",
+    ),
 )
 NEAR_MISSES = (
     "print('nccl 不可用')\n",
@@ -54,21 +64,32 @@ def check(source: Source) -> Iterable[Finding]:
             yield from _judge(source, node, text)
     for named, name in source.names.named:
         if isinstance(named, ast.Attribute) and name.startswith("torch.distributed.") and "nccl" in named.attr.lower():
-            yield found(source, named, "MIG106.replaced", AUTO)
+            yield from _attribute(source, named)
+
+
+def _attribute(source: Source, named: ast.Attribute) -> Iterable[Finding]:
+    """`Backend.NCCL` is still "nccl"; get_backend() says "hccl"."""
+    above = source.names.parent(named)
+    if isinstance(above, ast.Compare) and named.attr == "NCCL":
+        yield from _compared(source, above, named)
+    elif named.attr != "is_nccl_available":  # distributed.py
+        yield found(source, named, "MIG106.replaced", AUTO)
 
 
 def _judge(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
     above = source.names.parent(node)
     if isinstance(above, ast.Compare) and text == "nccl":
         yield from _compared(source, above, node)
-    elif isinstance(above, (ast.Call, ast.keyword)):
+    elif isinstance(above, (ast.Call, ast.keyword)) or (isinstance(above, ast.IfExp) and text != text.lower()):
         yield from _argument(source, node, text)
     elif BACKEND.match(text) and not _beside_hccl(above):
         yield found(source, node, "MIG106.replaced", AUTO)
 
 
 def _argument(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
-    call = next(up for up in source.names.above(node) if isinstance(up, ast.Call))
+    call = next((up for up in source.names.above(node) if isinstance(up, ast.Call)), None)
+    if call is None:
+        return
     name = source.names.call(call).rsplit(".", 1)[-1] or getattr(call.func, "attr", "")
     if name in GROUPS and text != text.lower() and BACKEND.match(text.lower()):
         wrong = re.search("nccl", text, re.IGNORECASE)
@@ -79,7 +100,7 @@ def _argument(source: Source, node: ast.Constant, text: str) -> Iterable[Finding
         yield found(source, node, "MIG106.replaced", AUTO)
 
 
-def _compared(source: Source, compare: ast.Compare, node: ast.Constant) -> Iterable[Finding]:
+def _compared(source: Source, compare: ast.Compare, node: ast.Constant | ast.Attribute) -> Iterable[Finding]:
     if len(compare.ops) != 1:
         yield found(source, compare, "MIG106.compared", REWRITE)
         return
@@ -87,8 +108,10 @@ def _compared(source: Source, compare: ast.Compare, node: ast.Constant) -> Itera
     asked = compare.comparators[0] if compare.left is node else compare.left
     word = {ast.Eq: "in", ast.NotEq: "not in"}.get(type(compare.ops[0]))
     start, end = source.span(compare)
-    text = f"{source.segment(asked)} {word} ({quoted}, {quoted[0]}hccl{quoted[0]})"
-    edits = (Edit(start, end, text),) if word and quoted[:1] in ("'", '"') else ()
+    mark = quoted[0] if quoted[:1] in ("'", '"') else '"'
+    text = f"{source.segment(asked)} {word} ({quoted}, {mark}hccl{mark})"
+    plain = isinstance(node, ast.Attribute) or quoted[:1] == mark
+    edits = (Edit(start, end, text),) if word and plain else ()
     yield found(source, compare, "MIG106.compared", REWRITE, edits)
 
 

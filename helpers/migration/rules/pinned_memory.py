@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from helpers.finding import Finding
 from helpers.migration.calls import method
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
-from helpers.migration.repair import AUTO, found
+from helpers.migration.repair import AUTO, found_method
 from helpers.migration.source import Source
 
 CODE = "MIG117"
@@ -24,4 +24,4 @@ NEAR_MISSES = (
 def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
         if method(call) == "pin_memory":
-            yield found(source, call, "MIG117.patched", AUTO)
+            yield found_method(source, call, "MIG117.patched", AUTO)

@@ -1,4 +1,8 @@
-"""Libraries that bring GPU code of their own, from data/third_party.json: one finding at the import."""
+"""Libraries that bring GPU code of their own, from data/third_party.json: the imports and what is done with them.
+
+A framework (mmcv, Megatron) is one decision, said at its first import. A library of kernels or optimisers is said
+where it is imported and where the script uses it: there the script has to change.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,36 @@ from pathlib import Path
 
 from helpers.finding import Finding
 from helpers.migration import api_map
+from helpers.migration.calls import argument, string
 from helpers.migration.knowledge import DOCUMENTED, Known
-from helpers.migration.repair import found
+from helpers.migration.names import load
+from helpers.migration.repair import ADVICE, found
+from helpers.migration.rules import nvml
 from helpers.migration.source import Source
 
 CODE = "MIG113"
 TOKENS = {name.split(".")[0] for name in api_map.load("third_party")["names"]}
-KNOWN = Known(DOCUMENTED, "https://www.hiascend.com/document", versions="as the entry says")
+KNOWN = Known(
+    DOCUMENTED,
+    "https://www.hiascend.com/document",
+    versions="as the entry says",
+    hours={"use": 0.5},
+)
 ELSEWHERE = {"triton"}  # triton.py
+#: One decision for the whole project; their calls are ordinary ones.
+WHOLE = {"megatron", "mmcv", "mmdet3d", "detectron2", "dgl", "vllm", "unsloth", "gptqmodel", "auto_gptq", "autoawq",
+         "awq", "liger_kernel", "horovod", "colossalai"}  # fmt: skip
+DYNAMIC = {"importlib.import_module", "__import__"}
 EXAMPLES = (
     ("from flash_attn import flash_attn_func  # 注意力\n", "unsupported", None),
     ("try:\n    import apex\nexcept ImportError:\n    apex = None\n", "manual", None),
     ("import nvidia.dali as dali\n", "unsupported", None),
     ("import deepspeed\n", "advice", None),
     ("def f():\n    import pynvml\n", "manual", None),
+    ("from apex import amp\nm, o = amp.initialize(m, o)\n", "manual", None),
+    ("import xformers.ops as x\ny = x.memory_efficient_attention(q, k, v)\n", "unsupported", None),
+    ("from numba import cuda\n@cuda.jit\ndef 核(x):\n    pass\n", "unsupported", None),
+    ("import importlib\nk = importlib.import_module('amp_C')\n", "unsupported", None),
 )
 NEAR_MISSES = (
     "import transformers  # 已支持\n",
@@ -30,23 +50,73 @@ NEAR_MISSES = (
     "import apexpy\n",
     "print('import flash_attn')\n",
     "import mindspeed.megatron_adaptor\nfrom megatron.core import mpu  # 已适配\n",
+    "flash_attn_func(1)\n",
 )
 
 
 def check(source: Source) -> Iterable[Finding]:
     adapted = any(_is_adaptor(node) for node in source.nodes(ast.Import))
+    said: set[str] = set()
     for node in (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom)):
         for library in dict.fromkeys(filter(None, map(_library, _modules(node)))):
-            if library not in ELSEWHERE and not _is_own(source, library.split(".")[0]):
-                if library == "megatron" and adapted:
-                    continue
-                said = api_map.entry("third_party", library)
-                assert said is not None
-                yield found(source, node, "MIG113.library", said["class"], library=library, use=said["use"])
+            if not _is_wanted(source, library) or (library == "megatron" and adapted):
+                continue
+            if library not in WHOLE or library not in said:
+                said.add(library)
+                yield _about(source, node, library, "library")
+    yield from _uses(source)
+    yield from _dynamic(source)
+
+
+def _about(source: Source, node: ast.AST, library: str, outcome: str) -> Finding:
+    entry = api_map.entry("third_party", library)
+    assert entry is not None
+    return found(source, node, f"MIG113.{outcome}", entry["class"], library=library, use=entry["use"])
+
+
+def _uses(source: Source) -> Iterator[Finding]:
+    """Calls, decorators, base classes and other names given to what a library has; once a line."""
+    imports = (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom))
+    imported = TOKENS & {module.split(".")[0] for node in imports for module in _modules(node)}
+    seen: set[tuple[int, str]] = set()
+    for node, name in source.names.named if imported else ():
+        first, dot, _ = name.partition(".")
+        library = _library(name) if dot and first in imported and first not in nvml.LIBRARIES else ""
+        entry = api_map.entry("third_party", library)
+        if entry is None or entry["class"] == ADVICE or library in WHOLE or not load(node):
+            continue
+        if _is_used(source, node) and (node.lineno, library) not in seen and _is_wanted(source, library):
+            seen.add((node.lineno, library))
+            yield _about(source, node, library, "use")
+
+
+def _is_used(source: Source, node: ast.expr) -> bool:
+    above = source.names.parent(node)
+    if isinstance(above, ast.Call):
+        return above.func is node
+    if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return node in above.decorator_list
+    if isinstance(above, ast.ClassDef):
+        return node in above.bases or node in above.decorator_list
+    return isinstance(above, ast.IfExp) or (isinstance(above, ast.Assign) and above.value is node)
+
+
+def _dynamic(source: Source) -> Iterator[Finding]:
+    for call in source.nodes(ast.Call):
+        module = string(argument(call, 0, "name")) if isinstance(call.func, (ast.Name, ast.Attribute)) else None
+        if not module or (source.names.call(call) or getattr(call.func, "id", "")) not in DYNAMIC:
+            continue
+        library = _library(module)
+        if library and _is_wanted(source, library):
+            yield _about(source, call, library, "library")
 
 
 def _is_adaptor(node: ast.Import) -> bool:
     return any(name.name == "mindspeed.megatron_adaptor" for name in node.names)
+
+
+def _is_wanted(source: Source, library: str) -> bool:
+    return library not in ELSEWHERE and not _is_own(source, library.split(".")[0])
 
 
 def _is_own(source: Source, library: str) -> bool:

@@ -1,0 +1,98 @@
+"""Kernels that a project compiled for itself: modules named `…_cuda`, and `_C` of a package, with their calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from helpers.finding import Finding
+from helpers.migration import api_map
+from helpers.migration.calls import argument, string
+from helpers.migration.knowledge import ASCEND, INFERRED, Known
+from helpers.migration.repair import UNSUPPORTED, found
+from helpers.migration.source import Source
+
+CODE = "MIG137"
+TOKENS = {"_C"}
+WORDS = ("_cuda",)
+KNOWN = Known(
+    INFERRED,
+    ASCEND + "docs/zh/developer_notes/custom_operator_adaptation/c_extensions_operator_adaptation.md",
+    hours={"module": 40.0, "call": 1.0},
+)
+EXAMPLES = (
+    ("import roi_align_cuda\ny = roi_align_cuda.forward(特征, r)\n", "unsupported", None),
+    ("from . import nms_cuda\ny = nms_cuda.nms(x)\n", "unsupported", None),
+    ("from . import _C\ny = _C.forward(x)\n", "unsupported", None),
+    ("import importlib\nk = importlib.import_module('fused_adam_cuda')\nk.adam(1)\n", "unsupported", None),
+    ("from knn_cuda import KNN\nk = KNN(4)\n", "unsupported", None),
+)
+NEAR_MISSES = (
+    "from .misc import move_to_cuda\nx = move_to_cuda(x)  # 搬到显卡\n",
+    "from utils import to_cuda, is_cuda\ny = to_cuda(x)\n",
+    "from torch import _C\n_C._jit_set_profiling_mode(False)\n",
+    "from .kernels import scan_cuda\n",
+    "import torch.cuda\ntorch.cuda.synchronize()\n",
+    "import test_cuda\n",
+)
+DYNAMIC = {"importlib.import_module", "__import__"}
+#: First words of modules and functions that only talk about CUDA.
+HELPERS = ("utils_", "util_", "test_", "check_", "init_", "setup_", "config_", "to_", "is_", "use_", "move_", "has_",
+           "get_", "set_", "try_", "device_", "with_", "no_", "require")  # fmt: skip
+#: Packages whose own compiled part is no matter of CUDA, or that have NPU builds.
+PLAIN = {"torch", "torchvision", "torchaudio", "torch_npu"}
+
+
+def check(source: Source) -> Iterable[Finding]:
+    roots = [(call, _root(call)) for call in source.nodes(ast.Call)]
+    called = {name for _, name in roots}
+    given: dict[str, str] = {}
+    for node in (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom)):
+        for module, local, is_module in _modules(node):
+            if is_module or local in called:
+                given[local] = module
+                yield found(source, node, "MIG137.module", UNSUPPORTED, name=module)
+    for call, _ in roots:
+        module = _dynamic(source, call)
+        if module:
+            above = source.names.parent(call)
+            targets = above.targets if isinstance(above, ast.Assign) else []
+            given |= {target.id: module for target in targets if isinstance(target, ast.Name)}
+            yield found(source, call, "MIG137.module", UNSUPPORTED, name=module)
+    for call, name in roots:
+        if name in given:
+            yield found(source, call, "MIG137.call", UNSUPPORTED, name=given[name])
+
+
+def _root(call: ast.Call) -> str:
+    """`kernels` of `kernels.forward(...)`, and `f()` for a plain call."""
+    func = call.func
+    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+        return func.value.id
+    return f"{func.id}()" if isinstance(func, ast.Name) else ""
+
+
+def _modules(node: ast.stmt) -> Iterator[tuple[str, str, bool]]:
+    """Such modules of an import: what they are called, by what root calls name them, and whether that is sure."""
+    if isinstance(node, ast.Import):
+        yield from ((name.name, name.asname or name.name, True) for name in node.names if _is_kernels(name.name))
+    elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] not in PLAIN:
+        for name in node.names:
+            if node.module and _is_kernels(node.module):
+                yield node.module, f"{name.asname or name.name}()", True
+            elif name.name == "_C" or _is_kernels(name.name):
+                yield name.name, name.asname or name.name, False
+
+
+def _dynamic(source: Source, call: ast.Call) -> str:
+    """The module of `importlib.import_module("…_cuda")`."""
+    called = source.names.call(call) or getattr(call.func, "id", "")
+    module = string(argument(call, 0, "name")) if called in DYNAMIC else None
+    return module if module and _is_kernels(module) else ""
+
+
+def _is_kernels(module: str) -> bool:
+    """`roi_align_cuda`; not `torch.cuda`, `utils_cuda` or what the table of libraries has."""
+    first, last = module.split(".")[0], module.rpartition(".")[2]
+    known = api_map.entry("third_party", first) or api_map.entry("third_party", last)
+    return last.endswith("_cuda") and not last.startswith(HELPERS) and known is None

@@ -26,8 +26,7 @@ LAYERS = {
     "types": [sys.executable, "-m", "mypy"],
     "unit": [*PYTEST, *SIDE_BY_SIDE, "tests", *(f"--ignore=tests/{name}" for name in APART)],
     "simulator": [*PYTEST, *SIDE_BY_SIDE, "tests/simulator"],
-    "notebooks": [*PYTEST, "tests/notebooks"],
-    "nbval": [*PYTEST, *NBVAL, "tests/reference"],
+    "notebooks": [*PYTEST, *SIDE_BY_SIDE, *NBVAL, "tests/notebooks", "tests/reference"],
 }
 
 
@@ -52,7 +51,7 @@ def layer(name: str, command: list[str], full: bool) -> tuple[str, float, int, i
     with tempfile.TemporaryDirectory() as folder:
         junit = Path(folder, "junit.xml")
         is_pytest = "pytest" in command
-        extra = [f"--junitxml={junit}", *(["--full"] if full and name != "nbval" else [])] if is_pytest else []
+        extra = [f"--junitxml={junit}", *(["--full"] if full else [])] if is_pytest else []
         code = subprocess.run([*command, *extra], cwd=ROOT, check=False).returncode
         counts = count(junit) if junit.is_file() else (int(code == 0), 0, 0)
     passed, failed, skipped = counts

@@ -121,7 +121,7 @@ def _write(report: Report, args: argparse.Namespace) -> int:
 
 
 def _show(report: Report, args: argparse.Namespace) -> None:
-    print(report.text(args.lang))
+    print(report.text(args.lang, details=getattr(args, "details", False)))
     for path in (args.json, args.html):
         if path:
             print(say("command.written", args.lang, path=path))

@@ -6,7 +6,10 @@ from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from helpers.words import Scalar, hint, say
+from helpers.words import LANGUAGES, Scalar, hint, say
+
+#: Keys of a finding in JSON that repeat what `place`, `args` and `key` say.
+PLAIN = ("path", "line", "column", "class", "message")
 
 
 class Status(IntEnum):
@@ -62,11 +65,17 @@ class Finding:
         return hint(self.key, lang, **self.args)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON keeps it."""
-        return {**asdict(self), "status": self.status.name}
+        """As JSON keeps it; what a reader's script asks first stands plainly beside it (PLAIN)."""
+        place = self.place or Place("")
+        plain = {
+            "path": place.path, "line": place.line, "column": place.column, "class": str(self.args.get("class", "")),
+            "message": {lang: self.message(lang) for lang in LANGUAGES},
+        }  # fmt: skip
+        return {**asdict(self), "status": self.status.name, **plain}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Finding:
         place = Place(**data["place"]) if data.get("place") else None
         edits = tuple(Edit(**edit) for edit in data.get("edits", ()))
-        return cls(**{**data, "status": Status[data["status"]], "place": place, "edits": edits})
+        kept = {name: value for name, value in data.items() if name not in PLAIN}
+        return cls(**{**kept, "status": Status[data["status"]], "place": place, "edits": edits})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,15 @@ class Column:
     """A table column: `name` keys its heading in the catalogue, `unit` is shown in each cell.
 
     `digits` is how many significant digits of a float a reader sees; JSON keeps them all. `wrap` is how many columns
-    of a terminal a cell takes before it goes on in the next line (0: as many as it needs).
+    of a terminal a cell takes before it goes on in the next line (0: as many as it needs). A `detail` stands on the
+    page, where readers sort and filter the table, and in a terminal under its row where details are asked for.
     """
 
     name: str
     unit: str = ""
     digits: int = 4
     wrap: int = 0
+    detail: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,15 @@ class Table:
         """One column, top to bottom."""
         at = [column.name for column in self.columns].index(name)
         return [row[at] for row in self.rows]
+
+    def split(self) -> tuple[Table, Table]:
+        """The table without its details, and the details alone."""
+        parts = []
+        for detail in (False, True):
+            at = [number for number, column in enumerate(self.columns) if column.detail is detail]
+            rows = tuple(tuple(row[number] for number in at) for row in self.rows)
+            parts.append(Table(tuple(self.columns[number] for number in at), rows))
+        return parts[0], parts[1]
 
     def unit(self, name: str) -> str:
         return next(column.unit for column in self.columns if column.name == name)
@@ -165,10 +176,11 @@ class Report:
 
         return draw(self, lang) if self.chart and self.table and self.table.rows else None
 
-    def text(self, lang: str | None = None) -> str:
+    def text(self, lang: str | None = None, *, details: bool = False) -> str:
+        """As a terminal shows it. With `details` every row of the table, its details under it."""
         from helpers.view.text import render
 
-        return render(self, lang)
+        return render(self, lang, details=details)
 
     def html(self, lang: str | None = None, *, page: bool = True) -> str:
         """A whole page that opens offline (charts inside), or with `page=False` the part a notebook shows."""
@@ -178,7 +190,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON keeps it; derived values are included so that other tools need no words of ours."""
-        data = {**asdict(self), "schema_version": SCHEMA_VERSION, "simulated": self.simulated}
+        data = asdict(replace(self, findings=(), parts=()))  # these bring their own form
+        data |= {"schema_version": SCHEMA_VERSION, "simulated": self.simulated}
         data["findings"] = [finding.to_dict() for finding in self.findings]
         data["parts"] = [part.to_dict() for part in self.parts]
         data["status"] = self.status.name

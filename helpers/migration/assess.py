@@ -53,7 +53,8 @@ def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     scanned = scan(path)
     kinds = kinds_of(scanned.findings)
     hours = {name: round(sum(kind.hours for kind in kinds if kind.repair == name), 2) for name in CLASSES}
-    counts: dict[str, int] = scanned.facts["counts"]
+    tensorflow = scanned.facts.get("tensorflow", {"counts": {}})["counts"]  # counted apart by the scan
+    counts = {name: count + tensorflow.get(name, 0) for name, count in scanned.facts["counts"].items()}
     unread = [finding for finding in scanned.findings if finding.status is Status.SKIPPED]
     parts = (_effort(kinds, counts, hours), _risks(kinds), _libraries(kinds), _plan())
     facts: dict[str, Any] = {

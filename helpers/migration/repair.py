@@ -27,8 +27,7 @@ def found(source: Source, node: ast.AST, key: str, repair: str, edits: tuple[Edi
     if repair == UNSUPPORTED and conditional(source, node):
         status = Status.WARN
     place = source.place(node)
-    code = source.line(place.line).strip()
-    code = code if len(code) <= CODE_WIDTH else code[: CODE_WIDTH - 1] + "…"
+    code = shortened(source.line(place.line))
     return Finding(key.split(".")[0], status, key, {"class": repair, "code": code, **args}, place, edits=edits)
 
 
@@ -46,10 +45,15 @@ def found_at(source: Source, offset: int, key: str, repair: str, edits: tuple[Ed
     if repair == REWRITE and not edits:
         repair = MANUAL
     line = bisect_right(source.line_starts, offset)
-    code = source.line(line).strip()
-    code = code if len(code) <= CODE_WIDTH else code[: CODE_WIDTH - 1] + "…"
+    code = shortened(source.line(line))
     place = Place(source.path, line, offset - source.line_starts[line - 1] + 1)
     return Finding(key.split(".")[0], STATUS[repair], key, {"class": repair, "code": code, **args}, place, edits=edits)
+
+
+def shortened(line: str) -> str:
+    """A line of code as a finding shows it."""
+    code = line.strip()
+    return code if len(code) <= CODE_WIDTH else code[: CODE_WIDTH - 1] + "…"
 
 
 def conditional(source: Source, node: ast.AST) -> bool:

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any, Callable
 
 from helpers.finding import Finding, Place, Status
+from helpers.migration import tensorflow
 from helpers.migration.files import Tree, tree
 from helpers.migration.knowledge import dress
 from helpers.migration.registry import Rule, wanted
-from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED, class_of
+from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of
 from helpers.migration.source import Source, Unreadable, decode, parse
 from helpers.migration.spread import spread
+from helpers.migration.tables import classes, places
 from helpers.migration.texts import read_text, scan_notebook, scan_text
-from helpers.report import Chart, Column, Report, Table
+from helpers.report import Report
 from helpers.rules import judge
 from helpers.words import Scalar
 
@@ -24,15 +26,16 @@ SUMMARY = "MIG100"
 SUMMARY_WEIGHT = 1000.0
 #: The findings of a file, and the hash of its text where it has any.
 Found = tuple[list[Finding], str]
-COLUMNS = tuple(Column(name) for name in ("file", "line", "column", "code", "rule", "repair", "repair_action"))
 
 
 def scan(path: str | os.PathLike[str]) -> Report:
     """Scans a Python file or a folder of them.
 
     The report's table has a row per use, in the order of the files; `parts[0]` counts them by class and has
-    the chart. Every finding with a place carries its class in `args["class"]`. A file that cannot be read is
-    a finding, never a gap. Raises WorkbookError where the path does not exist.
+    the chart. Every finding with a place carries its class in `args["class"]`, beside it `confidence`, `effort_h`
+    (person-hours), `versions` and `link`. TensorFlow scripts stand apart: not in the table and `facts["counts"]`, but
+    in a part of their own and `facts["tensorflow"]`. A file that cannot be read is a finding, never a gap. Raises
+    WorkbookError where the path does not exist.
     """
     where = tree(path)
     findings: list[Finding] = []
@@ -118,47 +121,35 @@ def _not_python(where: Tree) -> Iterable[Finding]:
 
 
 def _report(path: str | os.PathLike[str], where: Tree, findings: list[Finding], hashes: dict[str, str]) -> Report:
-    counts = Counter(filter(None, map(class_of, findings)))
+    classed = [finding for finding in findings if class_of(finding)]
+    scripts = [finding for finding in classed if finding.rule == tensorflow.RULE]
+    uses = [finding for finding in classed if finding.rule != tensorflow.RULE]
+    counts = Counter(map(class_of, uses))
+    files = len({*where.python, *where.texts, *where.notebooks})
     status = max((finding.status for finding in findings), default=Status.OK)
-    summary = Finding(SUMMARY, status, *_summary(counts, findings, len(where.python)), weight=SUMMARY_WEIGHT)
-    rows = tuple(_row(finding) for finding in findings if finding.place and class_of(finding))
+    summary = Finding(
+        SUMMARY, status, *_summary(counts, findings, scripts, files), weight=SUMMARY_WEIGHT
+    )
     facts: dict[str, Any] = {
-        "path": os.fspath(path), "root": str(where.root.resolve()), "files": len(where.python), "sha256": hashes,
+        "path": os.fspath(path), "root": str(where.root.resolve()), "files": files, "sha256": hashes,
         "counts": {name: counts[name] for name in CLASSES},
     }  # fmt: skip
-    return Report(
-        "migration", "scan", (summary, *findings), Table(COLUMNS, rows), facts=facts, parts=(_classes(counts),)
-    )
+    parts: tuple[Report, ...] = (classes(counts),)
+    if scripts:
+        parts += (tensorflow.report(scripts),)
+        facts["tensorflow"] = parts[1].facts
+    return Report("migration", "scan", (summary, *findings), places(uses), facts=facts, parts=parts)
 
 
-def _summary(counts: Counter[str], findings: list[Finding], files: int) -> tuple[str, dict[str, Scalar]]:
+def _summary(
+    counts: Counter[str], findings: list[Finding], scripts: list[Finding], files: int
+) -> tuple[str, dict[str, Scalar]]:
     unread = sum(finding.key == "MIG100.unreadable" for finding in findings)
+    if scripts and not counts:
+        return "MIG100.only_tensorflow", {"files": files, "scripts": tensorflow.files_of(scripts)}
     if unread and not counts:
         return "MIG100.nothing_in_rest", {"files": files - unread, "unread": unread}
     if not counts:
         return "MIG100.nothing", {"files": files}
     numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
     return "MIG100.counted", {"uses": sum(counts.values()), "files": files, **numbers}
-
-
-def _row(finding: Finding) -> tuple[Scalar, ...]:
-    place = finding.place or Place("")
-    action: Scalar = {"say": finding.key, "args": finding.args}
-    kind: Scalar = {"say": f"migration.class.{class_of(finding)}"}
-    return place.path, place.line, place.column, finding.args["code"], finding.rule, kind, action
-
-
-def _classes(counts: Counter[str]) -> Report:
-    """The same findings by class: what the chart draws."""
-    columns = (Column("repair"), Column("repair_count"), Column("repair_action"))
-    rows = tuple(
-        ({"say": f"migration.class.{name}"}, counts[name], {"say": f"migration.meaning.{name}"}) for name in CLASSES
-    )
-    left = counts[MANUAL] + counts[UNSUPPORTED]
-    status = Status.WARN if left else Status.OK if counts else Status.NOTE
-    numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
-    key = "MIG100.classes"
-    finding = Finding(SUMMARY, status, key, {"uses": sum(counts.values()), **numbers})
-    return Report(
-        "migration", "scan_classes", (finding,), Table(columns, rows), Chart("bars", "repair", ("repair_count",))
-    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from helpers.finding import Finding, Status
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar, show, title
@@ -23,10 +25,22 @@ def remarks(report: Report) -> list[Finding]:
     wrong = [found for found in report.findings if found.status >= Status.SKIPPED]
     if not report.parts:
         return wrong
-    told = [value for row in report.table.rows for value in row if isinstance(value, dict)] if report.table else []
-    told += [{"say": found.key, "args": found.args} for part in report.parts for found in part.findings]
-    own = [found for found in wrong if found != report.headline]
-    return [found for found in own if {"say": found.key, "args": found.args} not in told]
+    told = set(_said(report))
+    told |= {_key(found) for part in report.parts for found in part.findings}
+    return [found for found in wrong if _key(found) not in told and found != report.headline]
+
+
+def _key(found: Finding) -> tuple[str, str]:
+    return found.key, repr(found.args)
+
+
+def _said(report: Report) -> Iterator[tuple[str, str]]:
+    """The sentences in the tables of a report and its parts."""
+    if report.table:
+        cells = (value for row in report.table.rows for value in row if isinstance(value, dict) and "say" in value)
+        yield from ((value["say"], repr(value.get("args", {}))) for value in cells)
+    for part in report.parts:
+        yield from _said(part)
 
 
 def grid(table: Table, lang: str, limit: int) -> tuple[list[str], list[list[str]]]:

@@ -1,4 +1,7 @@
-"""A report as HTML that opens offline: no script, no link to anything outside, charts as embedded pictures."""
+"""A report as HTML that opens offline: nothing is loaded from outside, charts are embedded pictures.
+
+There is no script, but for a page with a table to browse (browse.py), which reads well without it too.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from html import escape
 
 from helpers.finding import Finding, Status
 from helpers.report import Listing, Report, Table
+from helpers.view import browse
 from helpers.view.cells import grid, remarks
 from helpers.words import language, say, title
 
@@ -41,7 +45,8 @@ body {{ max-width: 76em; margin: 2em auto; padding: 0 1em; }}
 def render(report: Report, lang: str | None = None) -> str:
     """A whole page: the report, its chart, and each part below."""
     lang = language(lang)
-    return page(report.title(lang), f'<div class="aw">{section(report, lang, 1)}</div>', lang)
+    body = section(report, lang, 1)
+    return page(report.title(lang), f'<div class="aw">{body}</div>{browse.script(body)}', lang)
 
 
 def page(name: str, body: str, lang: str) -> str:
@@ -65,7 +70,7 @@ def section(report: Report, lang: str, level: int, *, pictures: bool = True) -> 
     if level in (1, 3):
         pieces += [f'<p class="simulated">{escape(remark)}</p>' for remark in report.circumstances(lang)]
     if report.table:
-        pieces.append(table(report.table, lang))
+        pieces.append(table(report.table, lang, page=pictures))
     if pictures:
         pieces.append(picture(report, lang))
     pieces.append(_findings(report, lang))
@@ -79,16 +84,21 @@ def badge(status: str) -> str:
     return f'<span class="badge {escape(status)}">{escape(status)}</span>'
 
 
-def table(content: Table, lang: str) -> str:
-    heads, rows = grid(content, lang, ROWS)
+def table(whole: Table, lang: str, *, page: bool = False) -> str:
+    """The table; on a page with its details, where it has any, and then to be sorted and filtered."""
+    browsed = page and any(column.detail for column in whole.columns)
+    content = whole if browsed else whole.split()[0]
+    heads, rows = grid(content, lang, browse.ROWS if browsed else ROWS)
     names = [column.name for column in content.columns]
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
     body = "".join(
-        "<tr>" + "".join(f"<td>{_cell(text, name)}</td>" for text, name in zip(row, names)) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td>{_cell(text, name, browsed)}</td>" for text, name in zip(row, names)) + "</tr>"
+        for row in rows
     )
     left = len(content.rows) - len(rows)
     rest = f"<p>{escape(say('report.rows_left_out', lang, left_out=left))}</p>" if left > 0 else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+    kind = ' class="browse"' if browsed else ""
+    return f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
 
 def picture(report: Report, lang: str) -> str:
@@ -102,7 +112,9 @@ def picture(report: Report, lang: str) -> str:
     return f'<p><img alt="{escape(report.title(lang))}" src="data:image/png;base64,{data}"></p>'
 
 
-def _cell(text: str, name: str) -> str:
+def _cell(text: str, name: str, browsed: bool) -> str:
+    if browsed and text.startswith("https://"):  # to be followed by the reader; the page itself loads nothing
+        return browse.link(text)
     return badge(text) if name == "status" and text in Status.__members__ else escape(text).replace("\n", "<br>")
 
 

@@ -16,22 +16,22 @@ ROWS = 40
 WORD = re.compile(r"[!-~]+ *|[^!-~][，。；：、）”]*|\s")
 
 
-def render(report: Report, lang: str | None = None) -> str:
-    """Verdict first, then table, findings and parts."""
+def render(report: Report, lang: str | None = None, *, details: bool = False) -> str:
+    """Verdict first, then table, findings and parts. With `details` all rows, each with its details under it."""
     lang = language(lang)
     lines = [f"{report.status.name}  {report.title(lang)}: {report.verdict(lang)}"]
     if report.tier:
         lines.append(say("report.tier", lang, tier=report.tier))
     lines += report.circumstances(lang)
     if report.table:
-        lines += ["", *_table(report.table, lang)]
+        lines += ["", *_table(report.table, lang, details)]
     shown = remarks(report)
     if shown:
         lines += ["", *(line for found in shown for line in _finding(found, lang))]
     if report.listing:
         lines += ["", report.listing.text.rstrip("\n")]
     for part in report.parts:
-        lines += ["", render(part, lang)]
+        lines += ["", render(part, lang, details=details)]
     return "\n".join(lines)
 
 
@@ -42,17 +42,31 @@ def _finding(finding: Finding, lang: str) -> list[str]:
     return [line, f"        {hint}"] if hint else [line]
 
 
-def _table(table: Table, lang: str) -> list[str]:
-    heads, rows = grid(table, lang, ROWS)
+def _table(whole: Table, lang: str, details: bool = False) -> list[str]:
+    table, more = whole.split()
+    limit = len(table.rows) if details else ROWS
+    heads, rows = grid(table, lang, limit)
+    under = _details(more, lang) if details and more.columns else [[] for _ in rows]
     wraps = [column.wrap for column in table.columns]
     cells = [[_wrapped(text, wrap) for text, wrap in zip(row, wraps)] for row in rows]
     columns = zip(([head] for head in heads), *cells)
     widths = [max(_width(line) for cell in column for line in cell) for column in columns]
     lines = [_line(heads, widths), "  ".join("-" * width for width in widths)]
-    lines += [_line(list(part), widths) for row in cells for part in zip_longest(*row, fillvalue="")]
-    if len(table.rows) > ROWS:
-        lines.append(say("report.rows_left_out", lang, left_out=len(table.rows) - ROWS))
+    for row, detail in zip(cells, under):
+        lines += [*(_line(list(part), widths) for part in zip_longest(*row, fillvalue="")), *detail]
+    if len(table.rows) > limit:
+        lines.append(say("report.rows_left_out", lang, left_out=len(table.rows) - limit))
     return lines
+
+
+def _details(more: Table, lang: str) -> list[list[str]]:
+    """What stands under each row: the details in one line, links in lines of their own."""
+    heads, rows = grid(more, lang, len(more.rows))
+    under = []
+    for row in rows:
+        plain = [f"{head}: {text}" for head, text in zip(heads, row) if not text.startswith("https://")]
+        under.append([f"    {' | '.join(plain)}", *(f"    {text}" for text in row if text.startswith("https://"))])
+    return under
 
 
 def _line(cells: list[str], widths: list[int]) -> str:

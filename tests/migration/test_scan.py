@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pkgutil
 import random
 import sysconfig
@@ -14,6 +15,7 @@ from helpers.__main__ import main
 from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.migration import rules as package
+from helpers.migration.assess import assess
 from helpers.migration.knowledge import CONFIDENCE
 from helpers.migration.registry import registry, wanted
 from helpers.migration.repair import CLASSES, class_of
@@ -37,7 +39,7 @@ def _write(root: Path, files: dict[str, str]) -> Path:
 def test_a_row_for_each_use_with_its_place(tmp_path: Path) -> None:
     report = scan(_write(tmp_path, {"训练.py": "import torch\n值 = 1; torch.cuda.synchronize()\n"}) / "训练.py")
     assert report.table is not None
-    file, line, column, code, rule, _, _ = report.table.rows[0]
+    file, line, column, code, rule, *_ = report.table.rows[0]
     assert (file, line, column, rule) == ("训练.py", 2, 8, "MIG101")
     assert code == "值 = 1; torch.cuda.synchronize()"
     assert report.findings[1].args["class"] == "auto"
@@ -221,3 +223,54 @@ def test_the_bundled_scripts_show_no_other_rules_than_before() -> None:
         for finding in scan_source(read(script))
     }
     assert rules <= {"MIG101", "MIG102", "MIG103", "MIG106", "MIG108", "MIG110", "MIG117", "MIG119"}, rules
+
+
+def test_json_gives_path_line_column_rule_and_class_plainly(tmp_path: Path) -> None:
+    report = scan(_write(tmp_path, {"a.py": "import torch\n值 = 1; torch.cuda.nvtx.mark('x')\n"}))
+    found = json.loads(report.to_json())["findings"][-1]
+    assert [found[name] for name in ("path", "line", "column", "rule", "class")] == ["a.py", 2, 8, "MIG101", "manual"]
+    assert "mstx" in found["message"]["en"] and "mstx" in found["message"]["zh"]
+    assert {"confidence", "effort_h", "versions", "link"} <= found["args"].keys()
+    assert Report.from_json(report.to_json()) == report
+
+
+def test_page_and_details_show_confidence_effort_versions_and_link(tmp_path: Path) -> None:
+    report = scan(_write(tmp_path, {"a.py": "import flash_attn\n"}))
+    page, plain, details = report.html("en"), report.text("en"), report.text("en", details=True)
+    for said in ("16 h", "documentation or source", "as the entry says", "https://www.hiascend.com/document"):
+        assert said in page and said in details and said not in plain
+    assert 'class="browse"' in page and "<script" in page and "<script" not in report.html("en", page=False)
+
+
+def test_details_show_every_place(tmp_path: Path) -> None:
+    report = scan(_write(tmp_path, {"a.py": CUDA + "x.cuda()\n" * 60}))
+    assert report.text("en").count("x.cuda()") < 45 and report.text("en", details=True).count("x.cuda()") == 60
+
+
+TENSORFLOW = (
+    "import tensorflow as tf\ns = tf.Session()\nx = tf.nn.relu(tf.nn.conv2d(图, w))\ny = tf.nn.conv2d(x, w)\n"
+    "z = tf.no.such(y)\nwith tf.device('/gpu:0'):\n    tf.distribute.TPUStrategy()\n"
+)
+
+
+def test_tensorflow_is_counted_by_level_and_apart(tmp_path: Path) -> None:
+    report = scan(_write(tmp_path, {"t.py": TENSORFLOW, "a.py": CUDA}))
+    assert report.facts["counts"]["auto"] == 1 and sum(report.facts["counts"].values()) == 1
+    apart = report.facts["tensorflow"]
+    levels = {level: number["places"] for level, number in apart["levels"].items() if number["places"]}
+    assert levels == {
+        "supported": 1, "tool": 2, "listed_unsupported": 2, "unsupported": 1, "unknown": 1,
+    }  # fmt: skip
+    assert apart["levels"]["listed_unsupported"]["names"] == 1 and apart["files"] == 1
+    assert apart["counts"] == {"auto": 0, "rewrite": 0, "manual": 3, "unsupported": 1, "advice": 1}
+    assert {row[0] for row in report.table.rows} == {"a.py"} if report.table else False
+    part = next(part for part in report.parts if part.verb == "scan_tensorflow")
+    listed = part.parts[0].table
+    assert listed is not None and {row[0] for row in listed.rows} == {"t.py"} and len(listed.rows) == 5
+    assert report.text("zh").count("tf.Session 由 convert_tf2npu 修改") == 1
+    assert assess(tmp_path).facts["counts"]["unsupported"] == 1, "a gate on unsupported places sees TensorFlow's"
+
+
+def test_a_tensorflow_script_alone_is_not_called_clean(tmp_path: Path) -> None:
+    report = scan(_write(tmp_path, {"t.py": TENSORFLOW}))
+    assert "1 TensorFlow script(s)" in report.verdict("en") and report.status is Status.FAIL

@@ -26,7 +26,7 @@ def test_the_example_fires(rule: ModuleType, text: str, kind: str, after: str | 
     found = list(rule.check(source))
     assert kind in {class_of(finding) for finding in found}
     for finding in found:
-        assert finding.rule == rule.CODE and finding.place and finding.place.column >= 1
+        assert finding.rule in (rule.CODE, requirements.CODE) and finding.place and finding.place.column >= 1
         assert say(finding.key, "en", **finding.args) and say(finding.key, "zh", **finding.args)
     edits = [edit for finding in found for edit in finding.edits]
     assert (apply(source, edits) if edits else None) == after
@@ -102,3 +102,82 @@ def test_setup_py_is_python_and_a_list_of_requirements(tmp_path: Path) -> None:
     )
     report = scan(tmp_path)
     assert {finding.rule for finding in report.findings if class_of(finding)} == {"MIG114", "MIG128"}
+
+
+def _places(root: Path) -> dict[str, str]:
+    return {str(finding.place): finding.rule for finding in scan(root).findings if class_of(finding)}
+
+
+def test_python_behind_a_magic_is_looked_at_and_columns_stay(tmp_path: Path) -> None:
+    cells = (
+        "%time 值 = x.cuda('cuda:0')\nout = !nvidia-smi\ntook = %timeit -n 3 f()\n",
+        "print('%d'\n  % 5)\nobj?\n!pip install \\\n  flash-attn\nfor i in y:\n    !echo it's\n    x.cuda('cuda:0')\n",
+        "%%time\nx.cuda('cuda:0')\n",
+    )
+    report = scan(_notebook(tmp_path / "n.ipynb", *cells))
+    assert not [finding for finding in report.findings if finding.status is Status.SKIPPED]
+    assert _places(tmp_path) == {
+        "n.ipynb#cell1:1:11": "MIG103",
+        "n.ipynb#cell1:2:8": "MIG127",
+        "n.ipynb#cell3:5:3": "MIG128",
+        "n.ipynb#cell3:8:5": "MIG103",
+        "n.ipynb#cell4:2:1": "MIG103",
+    }
+    first = next(finding for finding in report.findings if finding.rule == "MIG103")
+    assert first.args["code"] == "%time 值 = x.cuda('cuda:0')"
+
+
+def test_files_written_by_a_cell_are_scanned_and_other_languages_are_told(tmp_path: Path) -> None:
+    cells = (
+        "%%writefile a/train.py\nimport torch\n字 = torch.cuda.nvtx.mark('x')\n",
+        "%%writefile requirements.txt\nflash-attn\n",
+        "%%cython\ncuda\n",
+        "%%html\n<b>x</b>\n",
+        "%%writefile b.py\nimport torch\nx = ('cuda'\n",
+    )
+    report = scan(_notebook(tmp_path / "n.ipynb", *cells))
+    assert _places(tmp_path) == {"n.ipynb#cell1:3:5": "MIG101", "n.ipynb#cell3:2:1": "MIG128"}
+    told = {str(finding.place): finding.key for finding in report.findings if finding.status is Status.SKIPPED}
+    assert told == {"n.ipynb#cell4": "MIG100.foreign_cell", "n.ipynb#cell6:3": "MIG100.unreadable"}
+
+
+def test_a_notebook_of_another_language_is_told(tmp_path: Path) -> None:
+    cell = {"cell_type": "code", "source": "x <- 1"}
+    content = {"metadata": {"language_info": {"name": "R"}}, "cells": [cell]}
+    (tmp_path / "n.ipynb").write_text(json.dumps(content))
+    assert [f.args["error"] for f in scan(tmp_path).findings if f.place] == ["a notebook of r"]
+
+
+FILES = {
+    "setup.py": (
+        "name = 'triton'\nsetup(name='apex', packages=['apex'], keywords=['triton'],\n"
+        "      install_requires=['torch',  # 显卡\n        'flash-attn>=2'])\nextras['x'] = ['xformers']\n",
+        {"4:10", "5:17"},
+    ),
+    "pyproject.toml": (
+        "[project]\nname = 'apex'\nkeywords = ['triton']\ndependencies = [\n  'flash-attn>=2', # 注意\n"
+        "  'torch[opt]',\n]\n[project.optional-dependencies]\ngpu = ['xformers']\n"
+        "[tool.poetry.group.dev.dependencies]\nbitsandbytes = '^1'\n"
+        "[[tool.uv.index]]\nurl = 'https://download.pytorch.org/whl/cu124'\n[tool.black]\nexclude = ['apex']\n",
+        {"5:4", "9:9", "11:1", "13:16"},
+    ),
+    "setup.cfg": (
+        "[metadata]\nname = apex\n[options]\ninstall_requires =\n    torch\n    flash-attn\npackages = apex\n"
+        "[options.extras_require]\nall = xformers\n",
+        {"6:5", "9:7"},
+    ),
+    "environment.yml": (
+        "name: apex\nchannels:\n  - nvidia\ndependencies:\n  - nvidia::cuda-toolkit=12.1\n"
+        "  - pytorch=2.1=py3.10_cuda12.1_cudnn8\n  - pip:\n    - flash-attn==2.5\n"
+        "    - --extra-index-url https://download.pytorch.org/whl/cu121\nprefix: /apex\n",
+        {"5:13", "6:5", "8:7", "9:33"},
+    ),
+    "requirements.txt": ("-r apex.txt\n  flash_attn @ git+https://github.com/Dao-AILab/flash-attention.git\n", {"2:3"}),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_only_what_is_to_be_installed_is_a_requirement(tmp_path: Path, name: str) -> None:
+    text, places = FILES[name]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert {place.removeprefix(f"{name}:") for place, rule in _places(tmp_path).items() if rule == "MIG128"} == places

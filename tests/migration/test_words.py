@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 
 from helpers.migration import api_map
-from helpers.words.migration import WORDS
+from helpers.words.migration import WORDS as RULES
+from helpers.words.scanning import WORDS as SCANNING
 
+WORDS = {**RULES, **SCANNING}
 FOLDER = Path(api_map.__file__).parent
 
 

@@ -1,37 +1,27 @@
 """What a repository has beside Python files: launch scripts, lists of requirements, notebooks.
 
 shell.py and requirements.py judge lines of text and have CODE, KNOWN, `check(source)`, EXAMPLES and
-NEAR_MISSES like a rule file; notebook.py gives a notebook's cells to the Python rules.
+NEAR_MISSES like a rule file; dependencies.py tells which lines are requirements. notebook.py gives a notebook's
+cells to the Python rules, magics.py tells Python from IPython's magics and shell commands.
 """
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 from helpers.finding import Finding
-from helpers.migration.knowledge import dress
 from helpers.migration.source import Source, decode
 from helpers.migration.texts import notebook, requirements, shell
+from helpers.migration.texts.lines import scan_lines, text_source
 
-NOTHING = ast.Module([], [])
-
-
-def text_source(text: str, path: str, encoding: str = "utf-8", bom: bytes = b"", file: Path | None = None) -> Source:
-    """A text that is no Python, with its lines and offsets."""
-    return Source(path, text, NOTHING, encoding, bom, file)
+__all__ = ["is_text", "read_text", "scan_notebook", "scan_text", "text_source"]
+scan_text = scan_lines
 
 
 def read_text(file: Path, name: str) -> Source:
     """Raises Unreadable or OSError."""
     text, encoding, bom = decode(file.read_bytes())
     return text_source(text, name, encoding, bom, file)
-
-
-def scan_text(source: Source) -> list[Finding]:
-    """The findings of a launch script or of a list of requirements, in order of place."""
-    rule = shell if shell.is_shell(Path(source.path).name) else requirements
-    return [dress(finding, rule.KNOWN) for finding in rule.check(source)]
 
 
 def is_text(file: Path) -> bool:

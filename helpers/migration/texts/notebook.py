@@ -1,68 +1,113 @@
 """Code cells of a notebook: the Python rules on all cells together, shell commands by the rules of scripts.
 
-Names run on from cell to cell, so the cells are judged as one text. A place is the cell, counted from 1 over all
-cells as Jupyter shows them, and the line in it: `train.ipynb#cell3:2`. Edits are not offered: the file is JSON.
+Names run on from cell to cell, so the cells are judged as one text; a file that %%writefile makes is one of its own.
+A place is the cell, counted from 1 over all cells as Jupyter shows them, and the line in it:
+`train.ipynb#cell3:2`. Edits are not offered: the file is JSON.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import warnings
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from helpers.finding import Finding, Place, Status
 from helpers.migration.knowledge import dress
 from helpers.migration.registry import wanted
-from helpers.migration.source import Source, Unreadable, parse
-from helpers.migration.texts import shell
+from helpers.migration.repair import shortened
+from helpers.migration.source import LINE_END, Source, Unreadable, parse
+from helpers.migration.texts import requirements, shell
+from helpers.migration.texts.lines import scan_lines, text_source
+from helpers.migration.texts.magics import read_cell
 from helpers.rules import judge
 from helpers.words import Scalar
 
-#: A line magic, a shell command or a help request.
-MAGIC = re.compile(r"^(\s*)([%!?]|.*\?\s*$)")
-#: Cell magics whose body is not this notebook's Python.
-FOREIGN = re.compile(r"^\s*%%(?!time|timeit|capture|prun)(\w+)")
-SHELLS = {"bash", "sh", "script", "system"}
+#: A cell magic, and those whose body is this notebook's Python.
+CELL_MAGIC = re.compile(r"^\s*%%(!|\w+)[ \t]*([^\r\n]*)")
+TRANSPARENT = {"time", "timeit", "capture", "prun", "memit"}
+SHELLS = {"bash", "sh", "script", "system", "sx", "!"}
+WRITES = {"writefile", "file"}
+CUDA = re.compile(r"cuda|nccl|nvidia", re.IGNORECASE)
+
+
+@dataclass
+class Program:
+    """Python that belongs together; of each of its lines the cell, the number in it, and how the cell has it."""
+
+    lines: list[str] = field(default_factory=list)
+    at: list[tuple[str, int, str]] = field(default_factory=list)
+
+    def add(self, place: str, code: str, python: str) -> None:
+        self.lines += python.split("\n")
+        self.at += [(place, number, line) for number, line in enumerate(LINE_END.split(code), 1)]
 
 
 def scan(data: bytes, name: str) -> list[Finding]:
-    """The findings of a notebook's bytes, cell by cell. Raises Unreadable where it is no notebook."""
-    text = ""
-    at: list[tuple[str, int]] = []
+    """The findings of a notebook's bytes, cell by cell. Raises Unreadable where it is no notebook of Python."""
+    program = Program()
     found: list[Finding] = []
     for number, code in _cells(data):
         place = f"{name}#cell{number}"
-        found += _commands(code, place)
-        python = _python(code)
-        error = _broken(python)
-        if error:
-            args: dict[str, Scalar] = {"path": place, "line": error.lineno or 0, "error": error.msg}
-            found.append(Finding("MIG100", Status.SKIPPED, "MIG100.unreadable", args, Place(place, error.lineno or 0)))
+        magic = CELL_MAGIC.match(code)
+        if magic and magic.group(1) not in TRANSPARENT:
+            found += _foreign(magic, code, place)
             continue
-        lines = python.split("\n")
-        at += [(place, line) for line in range(1, len(lines) + 1)]
-        text += python + "\n"
+        cell = read_cell(code)
+        found += _moved(scan_lines(text_source(cell.shell, "commands.sh")), place)
+        if cell.error:
+            found.append(_not_read(place, cell.error.lineno or 0, cell.error.msg))
+        else:
+            program.add(place, code, cell.python)
+    found += _judge(program, name)
     return sorted(
-        (*found, *_judge(text, name, at)),
-        key=lambda f: (_number(f), f.place.line, f.place.column, f.rule) if f.place else (0, 0, 0, f.rule),
+        found, key=lambda f: (_number(f), f.place.line, f.place.column, f.rule) if f.place else (0, 0, 0, f.rule)
     )
 
 
-def _judge(text: str, name: str, at: list[tuple[str, int]]) -> Iterator[Finding]:
+def _foreign(magic: re.Match[str], code: str, place: str) -> Iterator[Finding]:
+    """A cell that is a shell's, that writes a file, or that is in another language."""
+    body = re.sub(r"[^\r\n]", " ", code[: magic.end()]) + code[magic.end() :]
+    kind, words = magic.group(1), magic.group(2).split()
+    target = words[-1] if kind in WRITES and words else ""
+    if kind in SHELLS and not (kind == "script" and words and "sh" not in words[0]):
+        target = "commands.sh"
+    if target.endswith(".py"):
+        program = Program()
+        program.add(place, body, LINE_END.sub("\n", body))
+        try:
+            yield from _judge(program, place)
+        except Unreadable as cause:
+            yield _not_read(place, cause.line, cause.error)
+    elif shell.is_shell(target) or requirements.is_requirements(target):
+        yield from _moved(scan_lines(text_source(body, target)), place)
+    elif CUDA.search(body):
+        args: dict[str, Scalar] = {"path": place, "magic": kind}
+        yield Finding("MIG100", Status.SKIPPED, "MIG100.foreign_cell", args, Place(place))
+
+
+def _judge(program: Program, name: str) -> Iterator[Finding]:
+    """The findings of the Python rules. Raises Unreadable."""
+    text = "\n".join(program.lines) + "\n"
     rules = wanted(text.encode("utf-8", "surrogatepass"))
-    source = parse(text, name) if rules else None
+    source: Source | None = parse(text, name) if rules else None
     for rule in rules:
         for finding in judge(source, {rule.code: rule.check}):
             place = finding.place
             if place:
-                cell, line = at[place.line - 1]
-                yield dress(replace(finding, place=Place(cell, line, place.column), edits=()), rule.known)
-            else:
-                yield finding
+                cell, line, written = program.at[place.line - 1]
+                args = {**finding.args, "code": shortened(written)} if "code" in finding.args else finding.args
+                finding = replace(finding, args=args, place=Place(cell, line, place.column), edits=())
+                finding = dress(finding, rule.known)
+            yield finding
+
+
+def _moved(findings: Iterable[Finding], place: str) -> Iterator[Finding]:
+    """Findings of a cell's lines at their place in the cell."""
+    for finding in findings:
+        at = finding.place or Place("")
+        yield replace(finding, place=Place(place, at.line, at.column), edits=())
 
 
 def _cells(data: bytes) -> Iterator[tuple[int, str]]:
@@ -70,49 +115,27 @@ def _cells(data: bytes) -> Iterator[tuple[int, str]]:
         content: dict[str, Any] = json.loads(data)
         sheet = content if "cells" in content else content["worksheets"][0]  # worksheets: before version 4
         cells: list[dict[str, Any]] = list(sheet["cells"])
-    except (ValueError, KeyError, IndexError, TypeError) as cause:
+        language = _language(content)
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError) as cause:
         raise Unreadable(f"no notebook: {cause}") from cause
+    if language not in ("", "python"):
+        raise Unreadable(f"a notebook of {language}")
     for number, cell in enumerate(cells, 1):
-        if cell.get("cell_type") == "code":
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
             code = cell.get("source", cell.get("input", ""))
-            yield number, "".join(code) if isinstance(code, list) else str(code)
+            yield number, "".join(map(str, code)) if isinstance(code, list) else str(code)
 
 
-def _python(code: str) -> str:
-    """The cell with its magics as `pass`, so that lines and columns stay."""
-    if FOREIGN.match(code):
-        return "\n" * code.count("\n")
-    return "\n".join(_plain(line) for line in re.split(r"\r\n|\r|\n", code))
+def _language(content: dict[str, Any]) -> str:
+    """What the notebook says its cells are written in, in small letters; empty where it does not."""
+    about = content.get("metadata") or {}
+    spec = (about.get("language_info") or {}).get("name") or (about.get("kernelspec") or {}).get("language")
+    return "python" if str(spec or "").lower().startswith("python") else str(spec or "").lower()
 
 
-def _plain(line: str) -> str:
-    magic = MAGIC.match(line)
-    if not magic or line.lstrip().startswith(("#", "'", '"')):
-        return line
-    return magic.group(1) + "pass"
-
-
-def _broken(python: str) -> SyntaxError | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(python)
-    except SyntaxError as error:
-        return error
-    except (ValueError, RecursionError, MemoryError) as error:
-        return SyntaxError(str(error))
-    return None
-
-
-def _commands(code: str, place: str) -> Iterator[Finding]:
-    """`!nvidia-smi`, `%env CUDA_VISIBLE_DEVICES=0`, and the lines of a %%bash cell."""
-    foreign = FOREIGN.match(code)
-    source = Source(place, code, ast.Module([], []))
-    for number, start in enumerate(source.line_starts, 1):
-        line = source.line(number)
-        if (foreign and foreign.group(1) in SHELLS) or re.match(r"\s*(!|%env\b|%sx\b|%system\b)", line):
-            for finding in shell.judge_line(source, start, line.replace("!", " ", 1)):
-                yield dress(replace(finding, edits=()), shell.KNOWN)
+def _not_read(place: str, line: int, error: str) -> Finding:
+    args: dict[str, Scalar] = {"path": place, "line": line, "error": error}
+    return Finding("MIG100", Status.SKIPPED, "MIG100.unreadable", args, Place(place, line))
 
 
 def _number(finding: Finding) -> int:

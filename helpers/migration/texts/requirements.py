@@ -7,26 +7,40 @@ wheels and CUDA builds of torch have no place on an Ascend machine.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration import api_map
 from helpers.migration.knowledge import DOCUMENTED, Known
 from helpers.migration.repair import MANUAL, found_at
 from helpers.migration.source import Source
+from helpers.migration.texts.dependencies import dependency_lines
 
 CODE = "MIG128"
 KNOWN = Known(DOCUMENTED, "https://www.hiascend.com/document", versions="as the entry says")
 NAMES = ("setup.py", "setup.cfg", "pyproject.toml", "environment.yml", "environment.yaml", "conda.yml", "conda.yaml")
-#: A name at the start of a line, of a YAML item or of a quoted string, up to its version.
-REQUIREMENT = re.compile(r"(?:^\s*(?:-\s+)?|['\"])([A-Za-z][A-Za-z0-9._-]*)(\[[\w, -]*\])?\s*(?=$|[=<>!~;@#'\"\s])")
-CUDA_BUILD = re.compile(r"\+cu\d+|=cuda|cu1[0-9]{2}\b")
+#: A name at the start of a line, of a YAML item or of a quoted string, behind its conda channel and up to its version.
+REQUIREMENT = re.compile(
+    r"(?:^\s*(?:-\s+)?|['\"])(?:[\w./-]+::)?([A-Za-z][A-Za-z0-9._-]*)(\[[\w, -]*\])?\s*(?=$|[=<>!~;@#'\"\s])"
+)
+TORCH = {"torch", "pytorch", "torchvision", "torchaudio"}
+CUDA_BUILD = re.compile(r"\+cu\d+|[=_]cuda|cu1[0-9]{2}\b")
+#: A repository to install from; its name stands for the library.
+REPOSITORY = re.compile(r"git\+(?:https?|ssh)://[^\s'\"@#]*?/([\w.-]+?)(?:\.git)?/?(?=$|[\s'\"@#])")
+INDEX = re.compile(r"download\.pytorch\.org/whl/(?:[\w/]*/)?cu\d+|pypi\.(?:ngc\.)?nvidia\.com")
+INSTALL = re.compile(r"(?<![\w-])(?:(?:uv\s+)?pip[\d.]*|conda|mamba|micromamba)\s+install\s+([^;|&]*)")
+#: An argument of an installer; options that take one swallow it.
+ARGUMENT = re.compile(
+    r"(?:-(?:r|c|i|f|n|p|t)|--(?:requirement|constraint|index-url|extra-index-url|find-links|channel|name|prefix|target))"
+    r"(?:\s+|=)\S+|-\S*|(?P<quote>['\"]?)(?P<given>[^\s'\"]+)(?P=quote)"
+)
 #: Distribution -> import name, where `-` for `_` is not enough; a trailing `*` stands for any ending.
 IMPORTED = {
     "flash-attention": "flash_attn", "nvidia-dali*": "nvidia.dali", "cupy-cuda*": "cupy", "nvidia-ml-py*": "pynvml",
     "mmcv-full": "mmcv", "pytorch-triton": "triton", "megatron-core": "megatron", "megatron-lm": "megatron",
     "nvidia-modelopt": "modelopt", "transformer-engine*": "transformer_engine", "autoawq": "awq",
     "auto-gptq": "auto_gptq", "detectron2": "detectron2", "mamba-ssm": "mamba_ssm", "nvidia-apex": "apex",
+    "flash-attention-2": "flash_attn", "mamba": "mamba_ssm",
     "dgl-cu*": "dgl", "spconv-cu*": "spconv", "pytorch-quantization": "pytorch_quantization",
 }  # fmt: skip
 #: Parts of the CUDA toolkit and libraries built for it.
@@ -43,6 +57,11 @@ EXAMPLES = (
     ("bitsandbytes\n", "manual", None),
     ("nvidia-cublas-cu12==12.1.3.1\n", "manual", None),
     ("onnxruntime-gpu\n", "manual", None),
+    ("git+https://github.com/NVIDIA/apex.git@23.05\n", "manual", None),
+    ("-e git+https://github.com/facebookresearch/detectron2.git#egg=detectron2\n", "manual", None),
+    ("--extra-index-url https://download.pytorch.org/whl/cu118\n", "manual", None),
+    ("  - nvidia::cuda-toolkit=12.1\n", "manual", None),
+    ("  - pytorch=1.8.0=py3.8_cuda10.2_cudnn7.6.5_0\n", "manual", None),
 )
 NEAR_MISSES = (
     "# flash-attn 可选\n",
@@ -53,6 +72,9 @@ NEAR_MISSES = (
     "flash-attn-npu\n",
     "name: my-apex-tool\n",
     "-r requirements-gpu.txt\n",
+    "--extra-index-url https://download.pytorch.org/whl/cpu\n",
+    "git+https://github.com/huggingface/transformers.git\n",
+    "  - pytorch=2.1.0=py3.9_cpu_0\n",
 )
 
 
@@ -61,10 +83,42 @@ def is_requirements(name: str) -> bool:
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for number, start in enumerate(source.line_starts, 1):
-        line = re.split(r"(?:^|\s)#", source.line(number), maxsplit=1)[0]
+    for start, line in dependency_lines(source):
         for match in REQUIREMENT.finditer(line):
             finding = _judge(source, start + match.start(1), match.group(1), line[match.end() :])
+            if finding:
+                yield finding
+        yield from _elsewhere(source, start, line)
+
+
+def installed(source: Source, start: int, line: str) -> Iterator[Finding]:
+    """What a command line installs by pip or conda: `pip install "flash-attn>=2" -c pytorch`."""
+    for command in INSTALL.finditer(line):
+        for argument in ARGUMENT.finditer(line, command.start(1), command.end(1)):
+            given = argument.group("given") or ""
+            name = REQUIREMENT.match(given)
+            if name:
+                at = start + argument.start("given") + name.start(1)
+                finding = _judge(source, at, name.group(1), given[name.end() :])
+                if finding:
+                    yield finding
+        yield from _repositories(source, start, line)
+
+
+def _elsewhere(source: Source, start: int, line: str) -> Iterator[Finding]:
+    """Libraries by their repositories, and wheels of torch for CUDA by their index."""
+    yield from _repositories(source, start, line)
+    index, named = INDEX.search(line), REQUIREMENT.match(line)
+    if index and not (named and named.group(1).lower() in TORCH):
+        yield found_at(source, start + index.start(), "MIG128.index", MANUAL, library=index.group())
+
+
+def _repositories(source: Source, start: int, line: str) -> Iterator[Finding]:
+    for match in REPOSITORY.finditer(line):
+        library = match.group(1)
+        named = REQUIREMENT.match(line)
+        if not (named and _import_name(named.group(1).lower()) == _import_name(library.lower())):
+            finding = _judge(source, start + match.start(1), library, "")
             if finding:
                 yield finding
 
@@ -76,7 +130,7 @@ def _judge(source: Source, at: int, name: str, rest: str) -> Finding | None:
         return found_at(source, at, "MIG128.library", said["class"], library=name, use=said["use"])
     if TOOLKIT.match(name.lower()):
         return found_at(source, at, "MIG128.toolkit", MANUAL, library=name)
-    if name.lower() in ("torch", "pytorch", "torchvision", "torchaudio") and CUDA_BUILD.search(rest.split(",")[0]):
+    if name.lower() in TORCH and CUDA_BUILD.search(rest.split(",")[0]):
         return found_at(source, at, "MIG128.cuda_build", MANUAL, library=name)
     return None
 

@@ -15,12 +15,13 @@ from helpers.migration.knowledge import DOCUMENTED, VARIABLES, Known
 from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
 from helpers.migration.rules.environment import RENAMED, WITHOUT_EFFECT
 from helpers.migration.source import Source
+from helpers.migration.texts.requirements import installed
 
 CODE = "MIG127"
 KNOWN = Known(DOCUMENTED, VARIABLES + "env_variable_list.md")
 SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
-#: A quoted string or a comment; what is left of a line are its words.
-COMMENT = re.compile(r"(?:^|(?<=[\s;]))#.*$")
+#: A quoted string, or a comment.
+COMMENT = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|(?P<comment>(?:^|(?<=[\s;]))#.*$)")
 VARIABLE = re.compile(r"(?<![\w-])(?:" + "|".join(sorted((*RENAMED, *WITHOUT_EFFECT))) + r")(?!\w)")
 NCCL_VARIABLE = re.compile(r"(?<!\w)(?:TORCH_)?NCCL_[A-Z0-9_]+(?==)")
 BACKEND = re.compile(
@@ -62,6 +63,10 @@ EXAMPLES = (
     ("export CUBLAS_WORKSPACE_CONFIG=:4096:8\n", "advice", None),
     ("nsys profile -o x python t.py\n", "manual", None),
     ("msprof-analyze -d ./data -i 1\n", "manual", None),
+    ("pip install -U 'flash-attn>=2' \\\n  --no-build-isolation\n", "unsupported", None),
+    ("conda install pytorch cudatoolkit=11.3 -c pytorch -y\n", "manual", None),
+    ("python t.py --title '第 # 1' --backend nccl\n", "rewrite", "python t.py --title '第 # 1' --backend hccl\n"),
+    ("torchrun t.py \\\n  --backend \\\n  nccl\n", "rewrite", "torchrun t.py \\\n  --backend \\\n  hccl\n"),
 )
 NEAR_MISSES = (
     "# CUDA_VISIBLE_DEVICES=0 旧用法\n",
@@ -75,6 +80,9 @@ NEAR_MISSES = (
     "echo done\n",
     "msprof-analyze advisor all -d ./data\n",
     "./my-nvidia-smi.sh\n",
+    "pip install -r requirements-apex.txt transformers\n",
+    "pip install flash-attn-npu && echo apex\n",
+    "echo \"a # b\"  # pip install apex\n",
 )
 
 
@@ -83,10 +91,30 @@ def is_shell(name: str) -> bool:
 
 
 def check(source: Source) -> Iterable[Finding]:
+    for start, line in _commands(source):
+        yield from judge_line(source, start, line)
+
+
+def _commands(source: Source) -> Iterator[tuple[int, str]]:
+    """Offset and characters of each command without its comment; lines that a backslash joins are one, as long."""
+    begun, joined = 0, ""
     for number, start in enumerate(source.line_starts, 1):
-        line = source.line(number)
-        comment = COMMENT.search(line)
-        yield from judge_line(source, start, line[: comment.start()] if comment else line)
+        line = without_comment(source.line(number))
+        after = source.line_starts[number] if number < len(source.line_starts) else len(source.text)
+        begun = begun if joined else start
+        if line.endswith("\\"):
+            joined += line[:-1].ljust(after - start)
+            continue
+        yield begun, joined + line
+        joined = ""
+    if joined:
+        yield begun, joined
+
+
+def without_comment(line: str) -> str:
+    """The line up to a `#` that begins a comment; one in quotes does not."""
+    comment = next((match for match in COMMENT.finditer(line) if match.group("comment") is not None), None)
+    return line[: comment.start("comment")] if comment else line
 
 
 def judge_line(source: Source, start: int, line: str) -> Iterator[Finding]:
@@ -106,6 +134,7 @@ def judge_line(source: Source, start: int, line: str) -> Iterator[Finding]:
         command = pattern.search(line)
         if command and (outcome != "docker" or DOCKER.search(line)):
             yield found_at(source, start + command.start(), f"MIG127.{outcome}", repair, command=command.group())
+    yield from installed(source, start, line)
 
 
 def _backend(source: Source, start: int, match: re.Match[str]) -> Finding:

@@ -165,6 +165,18 @@ _RULES: dict[str, Words] = {
         "{name} is empty on an NPU; a choice made from it falls to its default",
         "{name} 在 NPU 上为空；由此作出的选择会落到默认分支",
     ),
+    "MIG101.submodule": Words(
+        "{name} is not replaced: transfer_to_npu replaces torch.cuda's own names only; leave the submodule out",
+        "{name} 不会被替换：transfer_to_npu 只替换 torch.cuda 下的名字；请去掉子模块",
+    ),
+    "MIG101.binding": Words(
+        "{name} is not in a build without CUDA; use torch.npu's function for it",
+        "没有 CUDA 的构建中没有 {name}；请用 torch.npu 的对应接口",
+    ),
+    "MIG101.stream_pointer": Words(
+        "a stream of an NPU has npu_stream, not cuda_stream; a CUDA kernel cannot take it",
+        "NPU 的流是 npu_stream，没有 cuda_stream；CUDA 内核也无法使用它",
+    ),
     "MIG101.absent": Words("{name} has no counterpart in torch_npu", "{name} 在 torch_npu 中没有对应接口"),
     "MIG101.unknown": Words(
         "{name} is no public name of torch.cuda 2.13: nobody has looked; try it in the dry run",
@@ -286,6 +298,13 @@ _RULES: dict[str, Words] = {
         "transfer_to_npu switches torch.jit.script off: the function runs as plain Python",
         "transfer_to_npu 会关闭 torch.jit.script：函数按普通 Python 运行",
     ),
+    "MIG118.needs_script": Words(
+        "under transfer_to_npu torch.jit.script gives the module itself: {name} needs a ScriptModule; trace it",
+        "transfer_to_npu 下 torch.jit.script 返回模块自身：{name} 需要 ScriptModule；请用 trace",
+    ),
+    "MIG119.cufft": Words(
+        "cuFFT's plan cache is not there: reading or setting it raises", "没有 cuFFT 的 plan 缓存：读取或设置都会出错"
+    ),
     "MIG119.no_effect": Words("{name} has no effect on an NPU", "{name} 在 NPU 上没有效果"),
     "MIG119.tf32": Words(
         "{name} has no effect on an NPU; torch.npu.matmul.allow_hf32 and torch.npu.conv.allow_hf32 are the like",
@@ -309,6 +328,10 @@ _RULES: dict[str, Words] = {
     "MIG122.by_string": Words(
         "a CUDA type named by string raises under transfer_to_npu; the class works",
         "以字符串给出的 CUDA 类型在 transfer_to_npu 下会出错；用类则可以",
+    ),
+    "MIG122.asked": Words(
+        "the type of a tensor on an NPU is torch.npu.*: this comparison does not hold; ask dtype and device",
+        "NPU 上张量的类型为 torch.npu.*，此比较不成立；请判断 dtype 与 device",
     ),
     "MIG122.default": Words(
         "this CUDA type has no equal on an NPU; set the default device and dtype instead",

@@ -12,6 +12,7 @@ from helpers.migration.source import Source
 
 CODE = "MIG119"
 WORDS = ("backends", "cuda")
+NEEDS = "torch"
 KNOWN = Known(DOCUMENTED, NATIVE)
 FAMILIES = ("torch.backends.cudnn.", "torch.backends.cuda.")
 #: Calls that raise, or answer something else, for None.
@@ -20,6 +21,7 @@ EXAMPLES = (
     ("import torch.backends.cudnn as cudnn\ncudnn.benchmark = True  # 加速\n", "advice", None),
     ("import torch\ntorch.backends.cuda.matmul.allow_tf32 = True\n", "advice", None),
     ("import torch\nprint('版本', torch.version.cuda)\n", "advice", None),
+    ("import torch\ntorch.backends.cuda.cufft_plan_cache.max_size = 8\n", "manual", None),
     ("import torch\nbf16 = torch.version.cuda and 新\n", "manual", None),
     ("import torch\nold = int(torch.version.cuda.split('.')[0]) < 11\n", "manual", None),
     ("import torch\nfrom packaging import version\nnew = version.parse(torch.version.cuda) >= v\n", "manual", None),
@@ -40,6 +42,9 @@ def check(source: Source) -> Iterable[Finding]:
         if not isinstance(node, ast.Attribute) or isinstance(source.names.parent(node), ast.Attribute):
             continue
         if name.startswith(FAMILIES):
+            if "cufft_plan_cache" in name:
+                yield found(source, node, "MIG119.cufft", MANUAL, name=name)
+                continue
             outcome = "tf32" if "tf32" in name or "precision" in name else "no_effect"
             yield found(source, node, f"MIG119.{outcome}", ADVICE, name=name)
 

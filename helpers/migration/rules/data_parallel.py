@@ -11,21 +11,28 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import MEASURED, NATIVE, Known
+from helpers.migration.names import load
 from helpers.migration.repair import UNSUPPORTED, found
 from helpers.migration.source import Source
 
 CODE = "MIG109"
-TOKENS = ("DataParallel", "data_parallel")
+TOKENS = ("DataParallel", "data_parallel", "replicate")
 KNOWN = Known(MEASURED, NATIVE, hours={"no_kernel": 4.0})
 NAMES = {
     "torch.nn.DataParallel",
     "torch.nn.parallel.DataParallel",
     "torch.nn.parallel.data_parallel.DataParallel",
     "torch.nn.parallel.data_parallel",
+    "torch.nn.parallel.data_parallel.data_parallel",
+    "torch.nn.parallel.replicate",
+    "torch.nn.parallel.replicate.replicate",
 }
 EXAMPLES = (
     ("import torch.nn as nn\nm = nn.DataParallel(m)  # 多卡\n", "unsupported", None),
     ("from torch.nn.parallel import DataParallel as DP\nm = DP(m)\n", "unsupported", None),
+    ("from torch import nn\nclass 并行(nn.DataParallel):\n    pass\n", "unsupported", None),
+    ("from torch import nn\nwrap = nn.DataParallel if many else keep\n", "unsupported", None),
+    ("from torch.nn.parallel import replicate\nms = replicate(m, [0, 1])\n", "unsupported", None),
 )
 NEAR_MISSES = (
     "import torch.nn as nn\n模型 = nn.parallel.DistributedDataParallel(m)\n",
@@ -38,3 +45,8 @@ def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
         if source.names.call(call) in NAMES:
             yield found(source, call, "MIG109.no_kernel", UNSUPPORTED)
+    for node, name in source.names.named:
+        above = source.names.parent(node)
+        given = isinstance(above, (ast.Assign, ast.IfExp)) or (isinstance(above, ast.ClassDef) and node in above.bases)
+        if given and name in NAMES and load(node):
+            yield found(source, node, "MIG109.no_kernel", UNSUPPORTED)

@@ -14,12 +14,13 @@ from helpers.migration.source import Source
 
 CODE = "MIG126"
 WORDS = ("rank", "RANK", "gpu", "GPU", "cuda", "CUDA")
+NEEDS = "torch"
 KNOWN = Known(MEASURED, TRANSFER, inferred=("number",))
 NAMES = {"gpu", "gpu_id", "local_rank", "rank", "cuda_id", "device_id"}
 EXAMPLES = (
-    ("x = x.to(args.gpu)  # 第几张卡\n", "auto", None),
-    ("m.cuda()\nm.to(0)\n", "auto", None),
-    ("def f(m, local_rank):\n    m.to(local_rank)\n", "auto", None),
+    ("import torch\nx = x.to(args.gpu)  # 第几张卡\n", "auto", None),
+    ("import torch\nm.cuda()\nm.to(0)\n", "auto", None),
+    ("import torch\ndef f(m, local_rank):\n    m.to(local_rank)\n", "auto", None),
 )
 NEAR_MISSES = (
     "x = x.to(设备)\n",

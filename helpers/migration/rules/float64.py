@@ -14,6 +14,7 @@ from helpers.migration.source import Source
 
 CODE = "MIG115"
 TOKENS = ("float64", "double")
+NEEDS = "torch"
 KNOWN = Known(DOCUMENTED, ASCEND + "torch_npu/csrc/distributed/ProcessGroupHCCL.cpp", inferred=("kernel",))
 DOUBLE = {"torch.float64", "torch.double"}
 COLLECTIVES = {"all_reduce", "reduce", "all_gather", "broadcast", "reduce_scatter", "all_gather_into_tensor"}
@@ -26,7 +27,7 @@ EXAMPLES = (
         "    和 = torch.tensor([a], dtype=torch.float32, device='cuda')\n    dist.all_reduce(和)\n",
     ),
     ("import torch\nx = torch.zeros(3, dtype=torch.double, device='cuda')\n", "advice", None),
-    ("y = x.double()\n", "advice", None),
+    ("import torch\ny = x.double()\n", "advice", None),
     ("import torch\ntorch.set_default_dtype(torch.float64)\n", "manual", None),
 )
 NEAR_MISSES = (

@@ -19,10 +19,11 @@ from helpers.migration.source import Source
 
 CODE = "MIG133"
 TOKENS = ("backward",)
+NEEDS = "torch"
 FREQUENT = 2
 SYNCS = {"item", "tolist", "numpy", "cpu"}
 KNOWN = Known(INFERRED, "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html", versions="any")
-STEP = "for b in data:\n    l = f(b)\n    l.backward()\n"
+STEP = "import torch\nfor b in data:\n    l = f(b)\n    l.backward()\n"
 EXAMPLES = (
     (STEP + "    总和 += l.item()\n    n.append(m.tolist())\n", "advice", None),
     (STEP + "    log.append((l.detach().cpu(), g.item()))\n", "advice", None),

@@ -15,7 +15,7 @@ from helpers.migration.repair import MANUAL, REWRITE, found
 from helpers.migration.source import Source
 
 CODE = "MIG122"
-WORDS = ("torch.cuda.",)
+WORDS = ("torch.cuda.", "set_default_tensor_type")
 KNOWN = Known(MEASURED, TRANSFER)
 PREFIX = "torch.cuda."
 EXAMPLES = (
@@ -26,11 +26,14 @@ EXAMPLES = (
     ),
     ("import torch\ntorch.set_default_tensor_type('torch.cuda.FloatTensor')\n", "manual", None),
     ("import torch\nx = x.type('torch.cuda.DoubleTensor')\n", "manual", None),
+    ("import torch\ntorch.set_default_tensor_type(torch.cuda.HalfTensor)\n", "manual", None),
+    ("import torch\nok = x.type() == 'torch.cuda.FloatTensor'\n", "manual", None),
 )
 NEAR_MISSES = (
     "x = x.type('torch.FloatTensor')  # 类型\n",
     "print('torch.cuda.FloatTensor')\n",
     "import torch\nx = x.type(torch.cuda.FloatTensor)\n",
+    "import torch\ntorch.set_default_tensor_type(torch.HalfTensor)\n",
 )
 
 
@@ -38,12 +41,26 @@ def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
         name = argument(call, 0)
         text = string(name)
-        if name is None or not (text and text.startswith(PREFIX) and text.endswith("Tensor")):
+        called = source.names.call(call)
+        if called == "torch.set_default_tensor_type" and source.names.resolve(name or call).startswith(PREFIX):
+            yield found(source, call, "MIG122.default", MANUAL)
+        if name is None or text is None or not _is_type(text):
             continue
-        if source.names.call(call) == "torch.set_default_tensor_type" or text.endswith("DoubleTensor"):
+        if called == "torch.set_default_tensor_type" or text.endswith("DoubleTensor"):
             yield found(source, call, "MIG122.default", MANUAL)
         elif method(call) == "type":
             yield found(source, call, "MIG122.by_string", REWRITE, _edits(source, call, name, text))
+    for compare in source.nodes(ast.Compare):
+        if any(_is_type(string(inner)) for side in (compare.left, *compare.comparators) for inner in _sides(side)):
+            yield found(source, compare, "MIG122.asked", MANUAL)
+
+
+def _sides(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
+
+
+def _is_type(text: str | None) -> bool:
+    return text is not None and text.startswith(PREFIX) and text.endswith("Tensor")
 
 
 def _edits(source: Source, call: ast.Call, name: ast.expr, text: str) -> tuple[Edit, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import bounded, device
+from helpers.device import Device, find
 from helpers.environment import bandwidth
 from helpers.environment.children import PROBE, how_it_ended, rows_of
 from helpers.environment.readiness import STAGE
@@ -37,16 +38,16 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def compute_check(device: str = "auto", *, size: int = 256, timeout_s: float = TIMEOUT_S) -> Report:
+def compute_check(device: str | Device = "auto", *, size: int = 256, timeout_s: float = TIMEOUT_S) -> Report:
     """Adds and multiplies (size, size) matrices on each device in float32, float16 and bfloat16, against exact values;
     copies on the device and to and from it (pageable, pinned); sums over all devices (hccl, nccl, or gloo's two ranks).
 
-    Times are medians; on the simulated NPU they are the CPU's. A part that does not end within its time could not be
-    told (SKIPPED). Where the device asked for is not here the report fails and says why. Raises WorkbookError
-    `device.unknown`.
+    `device` is a word as `check` takes it, or what was found already. Times are medians; on the simulated NPU they are
+    the CPU's. A part that does not end within its time could not be told (SKIPPED). Where the device asked for is not
+    here the report fails and says why. Raises WorkbookError `device.unknown`.
     """
     try:
-        found = _find(device)
+        found = device if isinstance(device, Device) else find(device)
     except WorkbookError as error:
         if error.key != "device.absent":
             raise
@@ -57,10 +58,6 @@ def compute_check(device: str = "auto", *, size: int = 256, timeout_s: float = T
         rows += bandwidth.transfers(found.tier, found.accelerator)
         rows += bandwidth.collective(found.tier, found.accelerator, ranks)
     return report_on(rows, broken, found.tier)
-
-
-def _find(wanted: str) -> device.Device:
-    return device.find(wanted)
 
 
 def measure(

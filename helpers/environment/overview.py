@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from helpers import report
+from helpers.device import Device
 from helpers.environment.compute import compute_check
 from helpers.environment.readiness import STAGE, check
 from helpers.report import Report
@@ -20,7 +21,8 @@ def environment_check(
     machine = check(device, work_folder=work_folder)
     if not compute or not machine.tier or (device == "auto" and machine.tier == "cpu"):
         return join(machine)
-    return join(machine, compute_check(device))
+    chosen = machine.facts["machine"]["chosen"]
+    return join(machine, compute_check(Device(chosen["tier"], chosen["name"], chosen["count"])))
 
 
 def join(*parts: Report) -> Report:

@@ -40,7 +40,8 @@ def main(argv: list[str] | None = None) -> int:
         report = args.run(args)
         if isinstance(report, Report):
             code = _write(report, args)
-            _show(report, args)
+            if not (args.show and args.show(report, args)):
+                _show(report, args)
         else:  # `simulator env` and the like print for themselves
             code = int(report or 0)
         sys.stdout.flush()
@@ -86,7 +87,7 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
         one.add_argument("--json", metavar="FILE", help="write the report as JSON (report.schema.json describes it)")
         one.add_argument("--html", metavar="FILE", help="write the report as a page that opens offline")
         one.add_argument("--lang", choices=LANGUAGES, help="language of what is printed (default: the locale's)")
-        one.set_defaults(run=module.run)
+        one.set_defaults(run=module.run, show=getattr(module, "show", None))
     return parser
 
 

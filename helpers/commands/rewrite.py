@@ -1,24 +1,46 @@
-"""Show the migrated script as a diff; with --out also write it. The input is never touched.
+"""Rewrite a script, notebook, launch script or folder for an NPU: as a diff, a patch, a copy or in place.
+
+Modes: inject (two lines import transfer_to_npu, and what that leaves is edited) or explicit (the source says npu and
+needs no transfer_to_npu). Edits change their own characters only. Without --out or --in-place the input is not touched.
 
 Examples:
   ascend-workbook rewrite train.py
+  ascend-workbook rewrite train.py --mode explicit --diff
+  ascend-workbook rewrite path/to/repository --mode explicit --patch npu.patch
   ascend-workbook rewrite path/to/repository --out path/to/migrated
+  ascend-workbook scan path/to/repository --json scan.json
+  ascend-workbook rewrite path/to/repository --in-place --expect scan.json
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 
-from helpers.migration.rewrite import rewrite
+from helpers.migration.rewrite import INJECT, MODES, rewrite
 from helpers.report import Report
 
 NAME = "rewrite"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", help="a Python file, or a folder of them")
-    parser.add_argument("--out", metavar="FOLDER", help="write the migrated files here, under the same names")
+    parser.add_argument("path", help="a Python file, notebook or launch script, or a folder of them")
+    parser.add_argument("--mode", choices=MODES, default=INJECT, help="who says npu (default: inject, transfer_to_npu)")
+    parser.add_argument("--diff", action="store_true", help="print the diff and nothing else")
+    parser.add_argument("--patch", metavar="FILE", help="write one diff that `git apply` and `patch -p1` take")
+    parser.add_argument("--out", metavar="FOLDER", help="write all scripts here, under the same names")
+    parser.add_argument("--in-place", action="store_true", help="write over the files; the old ones stay as NAME.orig")
+    parser.add_argument("--expect", metavar="SCAN.JSON", help="refuse where a file has changed since this scan")
 
 
 def run(args: argparse.Namespace) -> Report:
-    return rewrite(args.path, args.out)
+    return rewrite(
+        args.path, args.out, mode=args.mode, patch=args.patch, in_place=args.in_place, expect=args.expect
+    )
+
+
+def show(report: Report, args: argparse.Namespace) -> bool:
+    """Prints the diff alone where that was asked for; whether it did."""
+    if args.diff and report.listing is not None:
+        sys.stdout.write(report.listing.text)
+    return bool(args.diff)

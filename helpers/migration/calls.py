@@ -47,3 +47,12 @@ def contains(node: ast.AST, kind: type[ast.AST]) -> bool:
 def is_docstring(source: Source, node: ast.AST) -> bool:
     """A string that stands alone as a statement."""
     return isinstance(source.names.parent(node), ast.Expr)
+
+
+def append_argument(source: Source, call: ast.Call, text: str) -> tuple[Edit, ...]:
+    """One more argument behind the last; none where that stands in brackets of its own: `f((m))`."""
+    last = max((source.span(value)[1] for value in (*call.args, *(pair.value for pair in call.keywords))), default=None)
+    _, end = source.span(call)
+    if last is None:
+        return (Edit(end - 1, end - 1, text),)
+    return () if ")" in source.text[last : end - 1] else (Edit(last, last, f", {text}"),)

@@ -62,7 +62,7 @@ COMMON_STDLIB = frozenset(
 
 def needs_import(source: Source, *, alone: bool) -> bool:
     """A script that uses torch and does not yet import transfer_to_npu. In a folder only entry scripts do."""
-    modules = _imported(source.tree)
+    modules = imported(source.tree)
     if TRANSFER in modules or not any(name.split(".")[0] == "torch" for name in modules):
         return False
     return alone or is_entry(source)
@@ -80,9 +80,10 @@ def is_entry(source: Source) -> bool:
     return False
 
 
-def transfer_edit(source: Source) -> tuple[Edit, ast.stmt]:
-    """The two lines as an insertion, and the statement they stand before (or behind, where none imports torch)."""
-    lines = LINES[1:] if "torch_npu" in _imported(source.tree) else LINES
+def transfer_edit(source: Source, lines: tuple[str, ...] = LINES) -> tuple[Edit, ast.stmt]:
+    """The lines as an insertion, and the statement they stand before (or behind, where none imports torch)."""
+    if lines == LINES and "torch_npu" in imported(source.tree):
+        lines = LINES[1:]
     body = source.tree.body
     first = next((statement for statement in body if _may_import_torch(statement)), None)
     if first is None:  # torch is imported inside functions only: behind the last top-level import
@@ -119,7 +120,7 @@ def _may_import_torch(statement: ast.stmt) -> bool:
     """A statement that runs an import of torch, or of what may import it; function bodies do not run."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    return any(not _is_harmless(name) for name in _imported(statement))
+    return any(not _is_harmless(name) for name in imported(statement))
 
 
 def _is_harmless(name: str) -> bool:
@@ -132,7 +133,7 @@ def _stdlib() -> frozenset[str]:
     return names or frozenset(sys.builtin_module_names) | COMMON_STDLIB
 
 
-def _imported(tree: ast.AST) -> set[str]:
+def imported(tree: ast.AST) -> set[str]:
     """Full names of what is imported anywhere below; relative imports as `.name`."""
     names: set[str] = set()
     for node in ast.walk(tree):

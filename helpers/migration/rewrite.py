@@ -1,186 +1,252 @@
-"""`rewrite`: the script as transfer_to_npu's users have it, as a diff and, where asked, as files.
+"""`rewrite`: the migrated script, as a diff and, where asked, as a patch, in a folder or in place.
 
-Edits are spans of the original text, so every other byte stays: line ends, BOM, encoding, comments.
+Two modes. `inject`: two import lines put transfer_to_npu under a script that still says cuda, and what it does
+not handle is edited. `explicit`: the source says npu itself. Edits are spans of the original text, so every other
+byte stays: line ends, BOM, encoding, comments.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from helpers.errors import WorkbookError
-from helpers.finding import Edit, Finding, Status
+from helpers.finding import Finding, Place, Status
+from helpers.migration import expected, writing
+from helpers.migration.change import Change, apply, change
 from helpers.migration.entry import needs_import, transfer_edit
+from helpers.migration.explicit import commands, explicit
 from helpers.migration.files import Tree, tree
+from helpers.migration.patch import patch as patch_of
+from helpers.migration.patch import shown
 from helpers.migration.registry import wanted
-from helpers.migration.repair import MANUAL, REWRITE, UNSUPPORTED, class_of, found
-from helpers.migration.scan import scan_source
+from helpers.migration.repair import CLASSES, MANUAL, REWRITE, UNSUPPORTED, class_of, found
+from helpers.migration.scan import not_python, scan_source, unreadable
 from helpers.migration.source import Source, Unreadable, decode, parse
-from helpers.migration.texts import read_text, scan_text
+from helpers.migration.texts import read_text, scan_text, shell
+from helpers.migration.texts.notebook_edit import rewrite_notebook
 from helpers.report import Column, Listing, Report, Table
-from helpers.storage import open_storage
 from helpers.words import Scalar
 
+INJECT, EXPLICIT = MODES = ("inject", "explicit")
 SUMMARY_WEIGHT = 1000.0
-#: A line with its end, as Python counts lines.
-LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 COLUMNS = tuple(Column(name) for name in ("file", "line", "rule", "edit_before", "edit_after"))
+#: Made and left findings of one text.
+Judged = tuple[list[Finding], list[Finding]]
+
+
+@dataclass
+class Work:
+    """What is to be done for a tree."""
+
+    where: Tree
+    mode: str
+    changes: dict[str, Change] = field(default_factory=dict)
+    left: list[Finding] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
 
 
 def rewrite(
-    path: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *, expect: dict[str, str] | None = None
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    mode: str = INJECT,
+    patch: str | os.PathLike[str] | None = None,
+    in_place: bool = False,
+    expect: dict[str, str] | str | os.PathLike[str] | None = None,
 ) -> Report:
-    """The migrated script as a diff; with `out` also as files in that folder, under the same names.
+    """The migrated script or folder as a diff; without `out`, `patch` or `in_place` nothing is written.
 
-    `expect` maps file names to the hashes a scan gave (`report.facts["sha256"]`); a file that has changed
-    since is refused. The input is never written to. Raises WorkbookError for an unreadable file, for edits
-    that overlap, or where the result would not parse.
+    `mode` is "inject" (transfer_to_npu and what it leaves) or "explicit" (the source says npu). `out` is a folder for
+    the result under the same names, `patch` a file for one unified diff. `in_place` writes over the files, each old
+    one kept beside it as NAME.orig. `expect` is a report that `scan` wrote as JSON, or its `facts["sha256"]`: a file
+    that has changed since is refused before anything is written.
+
+    Raises WorkbookError for a single file that cannot be read, for a refusal, for edits that overlap or would not
+    parse; of a folder, a file that cannot be read or written is a finding and the rest goes on.
     """
-    where = tree(path)
-    changed: dict[str, tuple[Source, str, list[Finding]]] = {}
-    left: list[Finding] = []
-    for file in where.python:
-        source = _read(file, where.name(file))
-        if source is None:
-            continue
-        _refuse_changed(source, expect)
-        text, made = migrate(source, alone=len(where.python) == 1)
-        left += [finding for finding in scan_source(source) if class_of(finding) in (MANUAL, UNSUPPORTED)]
-        if text != source.text:
-            changed[source.path] = (source, text, made)
-    for file in where.texts:
-        if file.suffix != ".py":
-            _rewrite_text(file, where.name(file), changed, left, expect)
+    _check_arguments(mode, out, in_place)
+    work = Work(_without(tree(path), out), mode)
+    for judged in (_python, _texts, _notebooks):
+        judged(work, single=Path(path).is_file())
+    if expect is not None:
+        expected.check(expect, work.where, work.changes.values())
+    failed: list[Finding] = []
+    if patch is not None:
+        writing.write(Path(patch), patch_of(work.changes.values()))
     if out is not None:
-        _write(where, changed, Path(out))
-    return _report(path, where, changed, left, out)
+        failed += writing.into(work.where, work.changes, Path(out))
+    if in_place:
+        work.kept, failed = writing.in_place(work.where, work.changes.values())
+    return _report(path, work, failed, {"out": out, "patch": patch, "in_place": in_place})
 
 
-def _rewrite_text(
-    file: Path, name: str, changed: dict[str, tuple[Source, str, list[Finding]]], left: list[Finding],
-    expect: dict[str, str] | None,
-) -> None:  # fmt: skip
-    """A launch script's own edits; lists of requirements are reported only."""
-    try:
-        source = read_text(file, name)
-    except Unreadable as cause:
-        raise WorkbookError("migration.unreadable", path=name, line=cause.line, error=cause.error) from cause
-    _refuse_changed(source, expect)
-    found = scan_text(source)
-    made = [finding for finding in found if class_of(finding) == REWRITE]
-    left += [finding for finding in found if class_of(finding) in (MANUAL, UNSUPPORTED)]
-    if made:
-        changed[name] = (source, apply(source, [edit for finding in made for edit in finding.edits]), made)
-
-
-def migrate(source: Source, *, alone: bool = True) -> tuple[str, list[Finding]]:
+def migrate(source: Source, *, alone: bool = True, mode: str = INJECT) -> tuple[str, list[Finding]]:
     """The migrated text and the findings whose edits made it. `alone`: the file is a script, not part of a folder."""
-    made = [finding for finding in scan_source(source) if class_of(finding) == REWRITE]
+    made, _ = judge(source, alone=alone, mode=mode)
+    return _applied(source, made), made
+
+
+def judge(source: Source, *, alone: bool = True, mode: str = INJECT) -> Judged:
+    """The findings whose edits are made in this mode, and those left to a person."""
+    scanned = scan_source(source)
+    if mode == EXPLICIT:
+        return explicit(source, scanned)
+    made = [finding for finding in scanned if class_of(finding) == REWRITE]
     if needs_import(source, alone=alone):
         edit, node = transfer_edit(source)
         made.insert(0, found(source, node, "MIG131.transfer", REWRITE, (edit,)))
+    return made, [finding for finding in scanned if class_of(finding) in (MANUAL, UNSUPPORTED)]
+
+
+def _applied(source: Source, made: list[Finding]) -> str:
     text = apply(source, [edit for finding in made for edit in finding.edits])
     try:
         parse(text, source.path)
     except Unreadable as cause:
         raise WorkbookError("migration.broken", path=source.path, error=str(cause)) from cause
-    return text, made
-
-
-def apply(source: Source, edits: Iterable[Edit]) -> str:
-    """The text after the edits. Equal edits count once; overlapping ones raise WorkbookError."""
-    text, last = source.text, len(source.text) + 1
-    for edit in sorted(set(edits), key=lambda edit: (edit.start, edit.end), reverse=True):
-        if edit.end > last:
-            raise WorkbookError("migration.overlap", path=source.path, at=edit.start)
-        text = text[: edit.start] + edit.text + text[edit.end :]
-        last = edit.start
     return text
 
 
-def diff(source: Source, text: str) -> str:
-    """A unified diff from the source's text to another."""
-    before, after = (LINE.findall(content) for content in (source.text, text))
-    lines = difflib.unified_diff(before, after, f"a/{source.path}", f"b/{source.path}")
-    return "".join(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n" for line in lines)
+def _python(work: Work, *, single: bool) -> None:
+    for file in work.where.python:
+        name = work.where.name(file)
+        with _unread(work, name, single):
+            data = file.read_bytes()
+            if not wanted(data) and b"torch" not in data:
+                continue
+            text, encoding, bom = decode(data)
+            source = parse(text, name, encoding=encoding, bom=bom, file=file)
+            made, left = judge(source, alone=len(work.where.python) == 1, mode=work.mode)
+            work.left += _left(left)
+            after = _applied(source, made)
+            if after != text:
+                work.changes[name] = change(source, file, data, after, made)
 
 
-def _read(file: Path, name: str) -> Source | None:
-    """The file as a Source; None where no rule has anything to look for."""
-    data = file.read_bytes()
-    if not wanted(data) and b"torch" not in data:
-        return None
+def _texts(work: Work, *, single: bool) -> None:
+    """A launch script's own edits; lists of requirements are reported only."""
+    for file in work.where.texts:
+        if file.suffix == ".py":
+            continue
+        name = work.where.name(file)
+        with _unread(work, name, single):
+            data = file.read_bytes()
+            source = read_text(file, name)
+            made, left = judge_lines(source, work.mode)
+            work.left += left
+            if made:
+                after = apply(source, [edit for finding in made for edit in finding.edits])
+                work.changes[name] = change(source, file, data, after, made)
+
+
+def judge_lines(source: Source, mode: str) -> Judged:
+    """As `judge`, for the lines of a launch script or a list of requirements."""
+    scanned = scan_text(source)
+    made = [finding for finding in scanned if class_of(finding) == REWRITE]
+    if mode == EXPLICIT and shell.is_shell(Path(source.path).name):
+        made += commands.check(source)
+    return made, _left(scanned)
+
+
+def _notebooks(work: Work, *, single: bool) -> None:
+    for file in work.where.notebooks:
+        name = work.where.name(file)
+        with _unread(work, name, single):
+            python, lines = partial(judge, mode=work.mode), partial(judge_lines, mode=work.mode)
+            made, left = rewrite_notebook(file, name, python, lines)
+            work.left += _left(left)
+            if made is not None:
+                work.changes[name] = made
+
+
+def _left(findings: list[Finding]) -> list[Finding]:
+    return [finding for finding in findings if class_of(finding) in (MANUAL, UNSUPPORTED)]
+
+
+@contextmanager
+def _unread(work: Work, name: str, single: bool) -> Iterator[None]:
+    """A file that cannot be read is an error where it is the only one, else a finding."""
     try:
-        text, encoding, bom = decode(data)
-        return parse(text, name, encoding=encoding, bom=bom, file=file)
+        yield
     except Unreadable as cause:
-        raise WorkbookError("migration.unreadable", path=name, line=cause.line, error=cause.error) from cause
+        if single:
+            raise WorkbookError("migration.unreadable", path=name, line=cause.line, error=cause.error) from cause
+        work.left.append(unreadable(name, cause))
+    except OSError as cause:
+        if single:
+            raise
+        work.left.append(unreadable(name, cause))
+    except WorkbookError as error:
+        if single:
+            raise
+        why: dict[str, Scalar] = {"say": error.key, "args": dict(error.arguments)}
+        args: dict[str, Scalar] = {"path": name, "why": why}
+        work.left.append(Finding("MIG130", Status.FAIL, "MIG130.not_rewritten", args, Place(name)))
 
 
-def _refuse_changed(source: Source, expect: dict[str, str] | None) -> None:
-    if expect is not None and expect.get(source.path, source.sha256) != source.sha256:
-        raise WorkbookError("migration.changed", path=source.path)
+def _check_arguments(mode: str, out: object, over: bool) -> None:
+    if mode not in MODES:
+        raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
+    if out is not None and over:
+        raise WorkbookError("migration.two_places")
 
 
-def _write(where: Tree, changed: dict[str, tuple[Source, str, list[Finding]]], out: Path) -> None:
-    """Every Python file and script of the tree, changed or not: the result must find what it needs."""
-    storage = open_storage(os.fspath(out))
-    files = dict.fromkeys((*where.python, *where.texts))
-    for file in files:
-        name = where.name(file)
-        if storage.path(name).resolve() == file.resolve():
-            raise WorkbookError("migration.out_is_input", path=str(file))
-    for file in files:
-        name = where.name(file)
-        data = changed[name][0].encode(changed[name][1]) if name in changed else file.read_bytes()
-        storage.write_bytes(name, data)
+def _without(where: Tree, out: str | os.PathLike[str] | None) -> Tree:
+    """The tree without an earlier result in it."""
+    if out is None or not Path(out).resolve().is_relative_to(where.root.resolve()):
+        return where
+    if Path(out).resolve() == where.root.resolve():
+        return where  # refused when written
+    inside = Path(out).resolve()
+
+    def kept(files: list[Path]) -> list[Path]:
+        return [file for file in files if not file.absolute().is_relative_to(inside)]
+
+    return Tree(
+        where.root, kept(where.python), kept(where.cuda_sources), kept(where.others), kept(where.texts),
+        kept(where.notebooks),
+    )  # fmt: skip
 
 
-def _report(
-    path: str | os.PathLike[str],
-    where: Tree,
-    changed: dict[str, tuple[Source, str, list[Finding]]],
-    left: list[Finding],
-    out: str | os.PathLike[str] | None,
-) -> Report:
-    made = [finding for _, _, findings in changed.values() for finding in findings]
+def _again(work: Work) -> Counter[str]:
+    """The classes that a scan of the Python results finds."""
+    counts: Counter[str] = Counter()
+    for made in work.changes.values():
+        if made.file.suffix in (".py", ".pyw"):
+            text, encoding, _ = decode(made.after)
+            counts.update(class_of(finding) for finding in scan_source(parse(text, made.name, encoding=encoding)))
+    return counts
+
+
+def _report(path: str | os.PathLike[str], work: Work, failed: list[Finding], asked: dict[str, Any]) -> Report:
+    changes = work.changes.values()
+    made = [finding for one in changes for finding in one.made]
     imports = [finding for finding in made if finding.rule == "MIG131"]
     numbers: dict[str, Scalar] = {
-        "edits": sum(len(finding.edits) for finding in made), "files": len(changed), "imports": len(imports),
+        "edits": sum(len(finding.edits) for finding in made), "files": len(changes), "imports": len(imports),
         "rewrites": len({(f.place.path, f.place.line) for f in made if f.place and f.rule != "MIG131"}),
-        "manual": sum(class_of(finding) == MANUAL for finding in left),
-        "unsupported": sum(class_of(finding) == UNSUPPORTED for finding in left),
+        "manual": sum(class_of(finding) == MANUAL for finding in work.left),
+        "unsupported": sum(class_of(finding) == UNSUPPORTED for finding in work.left),
     }  # fmt: skip
-    status = max((finding.status for finding in left), default=Status.OK)
-    key = "MIG130.migrated" if changed else "MIG130.nothing"
-    summary = Finding(
-        "MIG130", status, key, numbers if changed else {"files": len(where.python)}, weight=SUMMARY_WEIGHT
-    )
-    text = "".join(diff(source, after) for source, after, _ in changed.values())
+    rest = (*failed, *work.left, *not_python(work.where))
+    status = max((finding.status for finding in rest), default=Status.OK)
+    looked = len({*work.where.python, *work.where.texts, *work.where.notebooks})
+    key = "MIG130.nothing" if not changes else "MIG130.explicit" if work.mode == EXPLICIT else "MIG130.migrated"
+    summary = Finding("MIG130", status, key, numbers if changes else {"files": looked}, weight=SUMMARY_WEIGHT)
+    again = _again(work)
     facts: dict[str, Any] = {
-        "path": os.fspath(path), "out": os.fspath(out) if out is not None else None,
-        "sha256": {name: source.sha256 for name, (source, _, _) in changed.items()},
+        "path": os.fspath(path), "mode": work.mode,
+        **{name: os.fspath(place) if isinstance(place, (str, os.PathLike)) else place for name, place in asked.items()},
+        "backups": work.kept, "sha256": {one.name: one.text_sha256 for one in changes},
+        "scan_of_the_result": {name: again[name] for name in CLASSES},
     }  # fmt: skip
-    return Report(
-        "migration", "rewrite", (summary, *left), _table(changed), listing=Listing("diff", text, "diff"), facts=facts
-    )
-
-
-def _table(changed: dict[str, tuple[Source, str, list[Finding]]]) -> Table:
-    rows = [
-        (
-            name,
-            source.text.count("\n", 0, edit.start) + 1,
-            finding.rule,
-            source.text[edit.start : edit.end],
-            "; ".join(edit.text.splitlines()),
-        )
-        for name, (source, _, findings) in changed.items()
-        for finding in findings
-        for edit in finding.edits
-    ]
-    return Table(COLUMNS, tuple(rows))
+    table = Table(COLUMNS, tuple(row for one in changes for row in one.rows))
+    listing = Listing("diff", shown(changes), "diff")
+    return Report("migration", "rewrite", (summary, *rest), table, listing=listing, facts=facts)

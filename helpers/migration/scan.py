@@ -14,6 +14,7 @@ from helpers.migration.files import Tree, tree
 from helpers.migration.knowledge import dress
 from helpers.migration.registry import Rule, wanted
 from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of
+from helpers.migration.settled import is_settled, written_for_npu
 from helpers.migration.source import Source, Unreadable, decode, parse
 from helpers.migration.spread import spread
 from helpers.migration.tables import classes, places
@@ -48,7 +49,7 @@ def scan(path: str | os.PathLike[str]) -> Report:
             hashes[name] = sha256
     if not jobs:
         findings.append(Finding(SUMMARY, Status.SKIPPED, "MIG100.no_file", {"path": os.fspath(path)}))
-    findings += _not_python(where)
+    findings += not_python(where)
     return _report(path, where, findings, hashes)
 
 
@@ -98,6 +99,8 @@ def scan_source(source: Source, *, strict: bool = False, rules: Iterable[Rule] |
         for rule in rules
         for finding in judge(source, {rule.code: rule.check}, strict=strict)
     ]
+    if written_for_npu(source):
+        found = [finding for finding in found if not is_settled(source, finding)]
     return sorted(found, key=lambda f: (f.place.line, f.place.column, f.rule) if f.place else (0, 0, f.rule))
 
 
@@ -109,7 +112,7 @@ def unreadable(name: str, cause: Unreadable | OSError) -> Finding:
     return Finding(SUMMARY, Status.SKIPPED, "MIG100.unreadable", args, Place(name, line))
 
 
-def _not_python(where: Tree) -> Iterable[Finding]:
+def not_python(where: Tree) -> Iterable[Finding]:
     if where.cuda_sources:
         first = where.name(where.cuda_sources[0])
         kernels: dict[str, Scalar] = {"count": len(where.cuda_sources), "first": first, "class": UNSUPPORTED}

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from helpers.migration import api_map
 from helpers.words.migration import WORDS as RULES
+from helpers.words.rewriting import WORDS as REWRITING
 from helpers.words.scanning import WORDS as SCANNING
 
-WORDS = {**RULES, **SCANNING}
+WORDS = {**RULES, **SCANNING, **REWRITING}
 FOLDER = Path(api_map.__file__).parent
 
 

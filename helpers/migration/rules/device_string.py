@@ -77,7 +77,7 @@ def check(source: Source) -> Iterable[Finding]:
 
 def _judge(source: Source, node: ast.expr) -> Iterable[Finding]:
     above = source.names.parent(node)
-    if isinstance(above, (ast.JoinedStr, ast.Subscript)) or _is_other(source, node):
+    if isinstance(above, (ast.JoinedStr, ast.Subscript)) or is_other(source, node):
         return  # `states["cuda"]`: a key of the script's own
     call = next((up for up in source.names.above(node) if isinstance(up, ast.Call)), None)
     if call and amp.owns(source, call):
@@ -90,7 +90,7 @@ def _judge(source: Source, node: ast.expr) -> Iterable[Finding]:
         yield found(source, node, "MIG102.replaced", AUTO)
 
 
-def _is_other(source: Source, node: ast.expr) -> bool:
+def is_other(source: Source, node: ast.expr) -> bool:
     """The name of an implementation, not of a device: `impl="cuda"`, as argument, default or option."""
     above = source.names.parent(node)
     if isinstance(above, (ast.List, ast.Tuple)):

@@ -45,14 +45,14 @@ def check(source: Source) -> Iterable[Finding]:
     for node in source.nodes(ast.Attribute):
         if node.attr != "is_cuda" or not load(node) or _guarded(source, node):
             continue
-        if not _is_own(source, node):
+        if not is_own(source, node):
             if has_kernel(source, branch(source, node)):
                 yield found(source, node, "MIG105.kernel", REWRITE, _edits(source, node))
             else:
                 yield found(source, node, "MIG105.true", AUTO)
 
 
-def _is_own(source: Source, node: ast.Attribute) -> bool:
+def is_own(source: Source, node: ast.Attribute) -> bool:
     """`self.is_cuda` of a class that sets it itself: no tensor's."""
     if not isinstance(node.value, ast.Name) or node.value.id != "self":
         return False

@@ -50,9 +50,8 @@ def scan(data: bytes, name: str) -> list[Finding]:
     found: list[Finding] = []
     for number, code in _cells(data):
         place = f"{name}#cell{number}"
-        magic = CELL_MAGIC.match(code)
-        if magic and magic.group(1) not in TRANSPARENT:
-            found += _foreign(magic, code, place)
+        if is_foreign(code):
+            found += _foreign(code, place)
             continue
         cell = read_cell(code)
         found += _moved(scan_lines(text_source(cell.shell, "commands.sh")), place)
@@ -66,13 +65,32 @@ def scan(data: bytes, name: str) -> list[Finding]:
     )
 
 
-def _foreign(magic: re.Match[str], code: str, place: str) -> Iterator[Finding]:
-    """A cell that is a shell's, that writes a file, or that is in another language."""
+def is_foreign(code: str) -> bool:
+    """A cell whose body is not this notebook's Python."""
+    magic = CELL_MAGIC.match(code)
+    return magic is not None and magic.group(1) not in TRANSPARENT
+
+
+def foreign(code: str) -> tuple[str, str]:
+    """The file that such a cell is or writes (empty where it is neither), and its body, as long as the cell."""
+    magic = CELL_MAGIC.match(code)
+    if magic is None:
+        return "", code
     body = re.sub(r"[^\r\n]", " ", code[: magic.end()]) + code[magic.end() :]
     kind, words = magic.group(1), magic.group(2).split()
     target = words[-1] if kind in WRITES and words else ""
     if kind in SHELLS and not (kind == "script" and words and "sh" not in words[0]):
         target = "commands.sh"
+    return target if target.endswith(".py") or _is_list_or_shell(target) else "", body
+
+
+def _is_list_or_shell(target: str) -> bool:
+    return shell.is_shell(target) or requirements.is_requirements(target)
+
+
+def _foreign(code: str, place: str) -> Iterator[Finding]:
+    """A cell that is a shell's, that writes a file, or that is in another language."""
+    target, body = foreign(code)
     if target.endswith(".py"):
         program = Program()
         program.add(place, body, LINE_END.sub("\n", body))
@@ -80,10 +98,11 @@ def _foreign(magic: re.Match[str], code: str, place: str) -> Iterator[Finding]:
             yield from _judge(program, place)
         except Unreadable as cause:
             yield _not_read(place, cause.line, cause.error)
-    elif shell.is_shell(target) or requirements.is_requirements(target):
+    elif target:
         yield from _moved(scan_lines(text_source(body, target)), place)
     elif CUDA.search(body):
-        args: dict[str, Scalar] = {"path": place, "magic": kind}
+        magic = CELL_MAGIC.match(code)
+        args: dict[str, Scalar] = {"path": place, "magic": magic.group(1) if magic else ""}
         yield Finding("MIG100", Status.SKIPPED, "MIG100.foreign_cell", args, Place(place))
 
 
@@ -108,6 +127,11 @@ def _moved(findings: Iterable[Finding], place: str) -> Iterator[Finding]:
     for finding in findings:
         at = finding.place or Place("")
         yield replace(finding, place=Place(place, at.line, at.column), edits=())
+
+
+def check_language(data: bytes) -> None:
+    """Raises Unreadable where it is no notebook of Python."""
+    next(_cells(data), None)
 
 
 def _cells(data: bytes) -> Iterator[tuple[int, str]]:

@@ -91,11 +91,11 @@ def is_shell(name: str) -> bool:
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for start, line in _commands(source):
+    for start, line in commands(source):
         yield from judge_line(source, start, line)
 
 
-def _commands(source: Source) -> Iterator[tuple[int, str]]:
+def commands(source: Source) -> Iterator[tuple[int, str]]:
     """Offset and characters of each command without its comment; lines that a backslash joins are one, as long."""
     begun, joined = 0, ""
     for number, start in enumerate(source.line_starts, 1):

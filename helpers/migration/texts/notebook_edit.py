@@ -1,0 +1,150 @@
+"""The edits of a notebook: of its Python, judged as one text, of its shell commands, and of the files its cells write.
+
+Lines and columns of those texts are the cells' own, so every edit goes back to the cell it came from, and from
+there to the characters of the JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from helpers.errors import WorkbookError
+from helpers.finding import Edit, Finding, Place
+from helpers.migration.change import Change, Row, apply
+from helpers.migration.source import LINE_END, Source, Unreadable, parse
+from helpers.migration.texts import cells, notebook
+from helpers.migration.texts.cells import Cell
+from helpers.migration.texts.lines import text_source
+from helpers.migration.texts.magics import broken, read_cell
+
+#: What a text becomes: the findings whose edits are made, and those left to a person.
+Judge = Callable[[Source], "tuple[list[Finding], list[Finding]]"]
+
+
+@dataclass
+class Joined:
+    """Lines of cells as one text; of each its cell, the number in it, and where it begins in the cell's code."""
+
+    lines: list[str] = field(default_factory=list)
+    at: list[tuple[Cell, int, int]] = field(default_factory=list)
+
+    def add(self, cell: Cell, text: str) -> None:
+        self.lines += LINE_END.split(text)
+        starts = [0, *(end.end() for end in LINE_END.finditer(cell.code))]
+        self.at += [(cell, number, start) for number, start in enumerate(starts, 1)]
+
+    def back(self, source: Source, offset: int) -> tuple[Cell, int, int]:
+        """The cell, line and offset in its code of an offset of the joined text."""
+        line = min(bisect_right(source.line_starts, offset), len(self.at))
+        cell, number, start = self.at[line - 1]
+        return cell, number, min(start + offset - source.line_starts[line - 1], len(cell.code))
+
+
+@dataclass
+class Edits:
+    """What is gathered for one notebook."""
+
+    name: str
+    text: str
+    made: list[Finding] = field(default_factory=list)
+    left: list[Finding] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+
+    def take(self, joined: Joined, source: Source, judge: Judge) -> None:
+        made, left = judge(source)
+        for finding in made:
+            self.made.append(self._placed(joined, finding))
+            for edit in finding.edits:
+                cell, number, start = joined.back(source, edit.start)
+                end = max(start, joined.back(source, edit.end)[2])
+                place = f"{self.name}#cell{cell.number}"
+                new = "; ".join(edit.text.splitlines())
+                self.rows.append((place, number, finding.rule, cell.code[start:end], new))
+                self.edits += cells.edit(self.text, cell, (Edit(start, end, edit.text),))
+        self.left += [self._placed(joined, finding) for finding in left]
+
+    def _placed(self, joined: Joined, finding: Finding) -> Finding:
+        if finding.place is None or not joined.at:
+            return finding
+        cell, number, _ = joined.at[min(max(finding.place.line, 1), len(joined.at)) - 1]
+        return replace(finding, place=Place(f"{self.name}#cell{cell.number}", number, finding.place.column))
+
+
+def rewrite_notebook(file: Path, name: str, python: Judge, shell: Judge) -> tuple[Change | None, list[Finding]]:
+    """The notebook's change, if any, and the findings left. Raises Unreadable or OSError."""
+    data = file.read_bytes()
+    text, bom = _decode(data)
+    notebook.check_language(data)
+    gathered = Edits(name, text)
+    program = Joined()
+    for cell in cells.cells(text):
+        if notebook.is_foreign(cell.code):
+            _foreign(gathered, cell, python, shell)
+            continue
+        read = read_cell(cell.code)
+        if read.shell:
+            _one(gathered, cell, read.shell, "commands.sh", shell)
+        if read.error is None:
+            program.add(cell, read.python)
+    gathered.take(program, parse("\n".join(program.lines) + "\n", name), python)
+    if not gathered.edits:
+        return None, gathered.left
+    after = apply(text_source(text, name), gathered.edits)
+    _check(text, after, name)
+    digest = text_source(text, name).sha256
+    return (
+        Change(name, file, data, bom + after.encode("utf-8"), tuple(gathered.made), tuple(gathered.rows), digest),
+        gathered.left,
+    )
+
+
+def _foreign(gathered: Edits, cell: Cell, python: Judge, shell: Judge) -> None:
+    """A cell that is a shell's or that writes a file."""
+    target, body = notebook.foreign(cell.code)
+    if target.endswith(".py") and broken(body) is None:
+        joined = Joined()
+        joined.add(cell, body)
+        gathered.take(joined, parse(body, gathered.name), python)
+    elif target and not target.endswith(".py"):
+        _one(gathered, cell, body, target, shell)
+
+
+def _one(gathered: Edits, cell: Cell, text: str, target: str, judge: Judge) -> None:
+    joined = Joined()
+    joined.add(cell, text)
+    gathered.take(joined, text_source(text, target), judge)
+
+
+def _decode(data: bytes) -> tuple[str, bytes]:
+    bom = data[:3] if data.startswith(b"\xef\xbb\xbf") else b""
+    try:
+        return data[len(bom) :].decode("utf-8"), bom
+    except UnicodeDecodeError as cause:
+        raise Unreadable(f"no notebook: {cause}") from cause
+
+
+def _check(before: str, after: str, name: str) -> None:
+    """Everything but the sources is as it was, and each cell that was Python still is."""
+    for one, other in zip(cells.cells(before), cells.cells(after)):
+        was = not notebook.is_foreign(one.code) and read_cell(one.code).error is None
+        error = read_cell(other.code).error if was else None
+        if error is not None:
+            raise WorkbookError("migration.broken", path=f"{name}#cell{other.number}", error=error.msg)
+    if _without_sources(json.loads(before)) != _without_sources(json.loads(after)):
+        raise WorkbookError("migration.broken", path=name, error="other parts of the notebook would change")
+
+
+def _without_sources(content: object) -> object:
+    if isinstance(content, list):
+        return [_without_sources(value) for value in content]
+    if isinstance(content, dict):
+        code = content.get("cell_type") == "code"
+        return {
+            key: _without_sources(value) for key, value in content.items() if not (code and key in ("source", "input"))
+        }
+    return content

@@ -1,0 +1,69 @@
+"""Words of `rewrite`: what was edited in either mode, and why a file was left as it was."""
+
+from __future__ import annotations
+
+from helpers.words import Words
+
+WORDS = {
+    "MIG130.explicit": Words(
+        "{edits} edit(s) in {files} file(s): the source says npu, {imports} file(s) import torch_npu, {rewrites} "
+        "line(s) rewritten; left to do by hand: {manual}, unsupported: {unsupported}",
+        "{files} 个文件共 {edits} 处修改：源码直接使用 npu，{imports} 个文件导入 torch_npu，改写 {rewrites} 行；"
+        "尚需手工 {manual} 处，不支持 {unsupported} 处",
+    ),
+    "MIG130.not_written": Words(
+        "{path} was not written: {why}",
+        "{path} 未写入：{why}",
+        "The file is as it was. Mend the cause and rewrite again: files already written stay as they are.",
+        "该文件保持原样。请排除原因后重新改写：已写入的文件不会再变。",
+    ),
+    "MIG130.not_rewritten": Words(
+        "{path} was not rewritten: {why}",
+        "{path} 未改写：{why}",
+        "Edit it by hand, and please report it with the file.",
+        "请手工修改该文件，并附上文件反馈。",
+    ),
+    "MIG131.torch_npu": Words("import torch_npu at the top", "在开头导入 torch_npu"),
+    "MIG138.named": Words("{name} is {new}", "{name} 即 {new}"),
+    "MIG138.imported": Words("{name} is imported as {new}", "{name} 改为导入 {new}"),
+    "MIG138.taken_out": Words(
+        "transfer_to_npu is not needed: the source says npu", "源码已直接使用 npu，不需要 transfer_to_npu"
+    ),
+    "MIG138.device": Words("the device {name} is {new}", "设备 {name} 改为 {new}"),
+    "MIG138.moved": Words("{name} is {new}", "{name} 改为 {new}"),
+    "MIG138.asked": Words("{name} is {new}", "{name} 改为 {new}"),
+    "MIG138.backend": Words("the backend {name} is {new}", "后端 {name} 改为 {new}"),
+    "MIG138.argument": Words("{name} means CUDA unless told {new}", "{name} 默认指 CUDA，须写明 {new}"),
+    "MIG138.no_form": Words(
+        "{name} stays: torch_npu has nothing under this name",
+        "{name} 保持不变：torch_npu 没有对应名称",
+        "transfer_to_npu may handle it (--mode inject); else take it out or replace it by hand.",
+        "transfer_to_npu 可能可以处理（--mode inject）；否则请手工删除或替换。",
+    ),
+    "migration.mode": Words(
+        "there is no mode {mode}",
+        "没有模式 {mode}",
+        "Give one of: {modes}.",
+        "可用：{modes}。",
+    ),
+    "migration.two_places": Words(
+        "the result can go to a folder or over the input, not both",
+        "结果只能写入目录或原地写入，不能同时",
+        "Give --out or --in-place.",
+        "请只用 --out 或 --in-place。",
+    ),
+    "migration.no_scan": Words(
+        "{path} is no report of `scan` with hashes",
+        "{path} 不是带哈希的 `scan` 报告",
+        "Write one with `ascend-workbook scan PATH --json scan.json`.",
+        "请用 `ascend-workbook scan 路径 --json scan.json` 生成。",
+    ),
+    "migration.leads_out": Words(
+        "a link that leads out of the folder, to {target}", "是指向目录之外 {target} 的链接"
+    ),
+    "migration.is_link": Words(
+        "a link to {target}, which is written under its own name", "是指向 {target} 的链接；目标文件按自身名称写入"
+    ),
+    "migration.read_only": Words("the file is read-only", "文件为只读"),
+    "migration.os_error": Words("{error}", "{error}"),
+}

@@ -6,10 +6,13 @@ Scopes are followed as Python does it: a parameter or a local variable named `to
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Union
+from operator import attrgetter
+from typing import Any, Callable, Union
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 OPENERS = frozenset((*Function, ast.ClassDef))
@@ -17,14 +20,19 @@ BINDERS = frozenset(
     (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
     + (ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.AugAssign, ast.withitem, ast.ExceptHandler)
 )
-#: Nodes without any of interest below them.
-LEAVES = frozenset((ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.Import, ast.ImportFrom))
+DEFINERS = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+LOOPS = frozenset((ast.For, ast.AsyncFor, ast.comprehension, ast.AugAssign))
+SPECIAL = OPENERS | BINDERS
 #: Fields that hold no node: names, operators, contexts.
 PLAIN = {"ctx", "op", "ops", "id", "attr", "name", "names", "arg", "module", "level", "conversion", "simple"} | {
     "is_async", "kind", "type_comment", "type_ignores", "rest", "kwd_attrs", "tag",
 }  # fmt: skip
-#: Per type of node the fields that may hold others, the last first; filled as types are met.
-FIELDS: dict[type[ast.AST], tuple[str, ...]] = {getattr(ast, "MatchSingleton", ast.Constant): ()}
+#: Per type of node what gives the values of the fields that may hold others; filled as types are met.
+CHILDREN: dict[type[ast.AST], Callable[[ast.AST], Iterable[Any]]] = {}
+#: Types with one field that holds a node, `value`.
+CHAINED = frozenset((ast.Attribute, ast.keyword, ast.Expr, ast.Return, ast.Await, ast.Starred, ast.YieldFrom))
+#: How deep a tree may nest; Python's own parser gives up sooner.
+DEEPEST = 10_000
 NOTHING: frozenset[ast.AST] = frozenset()
 #: A bound name: the dotted name it imports, or the expressions assigned to it (None: something unknown).
 Bound = Union[str, None, ast.expr]
@@ -39,7 +47,10 @@ class Scope:
     bound: dict[str, list[Bound]] = field(default_factory=dict)
 
     def bind(self, name: str, value: Bound) -> None:
-        self.bound.setdefault(name, []).append(value)
+        if name in self.bound:
+            self.bound[name].append(value)
+        else:
+            self.bound[name] = [value]
 
 
 def load(node: ast.AST) -> bool:
@@ -54,10 +65,11 @@ class Names:
         self.parents: dict[ast.AST, ast.AST] = {}
         self.scopes: dict[ast.AST, Scope] = {}
         self.star_imports: list[ast.ImportFrom] = []
-        self.by_type: dict[type[ast.AST], list[ast.AST]] = {}
+        self.by_type: dict[type[ast.AST], list[ast.AST]] = defaultdict(list)
         self._resolved: dict[ast.AST, str] = {}
         self._by_scope: dict[tuple[int, str], str] = {}
-        self._visit(tree, Scope(tree))
+        self._opened = [Scope(tree)]
+        self._visit(tree, self._opened[0])
 
     def resolve(self, node: ast.AST) -> str:
         """The full dotted name behind a Name or Attribute, or an empty string."""
@@ -73,18 +85,27 @@ class Names:
     def named(self) -> list[tuple[ast.Name | ast.Attribute, str]]:
         """Every name and attribute of the tree that has a full dotted name, with it."""
         found: list[tuple[ast.Name | ast.Attribute, str]] = []
-        known, scopes = self._by_scope, self.scopes
+        known, scopes, parents, meant = self._by_scope, self.scopes, self.parents, self._meant
         for root in self.by_type.get(ast.Name, ()):
             assert isinstance(root, ast.Name)
+            if root.id not in meant:
+                continue
             key = id(scopes[root]), root.id
             name = known[key] if key in known else known.setdefault(key, self.resolve(root))
             node: ast.AST = root
             while name and isinstance(node, (ast.Name, ast.Attribute)):
                 found.append((node, name))
                 self._resolved[node] = name
-                node = self.parents[node]
+                node = parents[node]
                 name = f"{name}.{node.attr}" if isinstance(node, ast.Attribute) else ""
         return found
+
+    @cached_property
+    def _meant(self) -> set[str]:
+        """The names that any scope binds to an import or to another name: no other has a full dotted name."""
+        kinds = (str, ast.Attribute, ast.Name, ast.IfExp)
+        bound = (pair for scope in self._opened for pair in scope.bound.items())
+        return {name for name, values in bound if any(isinstance(value, kinds) for value in values)}
 
     def _resolve(self, node: ast.Name | ast.Attribute) -> str:
         if isinstance(node, ast.Attribute):
@@ -136,61 +157,79 @@ class Names:
             return self.resolve(values[0])
         return ""
 
-    def _visit(self, node: ast.AST, scope: Scope) -> None:
-        """Iterative: a file of thousands of `+` nests deeper than Python's own stack."""
-        todo: list[tuple[ast.AST, Scope]] = [(node, scope)]
-        parents, scopes, by_type = self.parents, self.scopes, self.by_type
-        while todo:
-            node, scope = todo.pop()
+    def _visit(self, tree: ast.AST, scope: Scope) -> None:
+        """A file of thousands of `+` nests deeper than Python's own limit. Raises RecursionError beyond DEEPEST."""
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, DEEPEST))
+        try:
+            self._visitor()(tree, scope)
+        finally:
+            sys.setrecursionlimit(limit)
+
+    def _visitor(self) -> Callable[[ast.AST, Scope], None]:
+        """Half of a scan's time is spent here: what every node needs is at hand, and a leaf costs no call."""
+        parents, scopes, by_type, bind, open_scope = self.parents, self.scopes, self.by_type, self._bind, self._open
+        names, constants = by_type[ast.Name], by_type[ast.Constant]
+
+        def visit(node: ast.AST, scope: Scope) -> None:
             kind = node.__class__
-            if kind in by_type:
-                by_type[kind].append(node)
-            else:
-                by_type[kind] = [node]
-            if kind is ast.Name:
-                scopes[node] = scope
-                continue
-            if kind in BINDERS:
-                self._bind(node, scope)
-            if kind in LEAVES:
-                continue
-            fields = FIELDS.get(kind)
-            if fields is None:
-                fields = FIELDS[kind] = tuple(name for name in reversed(kind._fields) if name not in PLAIN)
+            by_type[kind].append(node)
             inner, body = scope, NOTHING
-            if kind in OPENERS:
-                inner = Scope(node, scope)
-                self._bind_arguments(node, inner)
-                body = frozenset(_body(node))
-            for field_name in fields:
-                value = getattr(node, field_name, None)
-                if value.__class__ is list:
-                    for child in reversed(value):
-                        if child is not None:
-                            parents[child] = node
-                            todo.append((child, inner if child in body else scope))
-                elif value is not None:
-                    parents[value] = node
-                    todo.append((value, inner if value in body else scope))
+            if kind in SPECIAL:
+                if kind in BINDERS:
+                    bind(node, scope)
+                if kind in OPENERS:
+                    inner, body = open_scope(node, scope)
+            children = CHILDREN.get(kind)
+            if children is None:
+                children = CHILDREN[kind] = _children(kind)
+            for value in children(node):
+                for child in value if value.__class__ is list else (value,):
+                    above, kind = node, child.__class__
+                    home = inner if body and child in body else scope
+                    while kind in CHAINED:  # `a.b.c`: one node below each
+                        by_type[kind].append(child)
+                        parents[child] = above
+                        above, child = child, child.value
+                        kind = child.__class__
+                    if kind is ast.Name:
+                        parents[child] = above
+                        scopes[child] = home
+                        names.append(child)
+                    elif kind is ast.Constant:
+                        parents[child] = above
+                        constants.append(child)
+                    elif child is not None:
+                        parents[child] = above
+                        visit(child, home)
+
+        return visit
+
+    def _open(self, node: ast.AST, scope: Scope) -> tuple[Scope, frozenset[ast.AST]]:
+        """The scope that a function or class opens, and its children that live in it."""
+        inner = Scope(node, scope)
+        self._opened.append(inner)
+        self._bind_arguments(node, inner)
+        return inner, frozenset(_body(node))
 
     def _bind(self, node: ast.AST, scope: Scope) -> None:
-        if isinstance(node, ast.Import):
-            for name in node.names:
-                scope.bind(
-                    name.asname or name.name.split(".")[0], name.name if name.asname else name.name.split(".")[0]
-                )
-        elif isinstance(node, ast.ImportFrom):
-            self._bind_from(node, scope)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            scope.bind(node.name, None)
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                _bind_target(target, node.value, scope)
+        kind = node.__class__
+        if kind is ast.Assign:
+            for target in node.targets:  # type: ignore[attr-defined]
+                _bind_target(target, node.value, scope)  # type: ignore[attr-defined]
+        elif kind in DEFINERS:
+            scope.bind(node.name, None)  # type: ignore[attr-defined]
+        elif kind in LOOPS:
+            _bind_target(node.target, None, scope)  # type: ignore[attr-defined]
         elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
             if node.value is not None:
                 _bind_target(node.target, node.value, scope)
-        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension, ast.AugAssign)):
-            _bind_target(node.target, None, scope)
+        elif isinstance(node, ast.ImportFrom):
+            self._bind_from(node, scope)
+        elif isinstance(node, ast.Import):
+            for name in node.names:
+                first = name.name.split(".")[0]
+                scope.bind(name.asname or first, name.name if name.asname else first)
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
             _bind_target(node.optional_vars, None, scope)
         elif isinstance(node, ast.ExceptHandler) and node.name:
@@ -212,6 +251,15 @@ class Names:
             named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
             for argument in filter(None, named):
                 scope.bind(argument.arg, None)
+
+
+def _children(kind: type[ast.AST]) -> Callable[[ast.AST], Iterable[Any]]:
+    """What gives the values of a type's fields that may hold nodes of interest: a node, a list of them or None."""
+    none = kind in (ast.Import, ast.ImportFrom, getattr(ast, "MatchSingleton", None))
+    fields = () if none else tuple(name for name in kind._fields if name not in PLAIN)
+    if len(fields) > 1:
+        return attrgetter(*fields)
+    return (lambda node: (getattr(node, fields[0]),)) if fields else (lambda node: ())
 
 
 def _body(node: ast.AST) -> list[ast.AST]:

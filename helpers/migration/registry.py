@@ -1,8 +1,8 @@
 """The rules with what each needs to fire: the words that stand in every file it has something to say of.
 
 A byte search over a file picks the rules to run on it, and a file without any of their words is not even
-parsed. A name or string can be written without its bytes (escapes, full-width letters, literals side by side,
-other encodings): such a file gets every rule.
+parsed. A name or string can be written without its bytes (escapes, literals side by side, other encodings): such a
+file is searched once more as plainer.py writes it.
 """
 
 from __future__ import annotations
@@ -17,23 +17,19 @@ from types import ModuleType
 
 from helpers.migration import rules as package
 from helpers.migration.knowledge import Known
+from helpers.migration.plainer import plainer
 from helpers.rules import Check
 
 #: Everything but letters, digits and `_` of ASCII is a space.
 BETWEEN = bytes(code if chr(code).isalnum() or code == 95 or code > 127 else 32 for code in range(256))
-#: Ways to write a word without its bytes, and a line joined inside one; each search begins with a rare byte.
-ESCAPE = re.compile(rb"\\(?:x[4-7]|u00[4-7]|U000000[4-7]|N\{|1[0-7][0-7]|\r?\n\w)")
-SIDE_BY_SIDE = re.compile(rb"['\"](?<=\w['\"])[ \t\\\r\n]*[rRuUbBfF]{0,2}['\"]\w")
-STAR = re.compile(rb"import(?:[ \t\f\\\r\n]{2,}|[\t\f\\]?)\*")
-FULL_WIDTH = re.compile(rb"\xef\xbc[\xa1-\xba]|\xef\xbd[\x81-\x9a]|\xf0\x9d[\x90-\x9f]")
-COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-#: Encodings in which ASCII letters are their own bytes and nothing else is.
-PLAIN = {b"utf-8", b"utf8", b"utf-8-sig", b"latin-1", b"latin1", b"iso-8859-1", b"ascii", b"us-ascii", b"cp1252"}
+#: What a space in a rule's PATTERN stands for.
+BETWEEN_PARTS = r"[\s\\]*"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule file: `words` are looked for anywhere in a file, `tokens` and `needs` as whole words."""
+    """A rule file: `words` are looked for anywhere in a file, `tokens` and `needs` as whole words. `pattern` has to
+    match somewhere besides; spaces, line ends and backslashes may stand between the parts of an expression."""
 
     code: str
     check: Check
@@ -41,12 +37,15 @@ class Rule:
     tokens: frozenset[bytes]
     known: Known
     needs: bytes = b""
+    pattern: re.Pattern[bytes] | None = None
 
-    def speaks(self, present: set[bytes], tokens: set[bytes]) -> bool:
-        """The file has one of the rule's words and, where it needs one more, that too."""
+    def speaks(self, tokens: set[bytes], words: set[bytes], data: bytes) -> bool:
+        """The file has one of the rule's words and tokens and, where it needs more, that too."""
+        if tokens.isdisjoint(self.tokens) and words.isdisjoint(self.words):
+            return False
         if self.needs and self.needs not in tokens:
             return False
-        return not present.isdisjoint(self.words) or not tokens.isdisjoint(self.tokens)
+        return self.pattern is None or self.pattern.search(data) is not None
 
 
 @cache
@@ -62,11 +61,24 @@ def registry() -> tuple[Rule, ...]:
 def wanted(data: bytes) -> list[Rule]:
     """The rules that may have something to say of a file with these bytes."""
     rules = registry()
-    if _is_odd(data) or _is_encoded(data):
+    plain = plainer(data)
+    if plain is None:
         return list(rules)
-    present = {word for word in _words() if word in data}
-    tokens = {*_tokens().intersection(data.translate(BETWEEN).split())}
-    return [rule for rule in rules if rule.speaks(present, tokens)]
+    tokens, words = _present(data)
+    if plain is not data:
+        more_tokens, more_words = _present(plain)
+        tokens, words, data = tokens | more_tokens, words | more_words, data + b"\n" + plain
+    return [rule for rule in rules if rule.speaks(tokens, words, data)]
+
+
+def _present(data: bytes) -> tuple[set[bytes], set[bytes]]:
+    """The tokens and words of all rules that stand in a text."""
+    tokens, inner, across = _searched()
+    found = set(data.translate(BETWEEN).split())
+    names = b" ".join(found)  # each once: a word within a name is sought here sooner than in the text
+    words = {word for word in inner if word in names}
+    words.update(word for word in across if word in data)
+    return found & tokens, words
 
 
 def known(code: str) -> Known | None:
@@ -78,30 +90,15 @@ def _rule(module: ModuleType) -> Rule:
     tokens: Iterable[str] = getattr(module, "TOKENS", ())
     plain = [tuple(word.encode() for word in group) for group in (words, tokens)]
     needs: str = getattr(module, "NEEDS", "")
-    return Rule(module.CODE, module.check, plain[0], frozenset(plain[1]), module.KNOWN, needs.encode())
+    pattern: str = getattr(module, "PATTERN", "")
+    compiled = re.compile(pattern.replace(" ", BETWEEN_PARTS).encode()) if pattern else None
+    return Rule(module.CODE, module.check, plain[0], frozenset(plain[1]), module.KNOWN, needs.encode(), compiled)
 
 
 @cache
-def _words() -> tuple[bytes, ...]:
-    return tuple(sorted({word for rule in registry() for word in rule.words}))
-
-
-@cache
-def _tokens() -> frozenset[bytes]:
-    return frozenset(token for rule in registry() for token in (*rule.tokens, rule.needs))
-
-
-def _is_odd(data: bytes) -> bool:
-    """Words may stand here in other bytes than their own."""
-    if ESCAPE.search(data) or SIDE_BY_SIDE.search(data) or STAR.search(data):
-        return True
-    return not data.isascii() and FULL_WIDTH.search(data) is not None
-
-
-def _is_encoded(data: bytes) -> bool:
-    """A coding cookie (PEP 263) that names an encoding with bytes of its own for letters."""
-    for line in data[:400].splitlines()[:2]:
-        cookie = COOKIE.match(line)
-        if cookie:
-            return cookie.group(1).lower().replace(b"_", b"-") not in PLAIN
-    return False
+def _searched() -> tuple[frozenset[bytes], tuple[bytes, ...], tuple[bytes, ...]]:
+    """All rules' tokens, words that stand within one name, and words with signs between."""
+    tokens = frozenset(token for rule in registry() for token in (*rule.tokens, rule.needs))
+    words = sorted({word for rule in registry() for word in rule.words})
+    inner = tuple(word for word in words if word.translate(BETWEEN) == word and b" " not in word)
+    return tokens, inner, tuple(word for word in words if word not in inner)

@@ -67,7 +67,11 @@ class Source:
 
     @cached_property
     def names(self) -> Names:
-        return Names(self.tree)
+        """Raises Unreadable where the tree nests too deeply."""
+        try:
+            return Names(self.tree)
+        except RecursionError as cause:
+            raise Unreadable(str(cause)) from cause
 
     def nodes(self, kind: type[Node]) -> list[Node]:
         """All nodes of one type, in the order of the text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from helpers.migration.rules import data_parallel, triton
+from helpers.migration.rules import compiled, data_parallel, triton
 from helpers.migration.source import Source
 
 #: A call whose name says that it is a CUDA kernel: scan_cuda(...), _C.forward_cuda(...)
@@ -37,7 +37,19 @@ def has_kernel(source: Source, statements: list[ast.AST]) -> bool:
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if is_kernel(called) and not source.names.call(node).startswith("torch.cuda"):
                 return True
+            if called == "apply" and _is_kernel_class(source, node):
+                return True
     return False
+
+
+def _is_kernel_class(source: Source, call: ast.Call) -> bool:
+    """`F.apply(...)` of an autograd function of this file that calls the project's compiled kernels."""
+    base = call.func.value if isinstance(call.func, ast.Attribute) else None
+    names = compiled.names(source) if isinstance(base, ast.Name) else set()
+    defined = (
+        node for node in source.nodes(ast.ClassDef) if names and isinstance(base, ast.Name) and node.name == base.id
+    )
+    return any(isinstance(inner, ast.Name) and inner.id in names for node in defined for inner in ast.walk(node))
 
 
 def is_kernel(called: str) -> bool:

@@ -201,9 +201,7 @@ _RULES: dict[str, Words] = {
         "holds where this is text that the script chose; the type of a tensor's own device would say npu",
         "若为脚本自己给出的文本则成立；若取自张量的设备则为 npu",
     ),
-    "MIG104.own_branch": Words(
-        "the script asks for npu in a branch of its own", "脚本已有单独的 npu 分支"
-    ),
+    "MIG104.own_branch": Words("the script asks for npu in a branch of its own", "脚本已有单独的 npu 分支"),
     "MIG104.kernels": Words(
         "the branch runs CUDA kernels and an NPU stays out of it, as it should",
         "该分支运行 CUDA 内核，NPU 不会进入，符合预期",
@@ -379,6 +377,22 @@ _RULES: dict[str, Words] = {
         "{name} 是项目自带的 CUDA 扩展；请改用纯 PyTorch 实现，或编写 Ascend C 算子",
     ),
     "MIG137.call": Words("a kernel of the CUDA extension {name}", "CUDA 扩展 {name} 的内核"),
+    "MIG139.message": Words(
+        "an NPU's message does not say CUDA: this test would not hold; look for the rest of it",
+        "NPU 的报错信息中没有 CUDA，此判断不成立；请匹配其余部分",
+    ),
+    "MIG151.bitsandbytes": Words(
+        "{name} asks for bitsandbytes: a build with NPU kernels (NF4 only), or leave it out",
+        "{name} 需要 bitsandbytes：请用带 NPU 内核的版本（仅 NF4），或去掉该选项",
+    ),
+    "MIG151.flash": Words(
+        "{name}: transformers 5 takes an NPU's fused attention for it; older ones need sdpa here",
+        "{name}：transformers 5 会使用 NPU 的融合注意力；更旧的版本请改用 sdpa",
+    ),
+    "MIG151.fused": Words(
+        "{name} is apex's optimiser: adamw_torch, or adamw_torch_npu_fused",
+        "{name} 是 apex 的优化器：请用 adamw_torch 或 adamw_torch_npu_fused",
+    ),
     "MIG138.provider": Words(
         "{name} is not there; CANNExecutionProvider of onnxruntime-cann, or CPUExecutionProvider",
         "没有 {name}；请用 onnxruntime-cann 的 CANNExecutionProvider，或 CPUExecutionProvider",
@@ -390,9 +404,7 @@ _RULES: dict[str, Words] = {
     "MIG136.tool": Words(
         "{name} is changed by convert_tf2npu; look at its result", "{name} 由 convert_tf2npu 修改；请核对结果"
     ),
-    "MIG136.by_hand": Words(
-        "{name} has to be changed by hand for an NPU", "{name} 须为 NPU 手工修改"
-    ),
+    "MIG136.by_hand": Words("{name} has to be changed by hand for an NPU", "{name} 须为 NPU 手工修改"),
     "MIG136.no_effect": Words("{name} has no effect on an NPU", "{name} 在 NPU 上没有效果"),
     "MIG136.unsupported": Words("{name} is not supported on an NPU", "NPU 不支持 {name}"),
     "MIG127.analyse": Words(
@@ -405,9 +417,7 @@ _RULES: dict[str, Words] = {
         "{name} tunes NCCL; HCCL has variables of its own (HCCL_SOCKET_IFNAME, HCCL_CONNECT_TIMEOUT, ...)",
         "{name} 用于 NCCL；HCCL 有自己的变量（HCCL_SOCKET_IFNAME、HCCL_CONNECT_TIMEOUT 等）",
     ),
-    "MIG127.backend": Words(
-        "{option} nccl: on an NPU the backend is hccl", "{option} nccl：NPU 上的后端为 hccl"
-    ),
+    "MIG127.backend": Words("{option} nccl: on an NPU the backend is hccl", "{option} nccl：NPU 上的后端为 hccl"),
     "MIG127.fixed_choices": Words(
         "{option} takes only its own choices: keep nccl, it becomes hccl where the group is made",
         "{option} 只接受固定选项：保留 nccl，创建进程组时变为 hccl",
@@ -461,8 +471,7 @@ WORDS: dict[str, Words] = {
     **{f"migration.target.{name}": Words(*target) for name, (_, target) in _PLAN.items()},
     **_RULES,
     "MIG160.estimate": Words(
-        "about {hours} person-hours for {files} Python file(s): {unsupported} place(s) unsupported, "
-        "{manual} by hand",
+        "about {hours} person-hours for {files} Python file(s): {unsupported} place(s) unsupported, {manual} by hand",
         "{files} 个 Python 文件约需 {hours} 人时：不支持 {unsupported} 处，手工 {manual} 处",
     ),
     "MIG160.gate": Words("{count} place(s) of a class that was to fail: {kind}", "存在 {count} 处不允许的类别：{kind}"),
@@ -472,9 +481,7 @@ WORDS: dict[str, Words] = {
     ),
     "MIG160.risks": Words("{shown} of {all} kinds of risk", "共 {all} 种风险，列出 {shown} 种"),
     "MIG160.no_risk": Words("nothing unsupported, nothing to do by hand", "没有不支持或须手工处理之处"),
-    "MIG160.libraries": Words(
-        "{count} librar(y/ies) with GPU code of their own", "{count} 个自带 GPU 代码的第三方库"
-    ),
+    "MIG160.libraries": Words("{count} librar(y/ies) with GPU code of their own", "{count} 个自带 GPU 代码的第三方库"),
     "MIG160.plan": Words("first: {first}", "首先：{first}"),
     "migration.no_class": Words(
         "{name} is no class of finding",

@@ -64,6 +64,12 @@ def check(source: Source) -> Iterable[Finding]:
             yield found(source, call, "MIG137.call", UNSUPPORTED, name=given[name])
 
 
+def names(source: Source) -> set[str]:
+    """What this file calls the compiled modules that it imports."""
+    imports = (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom))
+    return {local for node in imports for _, local, _ in _modules(node)}
+
+
 def _root(call: ast.Call) -> str:
     """`kernels` of `kernels.forward(...)`, and `f()` for a plain call."""
     func = call.func

@@ -36,7 +36,7 @@ EXAMPLES = (
     ("import torch\nx = 1; torch.cuda.get_device_capability()[0] >= 8\n", "manual", None),
     ("import torch\np = torch.cuda.get_device_properties(0)\nprint('主版本', p.major)\n", "manual", None),
     ("import torch as t\nt.cuda.jiterator._create_jit_fn('')\n", "unsupported", None),
-    ("import torch\ng = torch.cuda.CUDAGraph()\n", "advice", None),
+    ("import torch\ng = torch.cuda.CUDAGraph()\n", "auto", None),
     (
         "import torch\n峰 = torch.cuda.memory.max_memory_allocated(0)\n",
         "rewrite",

@@ -20,7 +20,7 @@ from helpers.migration.source import Source
 CODE = "MIG102"
 WORDS = ("cuda",)
 KNOWN = Known(MEASURED, TRANSFER)
-DEVICE = re.compile(r"cuda(:\d*)?\Z")
+DEVICE = re.compile(r"cuda(:(\d*|\{.*\}|%[ds]))?\Z")
 #: Not in transfer_to_npu's lists; each raised when run under it (torch_npu 2.13.0).
 NOT_REPLACED = {
     "torch.asarray",
@@ -41,6 +41,8 @@ EXAMPLES = (
     ("import torch\nx = torch.zeros(2, device='cuda')  # 建在显卡上\n", "auto", None),
     ("def f(rank):\n    return f'cuda:{rank}'\n", "auto", None),
     ("device = 'cuda:' + str(0)\n", "auto", None),
+    ("device = 'cuda:{}'.format(卡)\n", "auto", None),
+    ("device = 'cuda:%d' % rank\n", "auto", None),
     (
         "import torch\n名 = torch.asarray([1], device='cuda:0')\n",
         "rewrite",

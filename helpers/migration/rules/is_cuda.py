@@ -30,6 +30,13 @@ EXAMPLES = (
         "rewrite",
         'def go(x):\n    return scan_cuda(x) if (x.is_cuda and x.device.type != "npu") else scan(x)\n',
     ),
+    (
+        "from . import _C\nclass F(Function):\n    def forward(self, x):\n        return _C.go(x)\n\n\n"
+        "if ok and x.is_cuda:\n    y = F.apply(x)\n",
+        "rewrite",
+        "from . import _C\nclass F(Function):\n    def forward(self, x):\n        return _C.go(x)\n\n\n"
+        'if ok and (x.is_cuda and x.device.type != "npu"):\n    y = F.apply(x)\n',
+    ),
     ("assert x.is_cuda, '须在显卡上'\n", "auto", None),
     ("if x.is_cuda:\n    x = x.cpu()\n", "auto", None),
 )

@@ -34,6 +34,11 @@ EXAMPLES = (
         "import torch.distributed as dist\nif dist.get_backend() in ('nccl', 'hccl'):\n    pass\n",
     ),
     ('if args.backend != "nccl":\n    pass\n', "rewrite", 'if args.backend not in ("nccl", "hccl"):\n    pass\n'),
+    (
+        "import torch.distributed as dist\nassert dist.get_backend() in ['gloo', 'nccl']\n",
+        "rewrite",
+        "import torch.distributed as dist\nassert dist.get_backend() in ['gloo', 'nccl', 'hccl']\n",
+    ),
     ("p.add_argument('--distributed-backend', default='nccl', choices=['nccl', 'gloo'])\n", "auto", None),
     ("import torch.distributed as dist\nb = dist.Backend.NCCL\n", "auto", None),
     (
@@ -83,7 +88,11 @@ def _judge(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
     elif isinstance(above, (ast.Call, ast.keyword)) or (isinstance(above, ast.IfExp) and text != text.lower()):
         yield from _argument(source, node, text)
     elif BACKEND.match(text) and not _beside_hccl(above):
-        yield found(source, node, "MIG106.replaced", AUTO)
+        compare = source.names.parent(above) if isinstance(above, (ast.Tuple, ast.List, ast.Set)) else None
+        if text == "nccl" and isinstance(compare, ast.Compare) and isinstance(above, (ast.Tuple, ast.List, ast.Set)):
+            yield found(source, compare, "MIG106.compared", REWRITE, _one_more(source, above, node))
+        else:
+            yield found(source, node, "MIG106.replaced", AUTO)
 
 
 def _argument(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
@@ -113,6 +122,13 @@ def _compared(source: Source, compare: ast.Compare, node: ast.Constant | ast.Att
     plain = isinstance(node, ast.Attribute) or quoted[:1] == mark
     edits = (Edit(start, end, text),) if word and plain else ()
     yield found(source, compare, "MIG106.compared", REWRITE, edits)
+
+
+def _one_more(source: Source, among: ast.Tuple | ast.List | ast.Set, node: ast.Constant) -> tuple[Edit, ...]:
+    """`("nccl", "gloo")` with "hccl" behind its last element."""
+    quoted = source.segment(node)
+    _, end = source.span(among.elts[-1])
+    return (Edit(end, end, f", {quoted[0]}hccl{quoted[0]}"),) if quoted[:1] in ("'", '"') else ()
 
 
 def _beside_hccl(above: ast.AST | None) -> bool:

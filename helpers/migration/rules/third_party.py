@@ -20,7 +20,12 @@ from helpers.migration.rules import nvml
 from helpers.migration.source import Source
 
 CODE = "MIG113"
-TOKENS = {name.split(".")[0] for name in api_map.load("third_party")["names"]}
+#: Methods of other libraries that need one of these.
+METHODS = {
+    "enable_xformers_memory_efficient_attention": "xformers",
+    "set_use_memory_efficient_attention_xformers": "xformers",
+}
+TOKENS = {name.split(".")[0] for name in api_map.load("third_party")["names"]} | set(METHODS)
 KNOWN = Known(
     DOCUMENTED,
     "https://www.hiascend.com/document",
@@ -40,6 +45,7 @@ EXAMPLES = (
     ("def f():\n    import pynvml\n", "manual", None),
     ("from apex import amp\nm, o = amp.initialize(m, o)\n", "manual", None),
     ("import xformers.ops as x\ny = x.memory_efficient_attention(q, k, v)\n", "unsupported", None),
+    ("管线.enable_xformers_memory_efficient_attention()\n", "unsupported", None),
     ("from numba import cuda\n@cuda.jit\ndef 核(x):\n    pass\n", "unsupported", None),
     ("import importlib\nk = importlib.import_module('amp_C')\n", "unsupported", None),
 )
@@ -51,6 +57,7 @@ NEAR_MISSES = (
     "print('import flash_attn')\n",
     "import mindspeed.megatron_adaptor\nfrom megatron.core import mpu  # 已适配\n",
     "flash_attn_func(1)\n",
+    "if args.enable_xformers_memory_efficient_attention:\n    pass\n",
 )
 
 
@@ -103,6 +110,8 @@ def _is_used(source: Source, node: ast.expr) -> bool:
 
 def _dynamic(source: Source) -> Iterator[Finding]:
     for call in source.nodes(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
+            yield _about(source, call, METHODS[call.func.attr], "use")
         module = string(argument(call, 0, "name")) if isinstance(call.func, (ast.Name, ast.Attribute)) else None
         if not module or (source.names.call(call) or getattr(call.func, "id", "")) not in DYNAMIC:
             continue

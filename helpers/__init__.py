@@ -21,6 +21,7 @@ _VERBS = {
     "rewrite": "helpers.migration.rewrite",
     "assess": "helpers.migration.assess",
     "dry_run": "helpers.migration.dry_run",
+    "operators": "helpers.migration.operators",
     "capture": "helpers.precision.capture",
     "compare": "helpers.precision.compare",
     "curves": "helpers.precision.curves",

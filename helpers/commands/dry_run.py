@@ -2,11 +2,13 @@
 
 The original runs on CUDA, or on the CPU standing in for it; the migrated script on the NPU, real or
 simulated. Each runs in a mirror of the script's folder; the folder itself is not written to. Our options
-stand before the script, its own behind it.
+stand before the script, its own behind it. --meta takes one step on tensors without values instead.
 
 Examples:
   ascend-workbook dry-run train.py
   ascend-workbook dry-run --steps 20 --device npu-simulated train.py --epochs 1 --batch-size 8
+  ascend-workbook dry-run torchrun --nproc_per_node=2 train.py --epochs 1
+  ascend-workbook dry-run --meta train.py --layers 80
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import argparse
 import sys
 
 from helpers.launch import Progress
-from helpers.migration.dry_run import dry_run
+from helpers.migration.dry_run import SEED, dry_run
 from helpers.report import Report
 
 NAME = "dry-run"
@@ -26,10 +28,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", default="auto", help="auto, cuda or cpu (default: auto)")
     parser.add_argument("--steps", type=int, default=5, help="optimizer steps of each run (default: 5)")
     parser.add_argument("--nproc", type=int, default=1, help="processes under torchrun (default: 1, none)")
+    parser.add_argument("--meta", action="store_true", help="only shapes, data types and operators, for a large model")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"of random numbers, both runs (default: {SEED})")
     parser.add_argument("--out", metavar="FOLDER", help="keep logs and the migrated script here")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds allowed for each run")
     parser.add_argument("--loss-regex", metavar="PATTERN", help="take the losses from the output")
-    parser.add_argument("script", help="the training script, as it runs on a GPU")
+    parser.add_argument("script", help="the training script as it runs on a GPU, or its launch command")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="the script's own arguments")
 
 
@@ -42,12 +46,15 @@ def run(args: argparse.Namespace) -> Report:
         out=args.out,
         baseline=args.baseline,
         nproc=args.nproc,
+        meta=args.meta,
+        seed=args.seed,
         timeout_s=args.timeout,
         loss_regex=args.loss_regex,
-        on_progress=_tell,
+        on_progress=tell,
     )
 
 
-def _tell(side: str, progress: Progress) -> None:
+def tell(side: str, progress: Progress) -> None:
+    """A line for each step."""
     if progress.loss is not None:
         print(f"{side}: step {progress.step}/{progress.steps} loss {progress.loss:.6g}", file=sys.stderr)

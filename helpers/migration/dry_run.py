@@ -4,44 +4,27 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from helpers import device as devices
 from helpers.device import Device
 from helpers.errors import WorkbookError
-from helpers.finding import Finding, Place, Status
-from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
+from helpers.finding import Finding, Status
+from helpers.launch import LaunchResult, Plugin
+from helpers.migration import command_line, memory, warned
+from helpers.migration.beside import beside
 from helpers.migration.losses import FAR, LOSS_DIGITS, TOLERANCE, LossPair, drifts, narrowest, pair, worst
-from helpers.migration.mirror import migrated_texts, mirror
 from helpers.migration.reasons import fallbacks, reason
+from helpers.migration.sides import CHILD, Plan, Told, folder, place_of, run_side
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
 
-PLUGIN = Path(__file__).with_name("child") / "number_types.py"
 WEIGHT = 1000.0
 SEED = 1234
 LOSSES = ("baseline_loss", "target_loss")
 COLUMNS = (Column("step"), *(Column(name, digits=LOSS_DIGITS) for name in LOSSES), Column("relative_error"))
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What both runs share. Numbers of steps and seconds are per run."""
-
-    script: Path
-    args: tuple[str, ...]
-    out: Path
-    steps: int
-    nproc: int
-    seed: int
-    python: str
-    timeout_s: float | None
-    loss_regex: str | None
 
 
 def dry_run(
@@ -53,82 +36,46 @@ def dry_run(
     out: str | Path | None = None,
     baseline: str = "auto",
     nproc: int = 1,
+    meta: bool = False,
     seed: int = SEED,
     python: str = sys.executable,
     timeout_s: float | None = None,
     loss_regex: str | None = None,
-    on_progress: Callable[[str, Progress], None] | None = None,
+    on_progress: Told | None = None,
 ) -> Report:
     """Runs both sides for `steps` steps, each in a mirror of the script's folder, and compares the losses.
 
-    `out` keeps logs, outputs and the migrated script (default: a temporary folder, removed unless a side failed:
-    then the finding names its log). `baseline` is auto, cuda or cpu. `on_progress(side, progress)` is told of
-    steps, side being "baseline" or "target". A script that fails is a FAIL finding; WorkbookError is raised where
-    nothing could be launched.
+    `script` may be a launch command (`"torchrun --nproc_per_node=2 train.py --epochs 1"`). `out` keeps logs, outputs
+    and the migrated script (default: a temporary folder, removed unless a side failed: then the finding names its
+    log). `baseline` is auto, cuda or cpu. `meta` takes one step on tensors without values instead, for a model that is
+    too large for this machine: see helpers.migration.meta_pass. `on_progress(side, progress)` is told of steps, side
+    being "baseline" or "target". A script that fails is a FAIL finding; WorkbookError is raised where nothing could be
+    launched.
     """
-    path = Path(script).absolute()
+    path, given, nproc = command_line.read(script, args, nproc)
     if not path.is_file():
-        raise WorkbookError("launch.script_missing", path=str(script))
+        raise WorkbookError("launch.script_missing", path=str(path if path.suffix else script))
+    if meta:
+        from helpers.migration.meta_pass import meta_pass
+
+        return meta_pass(path, given, out=out, seed=seed, python=python, timeout_s=timeout_s)
     target, base = devices.find(device, python=python), devices.baseline(baseline, python=python)
-    with _folder(out) as folder:
-        plan = Plan(path, tuple(map(str, args)), folder, steps, nproc, seed, python, timeout_s, loss_regex)
-        before = _run(plan, "baseline", base, on_progress)
-        after = _run(plan, "target", target, on_progress) if before.ok and target.accelerator == "npu" else None
+    with folder(out, "dry-run-") as made:
+        limit = memory.limit_mib(nproc)
+        plan = Plan(path, given, made, steps, nproc, seed, python, timeout_s, loss_regex, limit)
+        before = run_side(plan, "baseline", base, on_progress, _plugins(plan, base))
+        after = None
+        if before.ok and target.accelerator == "npu":
+            after = run_side(plan, "target", target, on_progress, _plugins(plan, target))
         report = _report(plan, base, target, before, after)
         if out is None and all(result.ok for result in (before, after) if result):
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(made, ignore_errors=True)
         return report
 
 
-@contextmanager
-def _folder(out: str | Path | None) -> Iterator[Path]:
-    """`out`, or a temporary folder; that one is removed where an error leaves no report to name it."""
-    folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="dry-run-"))
-    try:
-        yield folder
-    except BaseException:
-        if out is None:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def _run(plan: Plan, side: str, where: Device, on_progress: Callable[[str, Progress], None] | None) -> LaunchResult:
-    """One side, in a fresh mirror below `out/<side>`."""
-    folder = plan.out / side
-    shutil.rmtree(folder / "work", ignore_errors=True)
-    contents, _ = migrated_texts(plan.script) if side == "target" else ({}, [])
-    script = mirror(plan.script, folder / "work", contents)
-    spec = LaunchSpec(
-        out=folder,
-        script=script,
-        args=plan.args,
-        cwd=folder / "work",
-        python=plan.python,
-        nproc=plan.nproc,
-        env=devices.child_environment(where.tier),
-        transform="baseline_cpu" if where.tier == "cpu" else "none",
-        steps=plan.steps,
-        seed=plan.seed,
-        deterministic=True,
-        loss_regex=plan.loss_regex,
-        timeout_s=plan.timeout_s,
-        plugins=(Plugin(PLUGIN),),
-        tier=where.tier,
-        simulated=where.simulated,
-    )
-    return launch(spec, _once_a_step(side, on_progress) if on_progress else None)
-
-
-def _once_a_step(side: str, on_progress: Callable[[str, Progress], None]) -> Callable[[Progress], None]:
-    """The launcher also tells of every new line of output."""
-    told: list[int] = []
-
-    def tell(progress: Progress) -> None:
-        if progress.step not in told:
-            told.append(progress.step)
-            on_progress(side, progress)
-
-    return tell
+def _plugins(plan: Plan, where: Device) -> tuple[Plugin, ...]:
+    watch = {"limit_mib": plan.limit_mib, "device": where.accelerator}
+    return Plugin(CHILD / "number_types.py"), Plugin(CHILD / "memory_watch.py", watch)
 
 
 def _report(plan: Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None) -> Report:
@@ -139,12 +86,15 @@ def _report(plan: Plan, base: Device, target: Device, before: LaunchResult, afte
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
         findings += [_judged(pairs, dtype, base), *_step_counts(before, after), *_off_npu(after)]
-        findings += _device_findings(target, after)
+        findings += [*_ranks(before, after, dtype), *_device_findings(target, after)]
+    findings += [*warned.findings(before, after), *memory.findings(before, after)]
     rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)
     chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
     facts = _facts(plan, base, target, before, after, dtype)
     tier = target.tier if after is not None else base.tier
-    return Report("migration", "dry_run", tuple(findings), Table(COLUMNS, rows), chart, facts=facts, tier=tier)
+    parts = beside(findings, ("MIG140",), "")
+    table = Table(COLUMNS, rows)
+    return Report("migration", "dry_run", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
 
 
 def _judged(pairs: list[LossPair], dtype: str, base: Device) -> Finding:
@@ -183,6 +133,28 @@ def _off_npu(after: LaunchResult) -> list[Finding]:
     return [Finding("MIG140", Status.WARN, "MIG140.off_npu", {"devices": where}, weight=WEIGHT + 1)]
 
 
+def _ranks(before: LaunchResult, after: LaunchResult, dtype: str) -> list[Finding]:
+    """The table has rank 0; the others are judged as it is."""
+    if len(before.logs) < 2 and len(after.logs) < 2:
+        return []
+    if len(before.logs) != len(after.logs):
+        said: dict[str, Scalar] = {"baseline": len(before.logs), "target": len(after.logs)}
+        return [Finding("MIG140", Status.FAIL, "MIG140.ranks_differ", said)]
+    found = [(rank, worst(pair(*losses))) for rank, losses in enumerate(_losses_by_rank(before, after))]
+    rank, far = max(found, key=lambda one: -1.0 if one[1] is None or one[1].error is None else one[1].error)
+    if far is None or far.error is None:
+        return []
+    allowed = TOLERANCE[dtype]
+    status = Status.OK if far.error <= allowed else Status.WARN if far.error <= FAR * allowed else Status.FAIL
+    args: dict[str, Scalar] = {"ranks": len(found), "rank": rank, "worst": f"{far.error:.2g}", "step": far.step,
+                               "tolerance": f"{allowed:g}"}  # fmt: skip
+    return [Finding("MIG140", status, "MIG140.ranks", args)]
+
+
+def _losses_by_rank(before: LaunchResult, after: LaunchResult) -> list[tuple[list[float | None], list[float | None]]]:
+    return [(left.losses, right.losses) for left, right in zip(before.logs, after.logs)]
+
+
 def _troubles(plan: Plan, before: LaunchResult, after: LaunchResult | None) -> list[Finding]:
     """A side that failed, with the place in the user's own file and what the message means."""
     findings = []
@@ -194,25 +166,21 @@ def _troubles(plan: Plan, before: LaunchResult, after: LaunchResult | None) -> l
             "why": result.trouble,
             "log": str(result.output_path),
         }
-        place = _place(plan, side, result)
+        error = result.error
+        place = place_of(plan, side, error.path, error.line) if error else None
         findings.append(Finding("MIG140", Status.FAIL, "MIG140.failed", args, place, WEIGHT))
-        why = reason(f"{result.error.message}\n" + "\n".join(result.error.traceback)) if result.error else None
+        large = memory.too_large(plan, side, result)
+        if large is not None:
+            findings.append(large)
+            continue
+        why = reason(f"{error.message}\n" + "\n".join(error.traceback)) if error else None
         if why and side == "target":
             findings.append(Finding("MIG140", Status.FAIL, "MIG140.reason", {"reason": why}, place))
     return findings
 
 
-def _place(plan: Plan, side: str, result: LaunchResult) -> Place | None:
-    if result.error is None or not result.error.path:
-        return None
-    work = (plan.out / side / "work").resolve()
-    path = Path(result.error.path).resolve()
-    name = path.relative_to(work).as_posix() if path.is_relative_to(work) else str(path)
-    return Place(name, result.error.line or 0)
-
-
 def _device_findings(target: Device, after: LaunchResult) -> list[Finding]:
-    """Operators that fell back, and what a simulated device cannot show.
+    """Operators that fell back, and what this run cannot show.
 
     torch_npu warns once for each that fell back; the simulator counts their calls.
     """
@@ -224,6 +192,8 @@ def _device_findings(target: Device, after: LaunchResult) -> list[Finding]:
     findings = [Finding("MIG141", status, key, args if fell else {})]
     if target.simulated:
         findings.append(Finding("MIG142", Status.OK, "MIG142.not_shown"))
+    if target.simulated and len(after.logs) > 1:
+        findings.append(Finding("MIG142", Status.OK, "MIG142.not_shown_ranks", {"ranks": len(after.logs)}))
     return findings
 
 
@@ -240,9 +210,18 @@ def _facts(
         "args": list(plan.args),
         "steps": plan.steps,
         "seed": plan.seed,
-        "baseline": {"tier": base.tier, "name": base.name, "losses": before.losses, "standing_in": before.standing_in},
-        "target": {"tier": target.tier, "name": target.name, "losses": after.losses if after else None},
+        "nproc": plan.nproc,
+        "baseline": _side_facts(base, before) | {"standing_in": before.standing_in},
+        "target": _side_facts(target, after),
         "simulator": after.simulator if after else {},
         "dtype": dtype,
         "tolerance": TOLERANCE[dtype],
     }
+
+
+def _side_facts(where: Device, result: LaunchResult | None) -> dict[str, Any]:
+    """`rank_losses` only where there are several; memory in MiB over all ranks."""
+    facts: dict[str, Any] = {"tier": where.tier, "name": where.name, "losses": result.losses if result else None}
+    if result is not None and len(result.logs) > 1:
+        facts["rank_losses"] = [log.losses for log in result.logs]
+    return facts | {"memory": memory.peaks(result)}

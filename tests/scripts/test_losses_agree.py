@@ -1,6 +1,6 @@
-"""The two example scripts, unmodified: transfer_to_npu on the simulated NPU against the CPU standing in for CUDA.
+"""The example scripts, unmodified: transfer_to_npu on the simulated NPU against the CPU standing in for CUDA.
 
-About 90 seconds on a quiet machine: six children.
+About 90 seconds on a quiet machine: eight children.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ def run(tmp_path: Path, tier: str, script: str, args: list[str], nproc: int, env
     ("script", "args", "nproc"),
     [
         ("resnet_digits.py", [], 1),
+        ("chatglm_tiny.py", ["--tune", "lora", "--precision", "bf16", "--num-layers", "2", "--batch-size", "4"], 1),
+        pytest.param("chatglm_tiny.py", ["--tune", "prefix"], 1, marks=pytest.mark.full),
+        pytest.param("chatglm_tiny.py", ["--tune", "full", "--precision", "fp16"], 1, marks=pytest.mark.full),
         ("gpt_text.py", ["--accumulate", "2", "--batch-size", "8"], 1),
         ("gpt_text.py", ["--layers", "2", "--batch-size", "8"], 2),
         pytest.param("gpt_text.py", ["--layers", "2", "--batch-size", "8"], 4, marks=pytest.mark.full),

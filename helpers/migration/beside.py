@@ -1,0 +1,20 @@
+"""What a report has to say beside its verdict, as a table of its own: what was counted, and what was not shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from helpers.finding import Finding, Status
+from helpers.report import Column, Report, Table
+
+COLUMNS = (Column("rule"), Column("message", wrap=110))
+
+
+def beside(findings: Iterable[Finding], verdicts: tuple[str, ...], tier: str) -> tuple[Report, ...]:
+    """A part with a row for each finding that no one has to act on, those of the rules `verdicts` left out."""
+    quiet = [found for found in findings if found.status <= Status.NOTE and found.rule not in verdicts]
+    rows = tuple((found.rule, {"say": found.key, "args": found.args}) for found in quiet)
+    if not rows:
+        return ()
+    said = Finding("MIG147", Status.OK, "MIG147.beside", {"count": len(rows)})
+    return (Report("migration", "beside", (said,), Table(COLUMNS, rows), tier=tier),)

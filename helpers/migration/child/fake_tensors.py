@@ -1,0 +1,92 @@
+"""A launch plugin: the whole script on fake tensors, which have shapes, data types and devices but no values.
+
+So a model of any size can be built and trained for a step without its memory (PyTorch's FakeTensorMode). Where a
+script asks for a value (`loss.item()`), it gets 1; a shape that depends on values cannot be told, and raises.
+
+Runs in the user's process by path and imports nothing of the workbook.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+import torch
+import torch.utils.data
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils import _python_dispatch
+
+#: Operators that bring a value to the host.
+VALUES = {"aten::_local_scalar_dense": 1, "aten::item": 1, "aten::equal": True, "aten::is_nonzero": True}
+
+
+class _Values(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Stands above the fake tensors and answers what they cannot."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        answer = VALUES.get(func._schema.name)
+        if answer is None:
+            return func(*args, **(kwargs or {}))
+        dtype = args[0].dtype
+        return answer if isinstance(answer, bool) else _as(dtype)
+
+
+def _as(dtype: torch.dtype) -> Any:
+    """One, as Python's number of the data type."""
+    if dtype == torch.bool:
+        return True
+    return 1.0 if dtype.is_floating_point else complex(1.0) if dtype.is_complex else 1
+
+
+def attach(observer: Any, config: dict[str, Any]) -> None:
+    """From here on every tensor is fake. Losses and norms have no values: none are kept."""
+    observer.losses.backward_from = lambda tensors: None
+    observer.losses.scaled = lambda *given: None
+    _load_in_this_process()
+    _step_always()
+    _format_and_list()
+    FakeTensorMode(allow_non_fake_inputs=True).__enter__()
+    _Values().__enter__()
+
+
+def _load_in_this_process() -> None:
+    """A loader's worker cannot hand a fake tensor over."""
+    original = torch.utils.data.DataLoader.__init__
+    signature = inspect.signature(original)
+    here = {"num_workers": 0, "pin_memory": False, "persistent_workers": False, "prefetch_factor": None}
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        given = signature.bind(self, *args, **kwargs).arguments
+        given.update({name: value for name, value in here.items() if name in given})
+        original(**given)
+
+    torch.utils.data.DataLoader.__init__ = init
+
+
+def _step_always() -> None:
+    """A GradScaler asks the values of gradients whether they are finite."""
+
+    def step(self: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        return optimizer.step(*args, **kwargs)
+
+    torch.amp.GradScaler.step = step
+    torch.amp.GradScaler.update = lambda self, new_scale=None: None
+    torch.amp.GradScaler.unscale_ = lambda self, optimizer: None
+
+
+def _format_and_list() -> None:
+    """`f"{loss:.4f}"` and `.tolist()`, which do not come by the dispatcher."""
+
+    def formatted(self: torch.Tensor, spec: str) -> str:
+        return format(self.item(), spec) if self.dim() == 0 else str(tuple(self.shape))
+
+    def listed(self: torch.Tensor) -> Any:
+        value = _as(self.dtype)
+        for length in reversed(self.shape):
+            value = [value] * int(length)
+        return value
+
+    torch.Tensor.__format__ = formatted
+    torch.Tensor.tolist = listed

@@ -35,6 +35,9 @@ WORDS: dict[str, Words] = {
     **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
     **{f"migration.tf.{name}": Words(en, zh) for name, (en, zh, _, _) in _LEVELS.items()},
     **{f"migration.tf_means.{name}": Words(en, zh) for name, (_, _, en, zh) in _LEVELS.items()},
+    "migration.box.all": Words("all", "全部"),
+    "migration.box.text": Words("contains", "包含"),
+    "migration.box.shown": Words("{shown} of {count} place(s)", "共 {count} 处，显示 {shown} 处"),
     "MIG100.only_tensorflow": Words(
         "no PyTorch use of CUDA in {files} file(s), but {scripts} TensorFlow script(s): their report is a part of this",
         "{files} 个文件中没有 PyTorch 的 CUDA 用法，但有 {scripts} 个 TensorFlow 脚本，见其单独的报告",

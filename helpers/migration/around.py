@@ -1,0 +1,59 @@
+"""The code around a finding, as a reader of the report wants to see it: a few lines, the one in question marked."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from helpers.errors import WorkbookError, reason
+from helpers.finding import Finding, Place
+from helpers.migration.source import LINE_END, Unreadable, decode
+from helpers.migration.texts.cells import cells
+
+LINES = 3
+LARGEST_BYTES = 16 << 20
+
+
+def around(facts: dict[str, Any], finding: Finding, lines: int = LINES) -> str:
+    """`lines` lines before and behind a finding's, numbered, `>` before its own, `^` under its column.
+
+    `facts` are those of the scan's report. Raises WorkbookError where the file cannot be read, is not below the
+    scanned folder, or has changed since it was scanned.
+    """
+    place = finding.place or Place("")
+    text = _text(facts, place)
+    every = LINE_END.split(text)
+    first, last = max(1, place.line - lines), min(len(every), place.line + lines)
+    width = len(str(last))
+    shown = []
+    for number in range(first, last + 1):
+        mark = ">" if number == place.line else " "
+        shown.append(f"{mark} {number:>{width}}  {every[number - 1]}".rstrip())
+        if number == place.line and place.column:
+            before = every[number - 1][: place.column - 1]
+            pad = "".join(" " if ord(each) < 0x2E80 else "  " for each in before.expandtabs(1))
+            shown.append(f"  {'':>{width}}  {pad}^")
+    return "\n".join(shown)
+
+
+def _text(facts: dict[str, Any], place: Place) -> str:
+    name, _, cell = place.path.partition("#cell")
+    root = Path(facts["root"]).resolve()
+    file = (root / name).resolve()
+    if not file.is_relative_to(root):
+        raise WorkbookError("storage.outside", name=name, root=str(root))
+    try:
+        if file.stat().st_size > LARGEST_BYTES:
+            raise WorkbookError("command.file", path=str(file), error=f"> {LARGEST_BYTES >> 20} MiB")
+        text = decode(file.read_bytes())[0]
+        if cell:
+            return next(each.code for each in cells(text) if each.number == int(cell))
+    except OSError as error:
+        raise WorkbookError("command.file", path=str(file), error=reason(error)) from error
+    except (Unreadable, StopIteration, ValueError) as error:
+        raise WorkbookError("migration.changed", path=name) from error
+    expected = facts["sha256"].get(name)
+    if expected and hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != expected:
+        raise WorkbookError("migration.changed", path=name)
+    return text

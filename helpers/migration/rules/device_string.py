@@ -35,6 +35,8 @@ NOT_REPLACED = {
 ELSEWHERE = ("startswith", "print", "info", "debug", "warning", "error", "cuda", "type")
 #: What else may be called cuda.
 OTHER = {"impl", "implementation", "kernel", "kernel_type", "kernel_impl", "op_backend"}
+#: Calls that take the word for a pattern, a path or the name of an attribute.
+PLAIN = ("re.", "os.path.", "logging.", "importlib.", "hasattr", "getattr", "setattr")
 #: Work on the text itself.
 TEXT = ("replace", "split", "strip", "lstrip", "removeprefix", "endswith", "find", "count")
 EXAMPLES = (
@@ -67,6 +69,7 @@ NEAR_MISSES = (
     "s = 状态['cuda']\n",
     "def filter(x, impl='cuda'):\n    return x\n",
     "y = upfirdn(x, impl='cuda')\n",
+    "ok = hasattr(torch, 'cuda')\n状态 = {'cuda': 1}\n",
     "p.add_argument('--impl', default='cuda', choices=['cuda', 'ref'])\n",
 )
 
@@ -93,8 +96,12 @@ def _judge(source: Source, node: ast.expr) -> Iterable[Finding]:
 
 
 def is_other(source: Source, node: ast.expr) -> bool:
-    """The name of an implementation, not of a device: `impl="cuda"`, as argument, default or option."""
+    """Not a device: a key, a pattern, an attribute's name, or an implementation's (`impl="cuda"`)."""
     above = source.names.parent(node)
+    if isinstance(above, ast.Dict):
+        return string(node) == "cuda" and node in above.keys
+    if isinstance(above, ast.Call) and (source.names.call(above) or getattr(above.func, "id", "")).startswith(PLAIN):
+        return node in above.args[:2]
     if isinstance(above, (ast.List, ast.Tuple)):
         above = source.names.parent(above)
     if isinstance(above, ast.keyword):

@@ -18,6 +18,7 @@ import sys
 
 from helpers.launch import Progress
 from helpers.migration.dry_run import SEED, dry_run
+from helpers.migration.rewrite import INJECT, MODES
 from helpers.report import Report
 
 NAME = "dry-run"
@@ -30,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nproc", type=int, default=1, help="processes under torchrun (default: 1, none)")
     parser.add_argument("--meta", action="store_true", help="only shapes, data types and operators, for a large model")
     parser.add_argument("--seed", type=int, default=SEED, help=f"of random numbers, both runs (default: {SEED})")
+    parser.add_argument("--mode", choices=MODES, default=INJECT, help="how to migrate, as in rewrite (default: inject)")
     parser.add_argument("--out", metavar="FOLDER", help="keep logs and the migrated script here")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds allowed for each run")
     parser.add_argument("--loss-regex", metavar="PATTERN", help="take the losses from the output")
@@ -47,6 +49,7 @@ def run(args: argparse.Namespace) -> Report:
         baseline=args.baseline,
         nproc=args.nproc,
         meta=args.meta,
+        mode=args.mode,
         seed=args.seed,
         timeout_s=args.timeout,
         loss_regex=args.loss_regex,

@@ -17,6 +17,7 @@ from helpers.migration import command_line, memory, warned
 from helpers.migration.beside import beside
 from helpers.migration.losses import FAR, LOSS_DIGITS, TOLERANCE, LossPair, drifts, narrowest, pair, worst
 from helpers.migration.reasons import fallbacks, reason
+from helpers.migration.rewrite import INJECT, MODES
 from helpers.migration.sides import CHILD, Plan, Told, folder, place_of, run_side
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
@@ -38,6 +39,7 @@ def dry_run(
     nproc: int = 1,
     meta: bool = False,
     seed: int = SEED,
+    mode: str = INJECT,
     python: str = sys.executable,
     timeout_s: float | None = None,
     loss_regex: str | None = None,
@@ -47,7 +49,8 @@ def dry_run(
 
     `script` may be a launch command (`"torchrun --nproc_per_node=2 train.py --epochs 1"`). `out` keeps logs, outputs
     and the migrated script (default: a temporary folder, removed unless a side failed: then the finding names its
-    log). `baseline` is auto, cuda or cpu. `meta` takes one step on tensors without values instead, for a model that is
+    log). `mode` is how `rewrite` migrates; "explicit" makes devices and backends among `args` the NPU's there.
+    `baseline` is auto, cuda or cpu. `meta` takes one step on tensors without values instead, for a model that is
     too large for this machine: see helpers.migration.meta_pass. `on_progress(side, progress)` is told of steps, side
     being "baseline" or "target". A script that fails is a FAIL finding; WorkbookError is raised where nothing could be
     launched.
@@ -55,6 +58,8 @@ def dry_run(
     path, given, nproc = command_line.read(script, args, nproc)
     if not path.is_file():
         raise WorkbookError("launch.script_missing", path=str(path if path.suffix else script))
+    if mode not in MODES:
+        raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
     if meta:
         from helpers.migration.meta_pass import meta_pass
 
@@ -62,7 +67,7 @@ def dry_run(
     target, base = devices.find(device, python=python), devices.baseline(baseline, python=python)
     with folder(out, "dry-run-") as made:
         limit = memory.limit_mib(nproc)
-        plan = Plan(path, given, made, steps, nproc, seed, python, timeout_s, loss_regex, limit)
+        plan = Plan(path, given, made, steps, nproc, seed, python, timeout_s, loss_regex, limit, mode)
         before = run_side(plan, "baseline", base, on_progress, _plugins(plan, base))
         after = None
         if before.ok and target.accelerator == "npu":
@@ -208,6 +213,7 @@ def _facts(
     return {
         "script": plan.script.name,
         "args": list(plan.args),
+        "mode": plan.mode,
         "steps": plan.steps,
         "seed": plan.seed,
         "nproc": plan.nproc,

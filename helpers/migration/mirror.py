@@ -13,7 +13,7 @@ from pathlib import Path
 from helpers.errors import WorkbookError
 from helpers.finding import Finding
 from helpers.migration.entry import needs_import
-from helpers.migration.rewrite import migrate
+from helpers.migration.rewrite import INJECT, migrate
 from helpers.migration.source import Source, Unreadable, read
 
 
@@ -28,13 +28,13 @@ def closure(script: Path) -> list[Path]:
     return found
 
 
-def migrated_texts(script: Path) -> tuple[dict[Path, bytes], list[Finding]]:
+def migrated_texts(script: Path, mode: str = INJECT) -> tuple[dict[Path, bytes], list[Finding]]:
     """The new content of each module that changes, and the findings whose edits changed it."""
     contents: dict[Path, bytes] = {}
     made: list[Finding] = []
     for file in closure(script):
         source = _read(file, file.relative_to(script.parent).as_posix())
-        text, findings = migrate(source, alone=file == script)
+        text, findings = migrate(source, alone=file == script, mode=mode)
         if text != source.text:
             contents[file] = source.encode(text)
             made += findings

@@ -14,7 +14,9 @@ from helpers import device as devices
 from helpers.device import Device
 from helpers.finding import Place
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
+from helpers.migration.explicit.commands import arguments
 from helpers.migration.mirror import migrated_texts, mirror
+from helpers.migration.rewrite import EXPLICIT, INJECT
 
 CHILD = Path(__file__).with_name("child")
 #: What the simulator shows where nobody asks (ASCEND_WORKBOOK_SIM_DEVICES).
@@ -36,6 +38,7 @@ class Plan:
     timeout_s: float | None
     loss_regex: str | None = None
     limit_mib: int | None = None
+    mode: str = INJECT
 
 
 @contextmanager
@@ -63,12 +66,12 @@ def run_side(
     into = plan.out / side
     shutil.rmtree(into / "work", ignore_errors=True)
     migrated = side != "baseline" and where.accelerator == "npu"
-    contents, _ = migrated_texts(plan.script) if migrated else ({}, [])
+    contents, _ = migrated_texts(plan.script, plan.mode) if migrated else ({}, [])
     script = mirror(plan.script, into / "work", contents)
     spec = LaunchSpec(
         out=into,
         script=script,
-        args=plan.args,
+        args=arguments(plan.args) if migrated and plan.mode == EXPLICIT else plan.args,
         cwd=into / "work",
         python=plan.python,
         nproc=plan.nproc,

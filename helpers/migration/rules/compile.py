@@ -16,7 +16,7 @@ from helpers.migration.repair import MANUAL, REWRITE, found
 from helpers.migration.source import Source
 
 CODE = "MIG111"
-TOKENS = ("compile", "torch_compile", "_dynamo")
+TOKENS = ("compile", "torch_compile", "_dynamo", "inductor")
 NEEDS = "torch"
 KNOWN = Known(MEASURED, ASCEND + "torch_npu/_inductor/utils.py", inferred=("backend",))
 HERE = {"eager", "aot_eager"}
@@ -52,6 +52,8 @@ EXAMPLES = (
     ("import torch\nf = torch._dynamo.optimize('inductor')(f)\n", "manual", None),
     ("import torch\nmodel.compile(mode='max-autotune')\n", "manual", None),
     ("import torch\nmodel.compile()\n", "manual", None),
+    ("import torch\ndef 编译(m, backend='inductor'):\n    pass\n", "manual", None),
+    ("import torch\np.add_argument('--torchcompile', nargs='?', const='inductor')\n", "manual", None),
     ("import torch\na = TrainingArguments('out', torch_compile=True)\n", "manual", None),
     (
         "import torch\nm = torch.compile(\n    m,\n)\n",
@@ -67,6 +69,7 @@ NEAR_MISSES = (
     "import torch\nmodel.compile(optimizer='adam', loss='mse')\n",
     "import torch\nimport re\npattern = re.compile('a')\n",
     "import torch\na = TrainingArguments('out', torch_compile=False)\n",
+    "import torch\nknown = {'inductor', 'eager'}\nprint('inductor')\n",
     "import torch\nbackend = 'eager'\nm = torch.compile(m, backend=backend)\n",
 )
 
@@ -91,12 +94,23 @@ def _other_ways(source: Source) -> Iterable[Finding]:
         passed = isinstance(above, (ast.Assign, ast.IfExp)) or (isinstance(above, ast.Call) and node in above.args)
         if name == "torch.compile" and passed:
             yield found(source, node, "MIG111.backend", MANUAL)
+    for constant in source.nodes(ast.Constant):
+        if constant.value == "inductor" and _is_given(source, constant):
+            yield found(source, constant, "MIG111.backend", MANUAL)
     for call in source.nodes(ast.Call):
         name, backend = source.names.call(call), string(argument(call, 0, "backend"))
         dynamo = name == "torch._dynamo.optimize" and backend not in HERE
         switch = any(pair.arg == "torch_compile" and _is_true(pair.value) for pair in call.keywords)
         if dynamo or switch or (not name and _is_module_compile(call)):
             yield found(source, call, "MIG111.backend", MANUAL)
+
+
+def _is_given(source: Source, node: ast.AST) -> bool:
+    """A default, an option's value or an assignment, on its way to a compile call elsewhere."""
+    above = source.names.parent(node)
+    if isinstance(above, ast.keyword):
+        return above.arg in ("default", "const", "torch_compile_backend", "dynamo_backend")
+    return isinstance(above, (ast.arguments, ast.Assign, ast.AnnAssign))
 
 
 def _is_module_compile(call: ast.Call) -> bool:

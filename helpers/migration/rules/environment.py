@@ -7,9 +7,10 @@ two cards would take all of them.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
-from helpers.finding import Finding
+from helpers.finding import Edit, Finding
 from helpers.migration.calls import method, string, within_string
 from helpers.migration.knowledge import DOCUMENTED, VARIABLES, Known
 from helpers.migration.repair import ADVICE, MANUAL, REWRITE, found
@@ -29,6 +30,7 @@ WITHOUT_EFFECT = {
     "CUBLAS_WORKSPACE_CONFIG", "CUDA_DEVICE_ORDER", "CUDNN_BENCHMARK", "NVIDIA_TF32_OVERRIDE",
     "TORCH_CUDNN_V8_API_ENABLED", "CUDA_MODULE_LOADING", "CUDA_CACHE_PATH",
 }  # fmt: skip
+RUNNERS = re.compile(r"subprocess\.|os\.(system|popen)\Z")
 READERS = {"os.getenv", "os.environ.get", "os.environ.setdefault", "os.environ.pop", "os.putenv", "os.unsetenv"}
 EXAMPLES = (
     (
@@ -48,31 +50,79 @@ EXAMPLES = (
     ),
     ("import os\nos.environ['CUBLAS_WORKSPACE_CONFIG'] = ':4096:8'\n", "advice", None),
     ("import os\nos.environ['NCCL_IB_DISABLE'] = '1'\n", "manual", None),
+    (
+        "import os\ne = {**os.environ, 'CUDA_VISIBLE_DEVICES': '0'}\n",
+        "rewrite",
+        "import os\ne = {**os.environ, 'ASCEND_RT_VISIBLE_DEVICES': '0'}\n",
+    ),
+    (
+        "import os\ne = dict(os.environ, CUDA_VISIBLE_DEVICES='0')\n",
+        "rewrite",
+        "import os\ne = dict(os.environ, ASCEND_RT_VISIBLE_DEVICES='0')\n",
+    ),
+    (
+        "import os\nos.system('CUDA_VISIBLE_DEVICES=1 python 训练.py')\n",
+        "rewrite",
+        "import os\nos.system('ASCEND_RT_VISIBLE_DEVICES=1 python 训练.py')\n",
+    ),
+    ("import os\nos.environ.update({'NCCL_DEBUG': 'INFO'})\n", "manual", None),
 )
 NEAR_MISSES = (
     "print('请设置 CUDA_VISIBLE_DEVICES')\n",
     "import os\nos.environ['CUDA_DEVICE_MAX_CONNECTIONS'] = '1'\n",
     "import os\nos.environ['MY_CUDA_VISIBLE_DEVICES'] = '1'\n",
     "d = {}\nd['CUDA_VISIBLE_DEVICES'] = 1\n",
+    "d = {'CUDA_VISIBLE_DEVICES': 1}\nprint('CUDA_VISIBLE_DEVICES=0')\n",
     "import os\nos.environ['ASCEND_RT_VISIBLE_DEVICES'] = '0'\n",
 )
 
 
 def check(source: Source) -> Iterable[Finding]:
     for node in source.nodes(ast.Constant):
-        name = string(node)
-        if name and name.isupper() and _is_variable(source, node):
-            yield from _judge(source, node, name)
+        text = string(node)
+        if text and text.isupper() and (_is_variable(source, node) or _is_entry(source, node)):
+            yield from _judge(source, node, text, within_string(source, node, text, RENAMED.get(text, text)))
+        elif text and "=" in text:
+            yield from _command(source, node, text)
+    for keyword in source.nodes(ast.keyword):
+        if keyword.arg and keyword.arg.isupper() and _adds(source, source.names.parent(keyword)):
+            start, _ = source.span(keyword)
+            edit = Edit(start, start + len(keyword.arg), RENAMED.get(keyword.arg, keyword.arg))
+            yield from _judge(source, keyword, keyword.arg, (edit,))
 
 
-def _judge(source: Source, node: ast.Constant, name: str) -> Iterable[Finding]:
+def _judge(source: Source, node: ast.AST, name: str, edits: tuple[Edit, ...]) -> Iterable[Finding]:
     if name in RENAMED:
-        edits = within_string(source, node, name, RENAMED[name])
         yield found(source, node, "MIG107.renamed", REWRITE, edits, name=name, new=RENAMED[name])
     elif name in WITHOUT_EFFECT:
         yield found(source, node, "MIG107.no_effect", ADVICE, name=name)
     elif name.startswith(("NCCL_", "TORCH_NCCL_")):
         yield found(source, node, "MIG107.nccl", MANUAL, name=name)
+
+
+def _command(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
+    """`os.system("CUDA_VISIBLE_DEVICES=0 python train.py")`."""
+    name = next((name for name in RENAMED if f"{name}=" in text), None)
+    if name and any(RUNNERS.match(source.names.call(up)) for up in source.names.above(node)):
+        yield from _judge(source, node, name, within_string(source, node, name, RENAMED[name]))
+
+
+def _is_entry(source: Source, node: ast.Constant) -> bool:
+    """A key of `{**os.environ, "X": "1"}`, of what os.environ.update takes, or of a process's `env`."""
+    above = source.names.parent(node)
+    if not isinstance(above, ast.Dict) or node not in above.keys:
+        return False
+    given = source.names.parent(above)
+    copied = any(key is None and _is_environment(source, value) for key, value in zip(above.keys, above.values))
+    return copied or _adds(source, given) or (isinstance(given, ast.keyword) and given.arg == "env")
+
+
+def _adds(source: Source, node: ast.AST | None) -> bool:
+    """`os.environ.update(...)` or `dict(os.environ, ...)`."""
+    if not isinstance(node, ast.Call):
+        return False
+    copied = getattr(node.func, "id", "") == "dict" and node.args and _is_environment(source, node.args[0])
+    return bool(copied) or source.names.call(node) == "os.environ.update"
 
 
 def _is_variable(source: Source, node: ast.Constant) -> bool:

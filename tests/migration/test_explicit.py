@@ -79,8 +79,7 @@ def test_arguments_of_a_script_follow() -> None:
 
 def test_what_has_no_form_is_named_and_stays() -> None:
     code = (
-        "import torch\ntorch.cuda.caching_allocator_enable(False)\nx = name.split('cuda')\n"
-        "from torch.cuda import *\n"
+        "import torch\ntorch.cuda.caching_allocator_enable(False)\nx = name.split('cuda')\nfrom torch.cuda import *\n"
     )
     made, left = judge(parse(code), mode="explicit")
     assert [finding.args["name"] for finding in left if finding.rule == "MIG138"] == [

@@ -23,7 +23,7 @@ CHOICES = {
               "paged_adamw_8bit": "bitsandbytes", "paged_adamw_32bit": "bitsandbytes",
               "paged_adamw": "bitsandbytes"},
 }  # fmt: skip
-TOKENS = {*SWITCHES, *CHOICES, "BitsAndBytesConfig"} - {"optim"} | {*CHOICES["optim"]}
+TOKENS = {*SWITCHES, *(value for values in CHOICES.values() for value in values), "BitsAndBytesConfig"}
 KNOWN = Known(DOCUMENTED, "https://huggingface.co/docs/transformers/main/en/perf_train_special",
               versions="transformers 5.23", hours={"bitsandbytes": 2.0, "flash": 0.25, "fused": 0.1})  # fmt: skip
 EXAMPLES = (

@@ -10,16 +10,20 @@ from helpers.words import Scalar
 
 RULE = "MIG150"
 WEIGHT = 2000.0
+#: Other reports of the stage that ran the script: what is wrong in them is the stage's own.
+RUNS = ("operator_support",)
 
 
-def join(scanned: Report, rewritten: Report, ran: Report) -> Report:
-    """The three reports as parts; the verdict says what the scan counted and what the dry run showed.
+def join(scanned: Report, rewritten: Report, ran: Report, *others: Report) -> Report:
+    """The reports as parts, `others` (the assessment, the operators) behind them.
+
+    The verdict says what the scan counted and what the dry run showed.
 
     A place that `rewrite` has mended no longer counts against the stage: its status is the worst of what is
     left to a person and of the dry run.
     """
-    both = overview("migration", "migration", [scanned, rewritten, ran], tier=ran.tier)
-    status = max(rewritten.status, ran.status)
+    both = overview("migration", "migration", [scanned, rewritten, ran, *others], tier=ran.tier)
+    status = max(rewritten.status, ran.status, *(report.status for report in others if report.verb in RUNS))
     left = tuple(finding for finding in both.findings if finding.status <= status)
     summary = Finding(RULE, status, "MIG150.joined", {"scan": _said(scanned), "run": _said(ran)}, weight=WEIGHT)
     return replace(both, findings=(summary, *left))

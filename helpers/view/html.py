@@ -24,7 +24,8 @@ FONTS = (
 STYLE = f"""
 .aw {{ font-family: {FONTS}; line-height: 1.5; }}
 .aw table {{ border-collapse: collapse; margin: .6em 0; font-size: .92em; }}
-.aw th, .aw td {{ text-align: left; padding: .25em .7em; border-bottom: 1px solid #8884; vertical-align: top; }}
+.aw table th, .aw table td {{ text-align: left !important; padding: .25em .7em; border-bottom: 1px solid #8884;
+  vertical-align: top; word-break: keep-all; overflow-wrap: break-word; }}
 .aw .badge {{ display: inline-block; padding: 0 .5em; border-radius: .3em; color: #fff; font-weight: 600; }}
 .aw .OK {{ background: #1a7f37; }} .aw .NOTE {{ background: #0969da; }} .aw .SKIPPED {{ background: #6e7781; }}
 .aw .WARN {{ background: #9a6700; }} .aw .FAIL {{ background: #cf222e; }}

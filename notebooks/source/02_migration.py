@@ -9,15 +9,17 @@
 # %% [markdown] lang="zh"
 # # 2 迁移
 #
-# 一个为 NVIDIA GPU 编写的训练脚本，在昇腾 NPU 上每一处 CUDA 用法会怎样？本笔记本扫描脚本、给出迁移后的脚本（diff），
-# 再把原脚本与迁移后的脚本各运行几步，逐步比较损失。原文件与其目录不会被改动。
+# 一个为 NVIDIA GPU 编写的训练脚本，在昇腾 NPU 上每一处 CUDA 用法会怎样？本笔记本评估整个仓库的工作量，扫描脚本并给出
+# 迁移后的脚本（diff），列出一个训练步中的每个算子在 NPU 上如何执行，再把原脚本与迁移后的脚本各运行几步，逐步比较损失。
+# 原文件与其目录不会被改动。
 
 # %% [markdown] lang="en"
 # # 2 Migration
 #
-# What becomes of every CUDA use in a GPU training script on an Ascend NPU? This notebook scans the script, shows the
-# migrated one as a diff, then runs both for a few steps and compares their losses. The original and its folder are
-# not written to.
+# What becomes of every CUDA use in a GPU training script on an Ascend NPU? This notebook estimates the work for the
+# repository, scans the script and shows the migrated one as a diff, lists how an NPU runs each operator of a training
+# step, then runs both scripts for a few steps and compares their losses. The original and its folder are not written
+# to.
 
 # %% tags=["parameters"]
 lang: str = "en"  # language of reports / 报告语言: en | zh
@@ -26,16 +28,37 @@ run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 script: str = "notebooks/scripts/resnet_digits.py"  # the GPU training script / GPU 训练脚本
 script_args: str = "--epochs 1"  # its own arguments / 脚本自己的参数
 steps: int = 5  # optimizer steps of each run / 每次运行的优化步数
+repository: str = ""  # folder to assess; empty: the script's / 要评估的目录，留空则为脚本所在目录
+rewrite_mode: str = "inject"  # inject: transfer_to_npu; explicit: the source says npu / 源码直接写 npu
+look_at: str = ""  # class whose places are shown with their code / 显示代码的类别: manual | unsupported | rewrite ...
 
 # %%
 import shlex
 
-from helpers import dry_run, rewrite, scan
+from helpers import assess, dry_run, operators, rewrite, scan
 from helpers.migration.stage import join
 from helpers.notebook import begin
+from helpers.view.findings import findings_box
 
 run = begin("migration", lang, run_dir, device)
 path = run.path(script)
+
+# %% [markdown] lang="zh"
+# ## 评估
+#
+# 动手之前：整个目录按类别估计的人时、按严重程度排列的风险、第三方库，以及从采集 GPU 基线到验收的步骤。人时只是估计，
+# 假设写在表中；`ascend-workbook assess DIR --html` 生成可交给负责人的页面，`--fail-on unsupported` 供 CI 把关。
+
+# %% [markdown] lang="en"
+# ## Assessment
+#
+# Before any work: person-hours by class for the whole folder, risks by their gravity, third-party libraries, and the
+# steps from the GPU's baseline to acceptance. Hours are estimates whose assumptions stand in the table;
+# `ascend-workbook assess DIR --html` makes a page for whoever decides, `--fail-on unsupported` a gate for CI.
+
+# %%
+assessed = run.save(assess(run.path(repository) if repository else path.parent), "assessment")
+assessed
 
 # %% [markdown] lang="zh"
 # ## 扫描
@@ -64,19 +87,31 @@ found
 run.picture(found.parts[0])
 
 # %% [markdown] lang="zh"
+# 逐处查看：为什么、怎么办、前后的代码。可按类别、规则和文字筛选；没有控件时显示 `look_at` 类别的前几处，最需要人处理
+# 的在前。
+
+# %% [markdown] lang="en"
+# One by one: why, what to do, and the code around. Filter by class, rule and text; without widgets the first of class
+# `look_at` are shown, those first that need a person.
+
+# %% tags=["nbval-ignore-output"]
+findings_box(found, lang, look_at)
+
+# %% [markdown] lang="zh"
 # ## 迁移后的脚本
 #
-# 在首次使用 torch 之前导入 `torch_npu` 与 `transfer_to_npu`，再加上“改写”类的修改。修改以字符区间进行，其余每个字节
-# 保持不变。若扫描之后文件已被改动，改写会拒绝执行。
+# `inject` 在首次使用 torch 之前导入 `torch_npu` 与 `transfer_to_npu`，再加上“改写”类的修改；`explicit` 则让源码直接写
+# npu。修改以字符区间进行，其余每个字节保持不变。若扫描之后文件已被改动，改写会拒绝执行。
 
 # %% [markdown] lang="en"
 # ## The migrated script
 #
-# `torch_npu` and `transfer_to_npu` are imported before torch is first used, and the edits of class *rewrite* are made.
-# Edits are spans of the text: every other byte stays. A file that has changed since the scan is refused.
+# `inject` imports `torch_npu` and `transfer_to_npu` before torch is first used and makes the edits of class *rewrite*;
+# `explicit` makes the source say npu. Edits are spans of the text: every other byte stays. A file that has changed
+# since the scan is refused.
 
 # %%
-changed = rewrite(path, run.folder / "migrated", expect=found.facts["sha256"])
+changed = rewrite(path, run.folder / "migrated", mode=rewrite_mode, expect=found.facts["sha256"])
 changed
 
 # %% [markdown] lang="zh"
@@ -88,7 +123,25 @@ changed
 # %%
 again = scan(run.folder / "migrated" / path.name)
 print("left to rewrite:", again.facts["counts"]["rewrite"])
-print("changed by a second rewrite:", len(rewrite(run.folder / "migrated" / path.name).facts["sha256"]), "file(s)")
+twice = rewrite(run.folder / "migrated" / path.name, mode=rewrite_mode)
+print("changed by a second rewrite:", len(twice.facts["sha256"]), "file(s)")
+
+# %% [markdown] lang="zh"
+# ## 算子支持
+#
+# 运行迁移后脚本的一个训练步，记录每个 aten 算子：torch_npu 有 NPU 内核（native）、由其他算子组成、回落到 CPU，还是
+# 不支持；每步调用几次，源码哪一行首先调用。依据是已安装 torch_npu 的分发表；官方 API 清单与之不一致时并列给出。
+
+# %% [markdown] lang="en"
+# ## Operator support
+#
+# One training step of the migrated script, each aten operator of it: has torch_npu an NPU kernel (native), is it made
+# of others, does it fall back to the CPU, is it unsupported; how often a step, and which line calls it first. Read from
+# the installed torch_npu's dispatcher; where the official list of APIs says otherwise both are shown.
+
+# %%
+traced = operators(path, shlex.split(script_args), device, out=run.folder / "operators")
+run.save(traced, "operators")
 
 # %% [markdown] lang="zh"
 # ## 试运行
@@ -138,14 +191,14 @@ for finding in ran.findings:
 # %% [markdown] lang="zh"
 # ## 结论
 #
-# 三份报告合为一份，写入运行目录（JSON 与可离线打开的 HTML）。若结论为 FAIL，最后一行会报错，批量运行随之变红。
+# 各份报告合为一份，写入运行目录（JSON 与可离线打开的 HTML）。若结论为 FAIL，最后一行会报错，批量运行随之变红。
 
 # %% [markdown] lang="en"
 # ## Verdict
 #
-# The three reports joined, written into the run's folder (JSON, and HTML that opens offline). Where the verdict is
+# The reports joined, written into the run's folder (JSON, and HTML that opens offline). Where the verdict is
 # FAIL the last line raises, so that a batch turns red.
 
 # %%
-report = run.save(join(found, changed, ran))
+report = run.save(join(found, changed, ran, assessed, traced))
 print("verdict:", report.or_raise().verdict(lang))

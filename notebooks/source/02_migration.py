@@ -162,6 +162,7 @@ ran = dry_run(
     shlex.split(script_args),
     device,
     steps,
+    mode=rewrite_mode,
     out=run.folder / "dry_run",
     on_progress=lambda side, told: run.progress(f"{side}: step {told.step}/{told.steps}"),
 )

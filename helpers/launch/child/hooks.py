@@ -25,12 +25,13 @@ def install(observer: Observer) -> None:
 def _hook_forward(observer: Observer) -> None:
     """Sees the outermost forwards. Once the first step is done, and no plugin asks, torch's own call is put back."""
     original = torch.nn.Module.__call__
+    compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)  # torch 2.3
     depth = 0
 
     @functools.wraps(original)
     def call(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
         nonlocal depth
-        if depth or not observer.active:
+        if compiling() or depth or not observer.active:  # Dynamo traces this function with the model
             return original(self, *args, **kwargs)
         if observer.steps_done and not observer.wants_forward and torch.nn.Module.__call__ is call:
             torch.nn.Module.__call__ = original

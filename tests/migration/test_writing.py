@@ -242,7 +242,8 @@ def test_a_notebook_keeps_the_rest_of_its_bytes(tmp_path: Path, mode: str, end: 
         '["m = m.cuda()\\r\\nz = x.device.type == \\"cuda\\""]',
     ]
     other = '{"cell_type": "markdown", "source": ["x.cuda(\'cuda:0\') CUDA_VISIBLE_DEVICES"]}'
-    text = '{ "cells" : [\n' + ",\n".join([other, *(CELL % cell for cell in cells)]) + '], "nbformat":4,\t"x": 1.50e3}\n'
+    body = ",\n".join([other, *(CELL % cell for cell in cells)])
+    text = '{ "cells" : [\n' + body + '], "nbformat":4,\t"x": 1.50e3}\n'
     before = text.replace("\n", end)
     file = _notebook(tmp_path / "n.ipynb", before)
     report = rewrite(file, tmp_path / "out", mode=mode)

@@ -68,7 +68,7 @@ def check(source: Source, spans: Spans) -> Iterable[Finding]:
     nodes: tuple[ast.expr, ...] = (*source.nodes(ast.Constant), *source.nodes(ast.JoinedStr))
     for node in nodes:
         text = _device(node)
-        if text is None or is_docstring(source, node) or is_other(source, node) or _is_name(source, node):
+        if text is None or is_docstring(source, node) or _is_name(source, node):
             continue
         if isinstance(source.names.parent(node), (ast.JoinedStr, ast.FormattedValue)):
             continue
@@ -91,9 +91,12 @@ def _device(node: ast.AST) -> str | None:
     return text if text is not None and DEVICE.match(text) else None
 
 
-def _is_name(source: Source, node: ast.AST) -> bool:
-    """A key, an attribute, an option or a word of a message: no device."""
+def _is_name(source: Source, node: ast.expr) -> bool:
+    """A key, an attribute, an option, an implementation or a word of a message: no device."""
     above = source.names.parent(node)
+    looked_up = isinstance(above, ast.Call) and getattr(above.func, "id", "") in ATTRIBUTES
+    if not isinstance(above, ast.Dict) and not looked_up and is_other(source, node):
+        return True
     if isinstance(above, ast.Subscript):
         return not _is_literal(source, above) and not _is_device_key(source, node)
     if isinstance(above, ast.keyword):

@@ -47,6 +47,11 @@ EXAMPLES = (
     ("import xformers.ops as x\ny = x.memory_efficient_attention(q, k, v)\n", "unsupported", None),
     ("管线.enable_xformers_memory_efficient_attention()\n", "unsupported", None),
     ("from numba import cuda\n@cuda.jit\ndef 核(x):\n    pass\n", "unsupported", None),
+    (
+        "try:\n    from flash_attn.a import f\nexcept E:\n    from flash_attn.b import g as f\ny = f(注意力)\n",
+        "unsupported",
+        None,
+    ),
     ("import importlib\nk = importlib.import_module('amp_C')\n", "unsupported", None),
 )
 NEAR_MISSES = (
@@ -86,7 +91,8 @@ def _uses(source: Source) -> Iterator[Finding]:
     imports = (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom))
     imported = TOKENS & {module.split(".")[0] for node in imports for module in _modules(node)}
     seen: set[tuple[int, str]] = set()
-    for node, name in source.names.named if imported else ():
+    named = [*source.names.named, *_imported_twice(source)] if imported else []
+    for node, name in named:
         first, dot, _ = name.partition(".")
         library = _library(name) if dot and first in imported and first not in nvml.LIBRARIES else ""
         entry = api_map.entry("third_party", library)
@@ -95,6 +101,15 @@ def _uses(source: Source) -> Iterator[Finding]:
         if _is_used(source, node) and (node.lineno, library) not in seen and _is_wanted(source, library):
             seen.add((node.lineno, library))
             yield _about(source, node, library, "use")
+
+
+def _imported_twice(source: Source) -> Iterator[tuple[ast.Name, str]]:
+    """Calls of a name that `try` and `except` import from two places of one library."""
+    for call in source.nodes(ast.Call):
+        if isinstance(call.func, ast.Name) and not source.names.resolve(call.func):
+            values = [value for value in source.names.values(call.func) if isinstance(value, str)]
+            if len({_library(value) for value in values}) == 1:
+                yield call.func, values[0]
 
 
 def _is_used(source: Source, node: ast.expr) -> bool:

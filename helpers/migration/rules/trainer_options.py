@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration.calls import string
@@ -29,6 +29,7 @@ KNOWN = Known(DOCUMENTED, "https://huggingface.co/docs/transformers/main/en/perf
 EXAMPLES = (
     ("m = AutoModel.from_pretrained('模型', load_in_8bit=True)\n", "manual", None),
     ("m = AutoModel.from_pretrained(p, attn_implementation='flash_attention_2')\n", "manual", None),
+    ("options['attn_implementation'] = 'flash_attention_2'  # 注意力\n", "manual", None),
     ("a = TrainingArguments('out', optim='paged_adamw_32bit')\n", "manual", None),
     ("from transformers import BitsAndBytesConfig\nb = BitsAndBytesConfig(load_in_4bit=True)\n", "manual", None),
 )
@@ -41,9 +42,17 @@ NEAR_MISSES = (
 )
 
 
+def _given(source: Source) -> Iterator[tuple[str, ast.expr]]:
+    """`f(name=value)` and `options["name"] = value`."""
+    yield from ((keyword.arg or "", keyword.value) for keyword in source.nodes(ast.keyword))
+    for assign in source.nodes(ast.Assign):
+        for target in assign.targets:
+            if isinstance(target, ast.Subscript):
+                yield string(target.slice) or "", assign.value
+
+
 def check(source: Source) -> Iterable[Finding]:
-    for keyword in source.nodes(ast.keyword):
-        name, value = keyword.arg or "", keyword.value
+    for name, value in _given(source):
         if name in SWITCHES and isinstance(value, ast.Constant) and value.value is True:
             yield found(source, value, f"MIG151.{SWITCHES[name]}", MANUAL, name=name)
         outcome = CHOICES.get(name, {}).get(string(value) or "")

@@ -10,13 +10,13 @@ from helpers.migration.source import Source
 
 def argument(call: ast.Call, position: int, keyword: str = "") -> ast.expr | None:
     """The argument at a position or by keyword; None where it is not given or hidden behind a star."""
-    named = next((pair.value for pair in call.keywords if keyword and pair.arg == keyword), None)
-    if named is not None:
-        return named
-    before = call.args[: position + 1]
-    if len(before) <= position or any(isinstance(value, ast.Starred) for value in before):
+    if keyword:
+        for pair in call.keywords:
+            if pair.arg == keyword:
+                return pair.value
+    if len(call.args) <= position or any(isinstance(value, ast.Starred) for value in call.args[: position + 1]):
         return None
-    return before[position]
+    return call.args[position]
 
 
 def method(call: ast.Call) -> str:

@@ -78,14 +78,11 @@ def _named(source: Source, node: ast.expr) -> set[str]:
     if not isinstance(node, ast.Attribute):
         return {UNKNOWN}
     found: set[str] = set()
-    for assign in source.nodes(ast.Assign):
-        for target in assign.targets:
-            if (
-                isinstance(target, ast.Attribute)
-                and ast.dump(target.value) == ast.dump(node.value)
-                and target.attr == node.attr
-            ):
-                found |= kinds(source, assign.value, 2)
+    assigned = source.names.attributes.get(node.attr)
+    base = ast.dump(node.value) if assigned else ""
+    for owner, value in assigned or ():
+        if owner == base:
+            found |= kinds(source, value, 2)
     return found or {UNKNOWN}
 
 

@@ -58,6 +58,10 @@ def load(node: ast.AST) -> bool:
     return isinstance(getattr(node, "ctx", None), ast.Load)
 
 
+#: Visits a node in a scope, and what is below it.
+Visitor = Callable[[ast.AST, Scope, Any], None]
+
+
 class Names:
     """Scopes, parents and resolved names of one tree."""
 
@@ -72,7 +76,14 @@ class Names:
         self._visit(tree, self._opened[0])
 
     def resolve(self, node: ast.AST) -> str:
-        """The full dotted name behind a Name or Attribute, or an empty string."""
+        """The full dotted name behind a Name or Attribute of the tree, or an empty string."""
+        return self._full.get(node, "")
+
+    @cached_property
+    def _full(self) -> dict[ast.AST, str]:
+        return dict(self.named)
+
+    def _follow(self, node: ast.AST) -> str:
         if not isinstance(node, (ast.Name, ast.Attribute)):
             return ""
         known = self._resolved.get(node)
@@ -91,11 +102,10 @@ class Names:
             if root.id not in meant:
                 continue
             key = id(scopes[root]), root.id
-            name = known[key] if key in known else known.setdefault(key, self.resolve(root))
+            name = known[key] if key in known else known.setdefault(key, self._follow(root))
             node: ast.AST = root
             while name and isinstance(node, (ast.Name, ast.Attribute)):
                 found.append((node, name))
-                self._resolved[node] = name
                 node = parents[node]
                 name = f"{name}.{node.attr}" if isinstance(node, ast.Attribute) else ""
         return found
@@ -109,7 +119,7 @@ class Names:
 
     def _resolve(self, node: ast.Name | ast.Attribute) -> str:
         if isinstance(node, ast.Attribute):
-            base = self.resolve(node.value)
+            base = self._follow(node.value)
             return f"{base}.{node.attr}" if base else ""
         values = self.values(node)
         names = {value for value in values if isinstance(value, str)}
@@ -117,9 +127,20 @@ class Names:
             return names.pop()  # once or more often; `name = None` in an except branch does not matter
         return self._alias(values, names) if values else ""
 
+    @cached_property
+    def attributes(self) -> dict[str, list[tuple[str, ast.expr]]]:
+        """What is assigned to attributes: by their last name, the dump of what stands before it, and the value."""
+        found: dict[str, list[tuple[str, ast.expr]]] = defaultdict(list)
+        for assign in self.by_type.get(ast.Assign, ()):
+            assert isinstance(assign, ast.Assign)
+            for target in assign.targets:
+                if isinstance(target, ast.Attribute):
+                    found[target.attr].append((ast.dump(target.value), assign.value))
+        return found
+
     def call(self, node: ast.AST) -> str:
         """The resolved name of what a call calls; empty where `node` is no call."""
-        return self.resolve(node.func) if isinstance(node, ast.Call) else ""
+        return self._full.get(node.func, "") if isinstance(node, ast.Call) else ""
 
     def values(self, node: ast.Name) -> list[Bound]:
         """What a name is bound to in the nearest scope that binds it."""
@@ -154,24 +175,28 @@ class Names:
         if len(names) > 1:  # two imports of one name: the first that is torch's own
             return next((name for name in sorted(names) if name.startswith("torch.")), "")
         if len(values) == 1 and isinstance(values[0], ast.Attribute):
-            return self.resolve(values[0])
+            return self._follow(values[0])
         return ""
 
     def _visit(self, tree: ast.AST, scope: Scope) -> None:
         """A file of thousands of `+` nests deeper than Python's own limit. Raises RecursionError beyond DEEPEST."""
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, DEEPEST))
+        visit = self._visitor()
         try:
-            self._visitor()(tree, scope)
+            visit(tree, scope, visit)
         finally:
             sys.setrecursionlimit(limit)
 
-    def _visitor(self) -> Callable[[ast.AST, Scope], None]:
-        """Half of a scan's time is spent here: what every node needs is at hand, and a leaf costs no call."""
+    def _visitor(self) -> Visitor:
+        """A quarter of a scan's time is spent here: what every node needs is at hand, and a leaf costs no call.
+
+        The function is handed itself: one that held itself would keep the tree until the next garbage collection.
+        """
         parents, scopes, by_type, bind, open_scope = self.parents, self.scopes, self.by_type, self._bind, self._open
         names, constants = by_type[ast.Name], by_type[ast.Constant]
 
-        def visit(node: ast.AST, scope: Scope) -> None:
+        def visit(node: ast.AST, scope: Scope, again: Visitor) -> None:
             kind = node.__class__
             by_type[kind].append(node)
             inner, body = scope, NOTHING
@@ -201,7 +226,7 @@ class Names:
                         constants.append(child)
                     elif child is not None:
                         parents[child] = above
-                        visit(child, home)
+                        again(child, home, again)
 
         return visit
 

@@ -53,6 +53,26 @@ class Source:
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
 
     @cached_property
+    def folders(self) -> list[Path]:
+        """The folders that the file lies in, from the inside out."""
+        return list(self.file.resolve().parents if self.file else Path(self.path).parents)
+
+    @cached_property
+    def _packages(self) -> dict[str, bool]:
+        return {}
+
+    def is_of(self, package: str, *, beside: bool = True) -> bool:
+        """Whether the file is part of a package, or the package's sources lie `beside` it."""
+        if any(folder.name == package for folder in self.folders):
+            return True
+        if not self.file or not beside:
+            return False
+        if package not in self._packages:
+            near = (folder / package / "__init__.py" for folder in self.folders[:8])
+            self._packages[package] = any(file.is_file() for file in near)
+        return self._packages[package]
+
+    @cached_property
     def line_starts(self) -> list[int]:
         """The offset at which each line begins; index 0 is line 1."""
         if "\r" not in self.text:

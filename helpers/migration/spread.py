@@ -34,7 +34,7 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], *, children: i
     """
     count = children if children is not None else (cores() if len(items) >= FEW else 1)
     if count < 2 or not hasattr(os, "fork"):
-        return [work(item) for item in items]
+        return _here(work, items)
     numbers = range(0, len(items), CHUNK)
     shares = [list(numbers[child::count]) for child in range(count)]
     done: dict[int, list[Result]] = _collect([_start(work, items, share) for share in shares])
@@ -42,6 +42,17 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], *, children: i
         if number not in done:
             done[number] = [work(item) for item in items[number : number + CHUNK]]
     return [result for number in numbers for result in done[number]]
+
+
+def _here(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """The work in this process, without looks for garbage in between: syntax trees hold no cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return [work(item) for item in items]
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _start(work: Callable[[Item], Result], items: Sequence[Item], share: Iterable[int]) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import pkgutil
 import random
@@ -274,3 +275,16 @@ def test_tensorflow_is_counted_by_level_and_apart(tmp_path: Path) -> None:
 def test_a_tensorflow_script_alone_is_not_called_clean(tmp_path: Path) -> None:
     report = scan(_write(tmp_path, {"t.py": TENSORFLOW}))
     assert "1 TensorFlow script(s)" in report.verdict("en") and report.status is Status.FAIL
+
+
+def test_a_scan_leaves_no_garbage_for_the_collector() -> None:
+    """Children scan thousands of files with the collector off: a cycle that holds a tree would fill the memory."""
+    text = (ROOT / "notebooks" / "scripts" / "gpt_text.py").read_text(encoding="utf-8")
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            scan_source(parse(text))
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from helpers.finding import Finding
 from helpers.migration import api_map
@@ -145,11 +144,7 @@ def _is_wanted(source: Source, library: str) -> bool:
 
 def _is_own(source: Source, library: str) -> bool:
     """The file is part of the library itself, or the library's sources lie beside it (Megatron's still count)."""
-    folders = source.file.resolve().parents if source.file else Path(source.path).parents
-    if any(folder.name == library for folder in folders):
-        return True
-    beside = [folder / library for folder in list(folders)[:8]] if source.file and library != "megatron" else []
-    return any((folder / "__init__.py").is_file() for folder in beside)
+    return source.is_of(library, beside=library != "megatron")
 
 
 def _modules(node: ast.stmt) -> Iterator[str]:

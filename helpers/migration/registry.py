@@ -22,6 +22,7 @@ from helpers.rules import Check
 
 #: Everything but letters, digits and `_` of ASCII is a space.
 BETWEEN = bytes(code if chr(code).isalnum() or code == 95 or code > 127 else 32 for code in range(256))
+SIGN = re.compile(rb"\W\w?")
 #: What a space in a rule's PATTERN stands for.
 BETWEEN_PARTS = r"[\s\\]*"
 
@@ -77,7 +78,9 @@ def _present(data: bytes) -> tuple[set[bytes], set[bytes]]:
     found = set(data.translate(BETWEEN).split())
     names = b" ".join(found)  # each once: a word within a name is sought here sooner than in the text
     words = {word for word in inner if word in names}
-    words.update(word for word in across if word in data)
+    for sign, having in across:
+        if sign in data:
+            words.update(word for word in having if word in data)
     return found & tokens, words
 
 
@@ -96,9 +99,11 @@ def _rule(module: ModuleType) -> Rule:
 
 
 @cache
-def _searched() -> tuple[frozenset[bytes], tuple[bytes, ...], tuple[bytes, ...]]:
-    """All rules' tokens, words that stand within one name, and words with signs between."""
+def _searched() -> tuple[frozenset[bytes], tuple[bytes, ...], tuple[tuple[bytes, tuple[bytes, ...]], ...]]:
+    """All rules' tokens, words that stand within one name, and words with a sign between, by it and its neighbour."""
     tokens = frozenset(token for rule in registry() for token in (*rule.tokens, rule.needs))
     words = sorted({word for rule in registry() for word in rule.words})
     inner = tuple(word for word in words if word.translate(BETWEEN) == word and b" " not in word)
-    return tokens, inner, tuple(word for word in words if word not in inner)
+    across = [(SIGN.search(word), word) for word in words if word not in inner]
+    signs = sorted({sign.group() if sign else word for sign, word in across})
+    return tokens, inner, tuple((sign, tuple(word for _, word in across if sign in word)) for sign in signs)

@@ -15,6 +15,7 @@ from helpers.migration.source import Source
 CODE = "MIG126"
 WORDS = ("rank", "RANK", "gpu", "GPU", "cuda", "CUDA")
 NEEDS = "torch"
+PATTERN = r"\. to \("
 KNOWN = Known(MEASURED, TRANSFER, inferred=("number",))
 NAMES = {"gpu", "gpu_id", "local_rank", "rank", "cuda_id", "device_id"}
 EXAMPLES = (

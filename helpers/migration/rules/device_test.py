@@ -21,6 +21,7 @@ from helpers.migration.source import Source
 
 CODE = "MIG104"
 WORDS = ("cuda", "cpu")
+PATTERN = r"cuda|\. type\b"  # with "cpu" alone only `.type` is asked for
 KNOWN = Known(MEASURED, TRANSFER, inferred=("assumed",))
 DEVICE_NAME = re.compile(r"cuda(:\d*)?\Z")
 EXAMPLES = (

@@ -13,6 +13,7 @@ from helpers.migration.source import Source
 
 CODE = "MIG117"
 TOKENS = ("pin_memory",)
+PATTERN = r"\. pin_memory \("
 KNOWN = Known(MEASURED, TRANSFER)
 EXAMPLES = (("x = x.pin_memory().to(d, non_blocking=True)  # 锁页\n", "auto", None),)
 NEAR_MISSES = (

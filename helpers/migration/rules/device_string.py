@@ -67,6 +67,7 @@ NEAR_MISSES = (
     "print(f'{1} cuda:')\n",
     "名 = d.replace('cuda:', '')\n",
     "s = 状态['cuda']\n",
+    "import torch\nif x.device != torch.device('cuda'):\n    pass\n",
     "def filter(x, impl='cuda'):\n    return x\n",
     "y = upfirdn(x, impl='cuda')\n",
     "ok = hasattr(torch, 'cuda')\n状态 = {'cuda': 1}\n",
@@ -126,8 +127,9 @@ def _names_device(node: ast.AST) -> bool:
 def _compared(source: Source, node: ast.AST) -> bool:
     """Comparisons belong to device_test.py."""
     above = source.names.parent(node)
-    if isinstance(above, (ast.Tuple, ast.List, ast.Set)):
-        above = source.names.parent(above)
+    made = isinstance(above, ast.Call) and source.names.call(above) == "torch.device"
+    if made or isinstance(above, (ast.Tuple, ast.List, ast.Set)):
+        above = source.names.parent(above) if above else None
     return isinstance(above, ast.Compare)
 
 

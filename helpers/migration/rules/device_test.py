@@ -60,6 +60,7 @@ EXAMPLES = (
     ("if 'cuda' in str(x.device):\n    pass\n", "manual", None),
     ("def f(device):\n    cuda = device.type != 'cpu'\n    if cuda and 多卡:\n        pass\n", "auto", None),
     ("import torch\ngpu = not 慢 and torch.cuda.is_available()\nif gpu:\n    pass\n", "auto", None),
+    ("import torch\nif device == torch.device('cuda'):  # 手工创建\n    pass\n", "auto", None),
     ("if device.startswith('cuda:'):\n    pass\n", "auto", None),
     ("if x.device.type == 'cuda':\n    pass\nelif x.device.type == 'npu':\n    pass\n", "auto", None),
     ("if x.device.type == 'cuda':\n    y = scan_cuda(x)\nelse:\n    y = scan(x)\n", "auto", None),
@@ -134,9 +135,13 @@ def _against_device(source: Source, compare: ast.Compare, one: ast.expr, other: 
         if isinstance(made, ast.Call) and source.names.call(made) == "torch.device":
             name = argument(made, 0, "device")
             text = string(name)
-            if text and text.startswith("cuda") and kinds(source, asked) & OWN:
+            if not text or not text.startswith("cuda"):
+                continue
+            if kinds(source, asked) & OWN:
                 assert isinstance(name, ast.Constant)
                 yield found(source, compare, "MIG104.device", REWRITE, within_string(source, name, "cuda", "npu"))
+            else:
+                yield found(source, compare, f"MIG104.{_certainty(source, asked)}", AUTO)
 
 
 def _membership(source: Source, compare: ast.Compare, asked: ast.expr, among: ast.expr) -> Iterable[Finding]:

@@ -58,6 +58,18 @@ CLAIMS = {
     "torch.autocast('cuda').device": "npu",
     "torch.amp.GradScaler('cuda').is_enabled()": True,
     "torch.version.cuda is None": True,
+    "torch.set_default_tensor_type(torch.cuda.HalfTensor)": "raises",
+    "x.cuda().type() == 'torch.cuda.FloatTensor'": False,
+    "torch.cuda.memory.mem_get_info is torch.cuda.mem_get_info": False,
+    "torch.cuda.memory.mem_get_info()": "raises",
+    "torch.cuda.current_stream().cuda_stream": "raises",
+    "torch._C._cuda_getCurrentRawStream(0)": "raises",
+    "torch.backends.cuda.cufft_plan_cache.max_size": "raises",
+    "torch.jit.freeze(torch.jit.script(m().eval()))": "raises",
+    "torch.nn.parallel.replicate(m().cuda(), [0])": "raises",
+    "str(torch.distributed.Backend.NCCL)": "nccl",
+    "x.cuda().device != torch.device('cuda')": True,
+    "m().cuda().compile()(x.cuda())": "raises",
 }
 CHILD = """
 import json, sys, warnings

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
-from helpers.migration.calls import argument, method, string
+from helpers.migration.calls import method, string
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.repair import MANUAL, REWRITE, found
 from helpers.migration.source import Source
@@ -18,6 +18,7 @@ CODE = "MIG122"
 WORDS = ("torch.cuda.", "set_default_tensor_type")
 KNOWN = Known(MEASURED, TRANSFER)
 PREFIX = "torch.cuda."
+DEFAULT = "set_default_tensor_type"
 EXAMPLES = (
     (
         "import torch\nx = x.type('torch.cuda.FloatTensor')  # 类型\n",
@@ -39,14 +40,14 @@ NEAR_MISSES = (
 
 def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
-        name = argument(call, 0)
+        name = call.args[0] if call.args else None
         text = string(name)
-        called = source.names.call(call)
-        if called == "torch.set_default_tensor_type" and source.names.resolve(name or call).startswith(PREFIX):
+        sets_default = DEFAULT in (method(call), getattr(call.func, "id", ""))
+        if sets_default and (_is_type(text) or source.names.resolve(name or call).startswith(PREFIX)):
             yield found(source, call, "MIG122.default", MANUAL)
-        if name is None or text is None or not _is_type(text):
+        elif name is None or text is None or not _is_type(text):
             continue
-        if called == "torch.set_default_tensor_type" or text.endswith("DoubleTensor"):
+        elif text.endswith("DoubleTensor"):
             yield found(source, call, "MIG122.default", MANUAL)
         elif method(call) == "type":
             yield found(source, call, "MIG122.by_string", REWRITE, _edits(source, call, name, text))

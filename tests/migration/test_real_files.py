@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+import codecs
 import random
 import sysconfig
 from pathlib import Path
 
 import pytest
 
+from helpers.finding import Edit
 from helpers.migration.registry import registry, wanted
 from helpers.migration.repair import class_of
-from helpers.migration.rewrite import migrate
+from helpers.migration.rewrite import MODES, migrate
 from helpers.migration.scan import scan_source
-from helpers.migration.source import Source, Unreadable, parse, read
+from helpers.migration.source import Source, Unreadable, decode, parse, read
 
 PACKAGES = ("torch", "transformers", "accelerate", "msprobe", "torch_npu", "numpy", "IPython", "pip")
 
 
-def _sources(count: int, seed: int) -> list[Source]:
-    """A fixed random choice, two thirds of it with something for a rule to look at."""
+def _sources(count: int, seed: int, largest: int) -> list[Source]:
+    """A fixed random choice of files up to so many bytes, two thirds of it with something for a rule to look at."""
     root = Path(sysconfig.get_path("purelib"))
     files = sorted(file for name in PACKAGES for file in (root / name).rglob("*.py"))
     random.Random(seed).shuffle(files)
     found: list[Source] = []
     plain = 0
     for file in files:
+        if len(found) >= count:
+            break
         data = file.read_bytes()
-        few = not wanted(data) or len(data) > 200_000
-        plain += few
-        if len(found) >= count or (few and plain > count // 3):
+        few = not wanted(data)
+        plain += few and len(data) <= largest
+        if len(data) > largest or (few and plain > count // 3):
             continue
         try:
             found.append(read(file))
@@ -37,37 +41,59 @@ def _sources(count: int, seed: int) -> list[Source]:
     return found
 
 
-def _check(source: Source) -> bool:
-    """The promises for one file; whether it was changed."""
+def _disguised(source: Source, number: int) -> Source:
+    """The file as others may have saved it: every third with CRLF, every third with a BOM."""
+    data = source.text.encode(source.encoding)
+    if source.encoding == "utf-8" and "\r" not in source.text and number % 3:
+        data = data.replace(b"\n", b"\r\n") if number % 3 == 1 else codecs.BOM_UTF8 + data
+    text, encoding, bom = decode(data)
+    return parse(text, source.path, encoding=encoding, bom=bom, file=source.file)
+
+
+def _check(source: Source, mode: str) -> bool:
+    """The promises for one file and mode; whether it was changed."""
     found = scan_source(source, strict=True)
     assert found == scan_source(source, strict=True, rules=registry()), "the byte search lost a finding"
     for finding in found:
         assert finding.place and 1 <= finding.place.line <= len(source.line_starts)
         assert finding.place.column <= len(source.line(finding.place.line)) + 1
-    text, made = migrate(source)
-    edits = sorted({edit for finding in made for edit in finding.edits}, key=lambda edit: (edit.start, edit.end))
+    text, made = migrate(source, mode=mode)
+    _only_spans(source, text, sorted({edit for finding in made for edit in finding.edits}, key=_order))
+    again = parse(text, source.path, file=source.file)
+    assert "rewrite" not in {class_of(finding) for finding in scan_source(again, strict=True)}
+    assert migrate(again, mode=mode)[0] == text, "a second rewrite changes nothing"
+    assert source.encode(text).startswith(source.bom)
+    return text != source.text
+
+
+def _order(edit: Edit) -> tuple[int, int]:
+    return edit.start, edit.end
+
+
+def _only_spans(source: Source, text: str, edits: list[Edit]) -> None:
+    """Every letter outside the edits' spans is where it was, moved by what the edits before it added."""
     kept, shift = 0, 0
     for edit in edits:
         assert text[kept + shift : edit.start + shift] == source.text[kept : edit.start]
         assert text[edit.start + shift : edit.start + shift + len(edit.text)] == edit.text
         kept, shift = edit.end, shift + len(edit.text) - (edit.end - edit.start)
     assert text[kept + shift :] == source.text[kept:]
-    again = parse(text, source.path)
-    assert "rewrite" not in {class_of(finding) for finding in scan_source(again, strict=True)}
-    assert migrate(again)[0] == text, "a second rewrite changes nothing"
-    return bool(edits)
+
+
+def _changed(count: int, seed: int, largest: int) -> int:
+    """How many files were changed, in either mode, of so many that keep all promises."""
+    sources = _sources(count, seed, largest)
+    if not sources:
+        pytest.skip("none of the packages is installed in this environment")
+    assert len(sources) == count
+    disguised = (_disguised(source, number) for number, source in enumerate(sources))
+    return sum(max(_check(source, mode) for mode in MODES) for source in disguised)
 
 
 def test_a_few() -> None:
-    sources = _sources(40, seed=3)
-    if not sources:
-        pytest.skip("none of the packages is installed in this environment")
-    assert sum(map(_check, sources)) > 5
+    assert _changed(24, seed=3, largest=15_000) > 3
 
 
 @pytest.mark.full
 def test_three_hundred() -> None:
-    sources = _sources(300, seed=4)
-    if not sources:
-        pytest.skip("none of the packages is installed in this environment")
-    assert len(sources) == 300 and sum(map(_check, sources)) > 50
+    assert _changed(300, seed=4, largest=200_000) > 50

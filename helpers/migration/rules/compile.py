@@ -18,7 +18,7 @@ from helpers.migration.source import Source
 CODE = "MIG111"
 TOKENS = ("compile", "torch_compile", "_dynamo", "inductor")
 NEEDS = "torch"
-PATTERN = r"(?<!\bre)\. compile|[\s,(=]compile\b|torch_compile|_dynamo"  # re.compile is everywhere
+PATTERN = r"(?<!\bre)\. compile|[\s,(=]compile\b|torch_compile|_dynamo|inductor"  # re.compile is everywhere
 KNOWN = Known(MEASURED, ASCEND + "torch_npu/_inductor/utils.py", inferred=("backend",))
 HERE = {"eager", "aot_eager"}
 EXAMPLES = (

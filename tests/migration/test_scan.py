@@ -20,7 +20,6 @@ from helpers.migration.assess import assess
 from helpers.migration.knowledge import CONFIDENCE
 from helpers.migration.registry import registry, wanted
 from helpers.migration.repair import CLASSES, class_of
-from helpers.migration.rewrite import apply
 from helpers.migration.scan import scan, scan_source
 from helpers.migration.source import Unreadable, decode, parse, read
 from helpers.report import Report
@@ -117,34 +116,6 @@ def test_a_wrong_path_is_one_clear_error(tmp_path: Path, name: str) -> None:
     (tmp_path / "notes.txt").write_text("cuda")
     with pytest.raises(WorkbookError, match=name):
         scan(tmp_path / name)
-
-
-def test_real_files_scan_without_a_crash_and_edits_change_only_their_spans() -> None:
-    """A fixed random choice of installed torch, torchvision-like and transformers sources."""
-    packages = Path(sysconfig.get_path("purelib"))
-    files = sorted(file for name in ("torch", "transformers", "accelerate") for file in (packages / name).rglob("*.py"))
-    if not files:
-        pytest.skip("neither torch nor transformers is installed in this environment")
-    looked = edited = 0
-    for file in random.Random(7).sample(files, min(150, len(files))):
-        try:
-            text, encoding, bom = decode(file.read_bytes())
-            source = parse(text, file.name, encoding=encoding, bom=bom)
-        except Unreadable:
-            continue
-        looked += 1
-        edits = [
-            edit
-            for finding in scan_source(source, strict=True)
-            if class_of(finding) == "rewrite"
-            for edit in finding.edits
-        ]
-        after = apply(source, edits)
-        parse(after)
-        edited += bool(edits)
-        if not edits:
-            assert after == source.text
-    assert looked > 60
 
 
 def test_a_file_that_was_not_checked_is_told_in_text_and_page(tmp_path: Path) -> None:

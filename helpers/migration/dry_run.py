@@ -18,7 +18,7 @@ from helpers.migration.beside import beside
 from helpers.migration.losses import FAR, LOSS_DIGITS, TOLERANCE, LossPair, drifts, narrowest, pair, worst
 from helpers.migration.reasons import fallbacks, reason
 from helpers.migration.rewrite import INJECT, MODES
-from helpers.migration.sides import CHILD, Plan, Told, folder, place_of, run_side
+from helpers.migration.sides import CHILD, Plan, Told, failure, folder, run_side
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
 
@@ -166,13 +166,13 @@ def _troubles(plan: Plan, before: LaunchResult, after: LaunchResult | None) -> l
     for side, result in (("baseline", before), ("target", after)):
         if result is None or result.ok:
             continue
+        trouble, place = failure(plan, side, result)
         args: dict[str, Scalar] = {
             "side": {"say": f"migration.side.{side}"},
-            "why": result.trouble,
+            "why": trouble,
             "log": str(result.output_path),
         }
         error = result.error
-        place = place_of(plan, side, error.path, error.line) if error else None
         findings.append(Finding("MIG140", Status.FAIL, "MIG140.failed", args, place, WEIGHT))
         large = memory.too_large(plan, side, result)
         if large is not None:

@@ -18,7 +18,7 @@ from helpers.words import Scalar
 SHARE = 0.9
 MIB = 2**20
 #: Growth that is none: allocators round, and loaders fill their queues.
-QUIET_MIB, QUIET_SHARE, LEAST_STEPS = 4, 0.02, 4
+QUIET_MIB, QUIET_SHARE, LEAST_STEPS = {"device": 1, "host": 4}, 0.02, 4
 CGROUPS = (("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
            ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"))  # fmt: skip
 #: Messages of allocators: PyTorch's on the host and on devices, numpy's, CANN's.
@@ -85,7 +85,7 @@ def _growth(side: str, result: LaunchResult) -> list[Finding]:
             if len(more) < LEAST_STEPS - 1 or min(more) <= 0:
                 continue
             total = held[-1] - held[0]
-            if total > max(QUIET_MIB * len(more), QUIET_SHARE * held[0]):
+            if total > max(QUIET_MIB[where] * len(more), QUIET_SHARE * held[0]):
                 said: dict[str, Scalar] = {
                     "side": {"say": f"migration.side.{side}"},
                     "where": {"say": f"migration.memory.{where}"},

@@ -22,6 +22,7 @@ SHOWN = {
     "composite": "composite",
     "explicit": "composite",
     "out": "composite",
+    "out_fallback": "composite",
     "host": "host",
 }
 ORDER = list(dict.fromkeys(SHOWN.values()))

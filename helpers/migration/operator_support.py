@@ -48,7 +48,7 @@ class Document:
 
 @cache
 def states() -> dict[str, str]:
-    """Operator -> native, composite, explicit, out, fallback or unsupported, with torch_npu 2.13.0."""
+    """Operator -> native, composite, explicit, out, out_fallback, fallback or unsupported, with torch_npu 2.13.0."""
     content = _content("npu_operators.json")["states"]
     return {f"aten::{name}": state for state, lines in content.items() for line in lines for name in line.split()}
 

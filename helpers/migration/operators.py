@@ -19,7 +19,7 @@ from helpers.migration.beside import beside
 from helpers.migration.operator_findings import findings_of
 from helpers.migration.operator_rows import rows_of
 from helpers.migration.operator_support import states
-from helpers.migration.sides import CHILD, Plan, Told, folder, place_of, run_side
+from helpers.migration.sides import CHILD, Plan, Told, failure, folder, place_of, run_side
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
 
@@ -84,7 +84,7 @@ def _run(plan: Plan, where: Device, warmup: int, on_progress: Told | None, *, fa
     side = META if fake else where.accelerator
     (plan.out / side / RESULT).unlink(missing_ok=True)
     root = str((plan.out / side / "work").resolve())
-    config = {"root": root, "warmup": warmup, "steps": plan.steps - warmup, "states": states()}
+    config = {"root": root, "warmup": warmup, "steps": plan.steps - warmup, "states": states(), "fake": fake}
     plugins = [Plugin(CHILD / "fake_tensors.py")] if fake else []
     plugins.append(Plugin(CHILD / "operator_trace.py", config))
     return run_side(plan, side, where, on_progress, plugins, grad_norm=False)
@@ -104,9 +104,8 @@ def _traced(result: LaunchResult) -> bool:
 
 def _instead(plan: Plan, where: Device, result: LaunchResult) -> Finding:
     """Why what follows was not traced on the NPU."""
-    error = result.error
-    place = place_of(plan, "npu", error.path, error.line) if error else None
-    args: dict[str, Scalar] = {"tier": where.tier, "why": result.trouble, "log": str(result.output_path)}
+    trouble, place = failure(plan, "npu", result)
+    args: dict[str, Scalar] = {"tier": where.tier, "why": trouble, "log": str(result.output_path)}
     return Finding("MIG174", Status.FAIL, "MIG174.instead", args, place, 900.0)
 
 
@@ -145,7 +144,6 @@ def _trouble(plan: Plan, side: str, result: LaunchResult, partly: bool) -> Findi
     """The script failed, or ended before the step to be traced."""
     if result.ok:
         return Finding("MIG174", Status.FAIL, "MIG174.no_step", {"steps": len(result.steps)}, weight=1000.0)
-    error = result.error
-    place = place_of(plan, side, error.path, error.line) if error else None
+    trouble, place = failure(plan, side, result)
     key = "MIG174.partly" if partly else "MIG174.failed"
-    return Finding("MIG174", Status.FAIL, key, {"why": result.trouble, "log": str(result.output_path)}, place, 1000.0)
+    return Finding("MIG174", Status.FAIL, key, {"why": trouble, "log": str(result.output_path)}, place, 1000.0)

@@ -17,6 +17,7 @@ from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
 from helpers.migration.explicit.commands import arguments
 from helpers.migration.mirror import migrated_texts, mirror
 from helpers.migration.rewrite import EXPLICIT, INJECT
+from helpers.words import Scalar
 
 CHILD = Path(__file__).with_name("child")
 #: What the simulator shows where nobody asks (ASCEND_WORKBOOK_SIM_DEVICES).
@@ -120,6 +121,17 @@ def place_of(plan: Plan, side: str, path: str | None, line: int | None) -> Place
         return Place(str(there), line or 0)
     name = there.relative_to(work)
     return Place(name.as_posix(), line_before(plan.script.parent / name, there, line or 0))
+
+
+def failure(plan: Plan, side: str, result: LaunchResult) -> tuple[dict[str, Scalar], Place | None]:
+    """What went wrong with a side, and where: both speak of the user's own file, not of the mirror's."""
+    trouble = dict(result.trouble or {})
+    error = result.error
+    place = place_of(plan, side, error.path, error.line) if error else None
+    args = trouble.get("args")
+    if place is not None and isinstance(args, dict) and args.get("place"):
+        trouble["args"] = {**args, "place": str(place)}
+    return trouble, place
 
 
 def line_before(original: Path, migrated: Path, line: int) -> int:

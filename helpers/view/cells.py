@@ -20,14 +20,14 @@ def cell(value: Scalar, column: Column, lang: str) -> str:
 def remarks(report: Report) -> list[Finding]:
     """The findings to list under the table: what was not looked at or is wrong, unless the table says it already.
 
-    A report with parts lists its own only: the parts tell theirs.
+    A report with parts lists its own only: the parts tell theirs. Its headline stands above; the next step does not.
     """
     wrong = [found for found in report.findings if found.status >= Status.SKIPPED]
     if not report.parts:
         return wrong
     told = set(_said(report))
     told |= {_key(found) for part in report.parts for found in part.findings}
-    return [found for found in wrong if _key(found) not in told and found != report.headline]
+    return [found for found in wrong if _key(found) not in told and (found != report.headline or found.hint())]
 
 
 def _key(found: Finding) -> tuple[str, str]:

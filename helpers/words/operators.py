@@ -136,8 +136,8 @@ WORDS: dict[str, Words] = {
     "MIG175.on_cpu": Words("on the CPU", "在 CPU 上"),
     "MIG175.on_fake": Words("on tensors without values", "用无数值的张量"),
     "MIG176.state": Words(
-        "held from step to step: {total} MiB (parameters {parameters}, as many gradients {gradients}, optimizer "
-        "{optimizer}); activations come on top",
+        "held from step to step: {total} MiB (parameters {parameters}, gradients {gradients}, optimizer {optimizer}"
+        "); activations come on top",
         "跨步常驻：{total} MiB（参数 {parameters}，梯度 {gradients}，优化器 {optimizer}）；激活另计",
     ),
     "MIG177.dtypes": Words(

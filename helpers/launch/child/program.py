@@ -74,6 +74,8 @@ def _ours(path: str) -> bool:
 
 def _of_the_user(path: str) -> bool:
     """Not in an installed library: the place of an error that the user can go to."""
+    if path.startswith(str(Path(__file__).parents[2]) + os.sep):
+        return False  # a plugin that stood between
     libraries = {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
     for name in ("torch", "torch_npu"):  # they need not lie in site-packages
         where = getattr(sys.modules.get(name), "__file__", None)

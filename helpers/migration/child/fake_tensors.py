@@ -44,6 +44,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     observer.losses.backward_from = lambda tensors: None
     observer.losses.scaled = lambda *given: None
     _load_in_this_process()
+    _convert_by_new_parameters()
     _step_always()
     _format_and_list()
     FakeTensorMode(allow_non_fake_inputs=True).__enter__()
@@ -65,6 +66,29 @@ def _load_in_this_process() -> None:
     torch.utils.data.DataLoader.__init__ = init
 
 
+def _convert_by_new_parameters() -> None:
+    """`model.cuda()` and the like: PyTorch swaps a fake parameter in place, which fails once anything refers to it."""
+
+    def apply(self: torch.nn.Module, convert: Any, recurse: bool = True) -> torch.nn.Module:
+        made: dict[int, torch.nn.Parameter] = {}
+        for module in self.modules() if recurse else [self]:
+            for name, old in module._parameters.items():
+                if old is not None:
+                    module._parameters[name] = made.setdefault(id(old), _converted(old, convert))
+            for name, buffer in module._buffers.items():
+                module._buffers[name] = None if buffer is None else convert(buffer)
+        return self
+
+    torch.nn.Module._apply = apply
+
+
+def _converted(old: torch.nn.Parameter, convert: Any) -> torch.nn.Parameter:
+    with torch.no_grad():
+        new = convert(old)
+    same = (new.dtype, new.device) == (old.dtype, old.device)
+    return old if same else torch.nn.Parameter(new, old.requires_grad)
+
+
 def _step_always() -> None:
     """A GradScaler asks the values of gradients whether they are finite."""
 
@@ -77,7 +101,7 @@ def _step_always() -> None:
 
 
 def _format_and_list() -> None:
-    """`f"{loss:.4f}"` and `.tolist()`, which do not come by the dispatcher."""
+    """`f"{loss:.4f}"`, `.tolist()` and `.numpy()`, which do not come by the dispatcher."""
 
     def formatted(self: torch.Tensor, spec: str) -> str:
         return format(self.item(), spec) if self.dim() == 0 else str(tuple(self.shape))
@@ -88,5 +112,12 @@ def _format_and_list() -> None:
             value = [value] * int(length)
         return value
 
+    def as_array(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        import numpy
+
+        plain = numpy.dtype(str(self.dtype).replace("torch.", "").replace("bfloat16", "float32"))
+        return numpy.ones(tuple(self.shape), dtype=plain)
+
+    torch.Tensor.numpy = torch.Tensor.__array__ = as_array
     torch.Tensor.__format__ = formatted
     torch.Tensor.tolist = listed

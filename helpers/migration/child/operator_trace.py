@@ -34,6 +34,7 @@ PARTS = {
     "composite": DispatchKey.CompositeImplicitAutograd,
     "explicit": DispatchKey.CompositeExplicitAutograd,
     "out": DispatchKey.CompositeExplicitAutogradNonFunctional,
+    "out_fallback": DispatchKey.CompositeExplicitAutogradNonFunctional,
 }
 #: Taken on the CPU only, where an NPU takes another way to the same result.
 CPU_CHOICE = re.compile(r"_for_cpu|mkldnn|nnpack|onednn")
@@ -48,10 +49,13 @@ class Support:
     Read from the dispatcher of the torch_npu in this process, or from a table (`states`) where there is none.
     """
 
-    def __init__(self, states: dict[str, str]) -> None:
+    def __init__(self, states: dict[str, str], fake: bool) -> None:
         self.live = "torch_npu" in sys.modules
-        self._states = states
+        # an output that is made for a kernel to fill is on another device than fake tensors are
+        filled = {"out": "native", "out_fallback": "fallback"} if fake else {}
+        self._states = {name: filled.get(state, state) for name, state in states.items()}
         self._recorded: dict[str, str] = {}
+        self.fake = fake
 
     def begin(self) -> None:
         """The simulator has its record once the device is awake."""
@@ -138,14 +142,16 @@ class Trace(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _made_of_others(self, func: Any, name: str, key: Any, args: Any, kwargs: Any) -> Any:
+        """With fake tensors only to see the parts: a kernel in C++ takes them for tensors on the device meta."""
         self._inside.append(name)
         try:
             with self:
-                return func._op_dk(key, *args, **kwargs)
+                made = func._op_dk(key, *args, **kwargs)
         except (RuntimeError, TypeError):
             return func(*args, **kwargs)  # it raises again where the fault is the script's
         finally:
             self._inside.pop()
+        return func(*args, **kwargs) if self._support.fake else made
 
     def _attributed(self, where: tuple[str, int] | None) -> tuple[str, tuple[str, int] | None, bool]:
         """Part of the step, place, and whether the place is that of the forward operator.
@@ -214,7 +220,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     """Traces steps `warmup`+1 to `warmup`+`steps` of rank 0; with `warmup` 0 from the first forward on."""
     if observer.rank:
         return
-    support = Support(config["states"])
+    support = Support(config["states"], config["fake"])
     trace = Trace(config["root"], support)
     optimizers: dict[int, Any] = {}
     numbers: list[int] = []
@@ -253,7 +259,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
                 "torch": torch.__version__,
                 "torch_npu": getattr(sys.modules.get("torch_npu"), "__version__", ""),
             },
-            "state_bytes": _state_bytes(list(optimizers.values())),
+            "state_bytes": _state_bytes(list(optimizers.values()), observer.models),
             "calls": trace.table(),
         }  # fmt: skip
         (Path(observer.out) / RESULT).write_text(json.dumps(found), encoding="utf-8")
@@ -266,13 +272,14 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     observer.on_end(end)
 
 
-def _state_bytes(optimizers: list[Any]) -> dict[str, int]:
-    """What training holds from step to step: trained parameters, as many gradients, the optimiser's own tensors."""
-    parameters = {id(p): p for one in optimizers for group in one.param_groups for p in group["params"]}
+def _state_bytes(optimizers: list[Any], models: list[Any]) -> dict[str, int]:
+    """What training holds from step to step: all parameters, gradients of the trained, the optimiser's own tensors."""
+    trained = {id(p): p for one in optimizers for group in one.param_groups for p in group["params"]}
+    parameters = {**trained, **{id(p): p for model in models for p in model.parameters()}}
     own = [value for one in optimizers for state in one.state.values() for value in _tensors(state)]
     size = sum(p.numel() * p.element_size() for p in parameters.values())
     return {
         "parameters": size,
-        "gradients": sum(p.numel() * p.element_size() for p in parameters.values() if p.requires_grad),
+        "gradients": sum(p.numel() * p.element_size() for p in trained.values() if p.requires_grad),
         "optimizer": sum(tensor.numel() * tensor.element_size() for tensor in own),
     }

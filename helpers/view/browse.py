@@ -10,7 +10,8 @@ from html import escape
 #: More rows than this make a page slow to open; the JSON has them all.
 ROWS = 5000
 STYLE = """
-.aw .browse td { overflow-wrap: anywhere; } .aw .browse th[aria-sort] { cursor: pointer; white-space: nowrap; }
+body:has(.browse) { max-width: 120em; } .aw .browse td { overflow-wrap: break-word; min-width: 2.5em; max-width: 28em; }
+.aw .browse th[aria-sort] { cursor: pointer; white-space: nowrap; }
 .aw .browse th[aria-sort=ascending]::after { content: " \\25B2"; }
 .aw .browse th[aria-sort=descending]::after { content: " \\25BC"; }
 .aw .browse select, .aw .browse input { max-width: 9em; width: 100%; font: inherit; }

@@ -125,3 +125,9 @@ def test_seeds_before_the_script(tmp_path: Path) -> None:
     """A script that does not seed itself: the same seed gives the same run, another one another."""
     unseeded = [run(tmp_path / f"u{n}", "identity.py", seed=seed).losses for n, seed in enumerate((3, 3, 4))]
     assert unseeded[0] == unseeded[1] != unseeded[2]
+
+
+def test_a_compiled_model_is_observed_and_the_observer_is_not_traced(tmp_path: Path) -> None:
+    result = run(tmp_path, "compiled.py")
+    assert result.ok and result.losses == pytest.approx(printed(result, "loss"), abs=1e-6)
+    assert len(result.losses) == 4

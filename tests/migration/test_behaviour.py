@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from helpers.migration.api_map import load
-from helpers.migration.rewrite import apply
+from helpers.migration.rewrite import apply, migrate
 from helpers.migration.scan import scan_source
 from helpers.migration.source import parse
 
@@ -122,6 +122,98 @@ def test_a_rewrite_turns_what_breaks_into_what_works(text: str, seen: tuple[dict
     before, after = IDIOMS[text]
     assert _rewritten(text) != text
     assert (seen[0][text], seen[0][_rewritten(text)]) == (before, after)
+
+
+#: The same without transfer_to_npu: how mode explicit writes it, and what that gives.
+EXPLICIT = {
+    "str(x.cuda().device)": "npu:0",
+    "str(x.cuda(0).device)": "npu:0",
+    "str(m().cuda('cuda:0').weight.device)": "npu:0",
+    "str(x.cuda(torch.device('cuda', 0)).device)": "npu:0",
+    "x.cuda().device.type == 'cuda'": True,
+    "'cuda' in str(x.cuda().device)": True,
+    "x.cuda().device == torch.device('cuda:0')": True,
+    "x.cuda().is_cuda": True,
+    "str(torch.zeros(1, device='cuda').device)": "npu:0",
+    "str(torch.asarray([1.0], device='cuda').device)": "npu:0",
+    "torch.cuda.is_available() and torch.cuda.device_count() > 0": True,
+    "torch.cuda.amp.autocast().device": "npu",
+    "torch.cuda.amp.GradScaler(enabled=False).is_enabled()": False,
+    "torch.amp.GradScaler()._device": "npu",
+    "torch.autocast('cuda').device": "npu",
+    "torch.is_autocast_enabled()": False,
+    "str(torch.get_autocast_gpu_dtype())": "torch.float16",
+    "torch.Generator('cuda').device.type": "npu",
+    "str(torch.load(saved(x), map_location='cuda').device)": "npu:0",
+    "x.pin_memory().is_pinned()": True,
+    "str(x.type(torch.cuda.FloatTensor).device)": "npu:0",
+    "torch.cuda.OutOfMemoryError is torch.OutOfMemoryError": True,
+    "torch.distributed.is_nccl_available()": True,
+    "torch.profiler.profile.__module__.split('.')[0]": "torch_npu",
+    "torch.compile(m().cuda())(x.cuda()).is_cuda": True,
+}
+EXPLICIT_CHILD = """
+import io, json, sys, warnings
+warnings.simplefilter("ignore")
+import torch
+import torch_npu
+x, m = torch.ones(2, 2), lambda: torch.nn.Linear(2, 2)
+def saved(value):
+    file = io.BytesIO()
+    torch.save(value, file)
+    file.seek(0)
+    return file
+def value(text):
+    try:
+        return eval(text)
+    except Exception as error:
+        return f"raises {error}"
+def there(name):
+    try:
+        return eval(name) is not None or True
+    except AttributeError:
+        return False
+names, modules, texts = json.loads(sys.stdin.readline())
+import importlib
+for name in modules:
+    importlib.import_module(name.replace("torch.npu", "torch_npu.npu"))
+print(json.dumps([[name for name in names if not there(name)], *map(value, texts)]))
+"""
+
+
+@pytest.fixture(scope="module")
+def seen_explicit(
+    simulator_env: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, object], list[str]]:
+    """Expression -> what its explicit form gave, and the names of the table that torch_npu lacks."""
+    table = load("torch_npu")
+    forms = [migrate(parse(f"import torch\n{text}\n"), mode="explicit")[0].strip().split("\n")[-1] for text in EXPLICIT]
+    asked = json.dumps([[*table["names"], *table["other"].values()], table["modules"], forms]) + "\n"
+    done = subprocess.run(
+        [sys.executable, "-c", EXPLICIT_CHILD],
+        input=asked,
+        env=simulator_env,
+        cwd=tmp_path_factory.mktemp("explicit"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    absent, *values = json.loads(done.stdout.strip().splitlines()[-1])
+    return dict(zip(EXPLICIT, values)), absent
+
+
+@pytest.mark.parametrize("text", EXPLICIT)
+def test_the_explicit_form_works_without_transfer_to_npu(
+    text: str, seen_explicit: tuple[dict[str, object], list[str]]
+) -> None:
+    assert seen_explicit[0][text] == EXPLICIT[text]
+
+
+def test_the_table_of_explicit_names_is_what_torch_npu_has(
+    seen_explicit: tuple[dict[str, object], list[str]],
+) -> None:
+    assert seen_explicit[1] == []
 
 
 @pytest.mark.parametrize("text", CLAIMS)

@@ -37,6 +37,8 @@ def other() -> dict[str, str]:
 
 def exists(name: str) -> bool:
     """A name of the table, or an attribute of one that is no module: of a class, an enumeration, a generator."""
+    if name in names():
+        return True
     parts = name.split(".")
     for length in range(3, len(parts) + 1):
         front = ".".join(parts[:length])

@@ -31,9 +31,14 @@ EXAMPLES = (
         "import torch.distributed as dist\nassert dist.is_nccl_available()\n",
         "import torch.distributed as dist\nassert dist.is_hccl_available()\n",
     ),
+    (
+        "import torch.distributed as dist\nok = dist.get_backend() == dist.Backend.NCCL\n",
+        "import torch.distributed as dist\nok = dist.get_backend() == dist.Backend.HCCL\n",
+    ),
     ("import torch\napi = torch.cuda if gpu else None\n", "import torch\napi = torch.npu if gpu else None\n"),
 )
 NEAR_MISSES = (
+    "import torch.distributed as dist\nkind = dist.ProcessGroup.BackendType.NCCL\n",
     "import torch\ntorch.cuda.nvtx.range_push('前向')\n",
     "def f(torch):\n    return torch.cuda.synchronize()\n",
     "import torch\ntorch.backends.cuda.matmul.allow_tf32 = True  # 无效果\n",

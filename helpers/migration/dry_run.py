@@ -90,14 +90,14 @@ def _report(plan: Plan, base: Device, target: Device, before: LaunchResult, afte
     if after is None and before.ok:
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
-        findings += [_judged(pairs, dtype, base), *_step_counts(before, after), *_off_npu(after)]
+        findings += [_judged(pairs, dtype, base), *_uncompared(pairs), *_step_counts(before, after), *_off_npu(after)]
         findings += [*_ranks(before, after, dtype), *_device_findings(target, after)]
     findings += [*warned.findings(before, after), *memory.findings(before, after)]
     rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)
     chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
     facts = _facts(plan, base, target, before, after, dtype)
     tier = target.tier if after is not None else base.tier
-    parts = beside(findings, ("MIG140",), "")
+    parts = beside((one for one in findings if one.weight < WEIGHT), (), "")
     table = Table(COLUMNS, rows)
     return Report("migration", "dry_run", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
 
@@ -106,6 +106,8 @@ def _judged(pairs: list[LossPair], dtype: str, base: Device) -> Finding:
     """The verdict: the worst step against the tolerance of the narrowest type."""
     far = worst(pairs)
     if far is None or far.error is None:
+        if any(entry.both_broken for entry in pairs):
+            return Finding("MIG140", Status.WARN, "MIG140.not_finite", {"steps": len(pairs)}, weight=WEIGHT)
         return Finding("MIG140", Status.SKIPPED, "MIG140.no_loss", {"steps": len(pairs)}, weight=WEIGHT)
     allowed = TOLERANCE[dtype]
     status = Status.OK if far.error <= allowed else Status.WARN if far.error <= FAR * allowed else Status.FAIL
@@ -121,6 +123,18 @@ def _judged(pairs: list[LossPair], dtype: str, base: Device) -> Finding:
     return Finding(
         "MIG140", status, f"MIG140.{outcome}", {**args, "first": f"{pairs[0].error or 0.0:.2g}"}, weight=WEIGHT
     )
+
+
+def _uncompared(pairs: list[LossPair]) -> list[Finding]:
+    """Beside a verdict on some steps: how many it does not speak of."""
+    compared = sum(entry.error is not None for entry in pairs)
+    broken = [entry.step for entry in pairs if entry.both_broken]
+    args: dict[str, Scalar] = {"compared": compared, "steps": len(pairs)}
+    if compared and broken:
+        return [Finding("MIG140", Status.WARN, "MIG140.partly_finite", {**args, "first": broken[0]})]
+    if compared and any(entry.baseline is None and entry.target is None for entry in pairs):
+        return [Finding("MIG140", Status.NOTE, "MIG140.partly_seen", args)]
+    return []
 
 
 def _step_counts(before: LaunchResult, after: LaunchResult) -> list[Finding]:

@@ -18,7 +18,8 @@ FAR = 1000.0
 
 @dataclass(frozen=True)
 class LossPair:
-    """One step of both runs. `error` is |target - baseline| / |baseline|; None where one side has no loss."""
+    """One step of both runs. `error` is |target - baseline| / |baseline|; None where one side has no loss, and where
+    neither has a finite one: two NaNs agree in nothing."""
 
     step: int
     baseline: float | None
@@ -29,10 +30,16 @@ class LossPair:
         if self.baseline is None or self.target is None:
             return None
         if not (math.isfinite(self.baseline) and math.isfinite(self.target)):
-            same = self.baseline == self.target or (math.isnan(self.baseline) and math.isnan(self.target))
-            return 0.0 if same else math.inf
+            return None if self.both_broken else math.inf
         difference = abs(self.target - self.baseline)
         return difference / abs(self.baseline) if self.baseline else (0.0 if not difference else math.inf)
+
+    @property
+    def both_broken(self) -> bool:
+        """The same of NaN, inf and -inf on both sides."""
+        if self.baseline is None or self.target is None:
+            return False
+        return str(self.baseline) == str(self.target) and not math.isfinite(self.baseline)
 
 
 def pair(baseline: Sequence[float | None], target: Sequence[float | None]) -> list[LossPair]:

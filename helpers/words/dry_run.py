@@ -5,6 +5,22 @@ from helpers.words import Words
 WORDS: dict[str, Words] = {
     "name.beside": Words("Beside the verdict, and what was not shown", "结论之外的信息，以及未能说明的内容"),
     "MIG147.beside": Words("{count} remarks", "{count} 条说明"),
+    "MIG140.not_finite": Words(
+        "{steps} step(s) ran, but no loss is finite (NaN or inf) on either side: nothing was compared",
+        "运行了 {steps} 步，但两侧的损失都不是有限值（NaN 或 inf）：没有可比较的数据",
+        "The baseline has them too, so the migration is not their cause: `ascend-workbook explain --symptom nan`.",
+        "基线同样如此，因此不是迁移造成的：请执行 `ascend-workbook explain --symptom nan`。",
+    ),
+    "MIG140.partly_finite": Words(
+        "the verdict is on {compared} of {steps} steps: from step {first} on the loss is NaN or inf on both sides",
+        "结论只针对 {steps} 步中的 {compared} 步：从第 {first} 步起两侧的损失为 NaN 或 inf",
+        "The baseline has them too: `ascend-workbook explain --symptom nan`.",
+        "基线同样如此：请执行 `ascend-workbook explain --symptom nan`。",
+    ),
+    "MIG140.partly_seen": Words(
+        "the verdict is on {compared} of {steps} steps: in the others no loss was seen",
+        "结论只针对 {steps} 步中的 {compared} 步：其余步没有得到损失",
+    ),
     "MIG140.ranks": Words(
         "{ranks} ranks: the largest relative loss error is {worst} on rank {rank} at step {step}, allowed {tolerance}",
         "{ranks} 个 rank：损失的最大相对误差为 {worst}（rank {rank}，第 {step} 步），允许 {tolerance}",

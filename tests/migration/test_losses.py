@@ -6,6 +6,9 @@ import math
 
 import pytest
 
+from helpers.device import Device
+from helpers.finding import Status
+from helpers.migration.dry_run import _judged, _uncompared
 from helpers.migration.losses import LOSS_DIGITS, TOLERANCE, LossPair, drifts, narrowest, pair, worst
 from helpers.migration.reasons import REASONS, fallbacks, reason
 from helpers.report import Column
@@ -22,7 +25,8 @@ from helpers.words import show
         (0.0, 0.0, 0.0),
         (0.0, 1e-9, math.inf),
         (2.0, math.nan, math.inf),
-        (math.nan, math.nan, 0.0),
+        (math.nan, math.nan, None),
+        (math.inf, math.inf, None),
         (math.inf, -math.inf, math.inf),
         (None, 2.0, None),
         (2.0, None, None),
@@ -33,6 +37,27 @@ def test_the_error_is_relative_to_the_baseline(
 ) -> None:
     found = LossPair(1, baseline, target).error
     assert found == (None if error is None else pytest.approx(error, rel=1e-9))
+
+
+@pytest.mark.parametrize(
+    ("baseline", "target", "outcome", "beside"),
+    [
+        ([math.nan] * 3, [math.nan] * 3, "MIG140.not_finite", []),
+        ([1.0, math.nan], [1.0, math.nan], "MIG140.within", ["MIG140.partly_finite"]),
+        ([1.0, 2.0], [1.0, math.nan], "MIG140.drift", []),
+        ([None, None, 1.0], [None, None, 1.0], "MIG140.within", ["MIG140.partly_seen"]),
+        ([None, None], [None, None], "MIG140.no_loss", []),
+        ([1.0, 2.0], [1.0, 2.0], "MIG140.within", []),
+    ],
+)
+def test_what_was_not_compared_is_said(
+    baseline: list[float | None], target: list[float | None], outcome: str, beside: list[str]
+) -> None:
+    """NaN on both sides is no agreement, and a verdict on some steps says on how many."""
+    pairs = pair(baseline, target)
+    verdict = _judged(pairs, "float32", Device("cpu", "CPU", 1))
+    assert (verdict.key, [finding.key for finding in _uncompared(pairs)]) == (outcome, beside)
+    assert (verdict.status is Status.OK) == (outcome == "MIG140.within")
 
 
 def test_a_shorter_run_leaves_gaps_not_zeros() -> None:

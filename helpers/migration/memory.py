@@ -69,7 +69,8 @@ def findings(before: LaunchResult, after: LaunchResult | None) -> list[Finding]:
     """The peaks of both sides, and growth from step to step."""
     args: dict[str, Scalar] = {}
     for side, result in (("baseline", before), ("target", after)):
-        args.update({f"{side}_{name}": size for name, size in peaks(result).items()})
+        sizes = {name.removesuffix("_mib"): size for name, size in peaks(result).items()}
+        args.update({f"{side}_{name}": None if size is None else f"{size} MiB" for name, size in sizes.items()})
     found = [Finding("MIG144", Status.OK, "MIG144.peaks", args)]
     for side, result in (("baseline", before), ("target", after)):
         found += _growth(side, result) if result is not None else []

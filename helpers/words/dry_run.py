@@ -42,10 +42,10 @@ WORDS: dict[str, Words] = {
         "警告：基线 {baseline} 条，迁移后 {target} 条，没有新的种类",
     ),
     "MIG144.peaks": Words(
-        "peak memory in MiB, all ranks: baseline {baseline_host_mib} on the host, {baseline_device_mib} on the device; "
-        "migrated {target_host_mib} on the host, {target_device_mib} on the device",
-        "内存峰值（MiB，全部 rank）：基线主机 {baseline_host_mib}、设备 {baseline_device_mib}；"
-        "迁移后主机 {target_host_mib}、设备 {target_device_mib}",
+        "peak memory of all ranks: baseline {baseline_host} on the host, {baseline_device} on the device; "
+        "migrated {target_host} on the host, {target_device} on the device",
+        "内存峰值（全部 rank）：基线主机 {baseline_host}、设备 {baseline_device}；"
+        "迁移后主机 {target_host}、设备 {target_device}",
     ),
     "MIG144.grows": Words(
         "{side}: memory on the {where} grows by {each} MiB at every step ({first} to {last} MiB)",

@@ -64,9 +64,10 @@ def rewrite(
     """The migrated script or folder as a diff; without `out`, `patch` or `in_place` nothing is written.
 
     `mode` is "inject" (transfer_to_npu and what it leaves) or "explicit" (the source says npu). `out` is a folder for
-    the result under the same names, `patch` a file for one unified diff. `in_place` writes over the files, each old
-    one kept beside it as NAME.orig. `expect` is a report that `scan` wrote as JSON, or its `facts["sha256"]`: a file
-    that has changed since is refused before anything is written.
+    the result under the same names, `patch` a file for one unified diff. `in_place` writes over the files. What stood
+    under a name before is kept beside it as NAME.orig, in `out` too; a `patch` that is another file is refused.
+    `expect` is a report that `scan` wrote as JSON, or its `facts["sha256"]`: a file that has changed since is refused
+    before anything is written.
 
     Raises WorkbookError for a single file that cannot be read, for a refusal, for edits that overlap or would not
     parse; of a folder, a file that cannot be read or written is a finding and the rest goes on.
@@ -77,11 +78,13 @@ def rewrite(
         judged(work, single=Path(path).is_file())
     if expect is not None:
         expected.check(expect, work.where, work.changes.values())
+    writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)
     failed: list[Finding] = []
     if patch is not None:
         writing.write(Path(patch), patch_of(work.changes.values()))
     if out is not None:
-        failed += writing.into(work.where, work.changes, Path(out))
+        work.kept, failed = writing.into(work.where, work.changes, Path(out))
+        failed += writing.replaced(Path(out), work.kept)
     if in_place:
         work.kept, failed = writing.in_place(work.where, work.changes.values())
     return _report(path, work, failed, {"out": out, "patch": patch, "in_place": in_place})

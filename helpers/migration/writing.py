@@ -19,6 +19,8 @@ from helpers.migration.files import Tree
 
 BACKUP = ".orig"
 FAILED = "MIG130.not_written"
+#: How a patch begins (patch.py).
+PATCH = b"--- "
 
 
 def in_place(where: Tree, changes: Iterable[Change]) -> tuple[list[str], list[Finding]]:
@@ -28,7 +30,7 @@ def in_place(where: Tree, changes: Iterable[Change]) -> tuple[list[str], list[Fi
     for change in changes:
         try:
             _refuse(where, change)
-            kept.append(_backup(change).relative_to(where.root).as_posix())
+            kept.append(_backup(change.file, change.before).relative_to(where.root).as_posix())
             write(change.file, change.after, like=change.file)
         except WorkbookError as error:
             failed.append(_failed(change.name, error.key, dict(error.arguments)))
@@ -37,26 +39,62 @@ def in_place(where: Tree, changes: Iterable[Change]) -> tuple[list[str], list[Fi
     return kept, failed
 
 
-def into(where: Tree, changes: dict[str, Change], out: Path) -> list[Finding]:
-    """Every script of the tree, changed or not, under its own name in `out`: the result must find what it needs."""
-    files = list(dict.fromkeys((*where.python, *where.texts, *where.notebooks)))
-    for file in files:
-        if (out / where.name(file)).resolve() == file.resolve():
+def check(where: Tree, out: Path | None, patch: Path | None) -> None:
+    """Before anything is written. Raises WorkbookError where `out` holds the input, or `patch` is no patch's file."""
+    files = _files(where)
+    for file in files if out is not None else ():
+        if (out / where.name(file)).resolve() == file.resolve():  # type: ignore[operator]
             raise WorkbookError("migration.out_is_input", path=str(file))
+    if patch is None:
+        return
+    results = [(out / where.name(file)).resolve() for file in files] if out is not None else []
+    if patch.resolve() in results or any(_is_same(file, patch) for file in (*files, *where.cuda_sources)):
+        raise WorkbookError("migration.not_a_patch", path=str(patch))
+    if patch.is_file():
+        with patch.open("rb") as stream:
+            if stream.read(len(PATCH)) not in (PATCH, b""):
+                raise WorkbookError("migration.not_a_patch", path=str(patch))
+
+
+def into(where: Tree, changes: dict[str, Change], out: Path) -> tuple[list[str], list[Finding]]:
+    """Every script of the tree, changed or not, under its own name in `out`: the result must find what it needs.
+
+    What `out` held under a name before is kept beside it, as in_place does; the backups' names and failures.
+    """
+    kept: list[str] = []
     failed: list[Finding] = []
     out.mkdir(parents=True, exist_ok=True)
-    for file in files:
+    for file in _files(where):
         name = where.name(file)
         try:
             _inside(out, name)
             if leads_out(where, file):
                 raise WorkbookError("migration.leads_out", target=str(file.resolve()))
-            write(out / name, changes[name].after if name in changes else file.read_bytes(), like=file)
+            data = changes[name].after if name in changes else file.read_bytes()
+            before = (out / name).read_bytes() if (out / name).exists() else data
+            if before != data:
+                kept.append(_backup(out / name, before).relative_to(out).as_posix())
+            write(out / name, data, like=file)
         except WorkbookError as error:
             failed.append(_failed(name, error.key, dict(error.arguments)))
         except OSError as error:
             failed.append(_failed(name, "migration.os_error", {"error": error.strerror or str(error)}))
-    return failed
+    return kept, failed
+
+
+def replaced(out: Path, kept: list[str]) -> list[Finding]:
+    """What is said where `out` held files of the result's names."""
+    if not kept:
+        return []
+    return [Finding("MIG130", Status.WARN, "MIG130.kept", {"out": str(out), "count": len(kept), "first": kept[0]})]
+
+
+def _files(where: Tree) -> list[Path]:
+    return list(dict.fromkeys((*where.python, *where.texts, *where.notebooks)))
+
+
+def _is_same(file: Path, target: Path) -> bool:
+    return target.exists() and file.exists() and file.samefile(target)
 
 
 def leads_out(where: Tree, file: Path) -> bool:
@@ -94,13 +132,13 @@ def _refuse(where: Tree, change: Change) -> None:
         raise WorkbookError("migration.changed", path=change.name)
 
 
-def _backup(change: Change) -> Path:
+def _backup(file: Path, before: bytes) -> Path:
     """The old bytes in NAME.orig, or in NAME.orig.2 and so on where that holds others; the file's path."""
-    for place in _free(change.file):
+    for place in _free(file):
         if not place.exists():
-            write(place, change.before, like=change.file)
+            write(place, before, like=file)
             return place
-        if place.read_bytes() == change.before:
+        if place.read_bytes() == before:
             return place
     raise AssertionError("names do not end")
 

@@ -11,6 +11,12 @@ WORDS = {
         "{files} 个文件共 {edits} 处修改：源码直接使用 npu，{imports} 个文件导入 torch_npu，改写 {rewrites} 行；"
         "尚需手工 {manual} 处，不支持 {unsupported} 处",
     ),
+    "MIG130.kept": Words(
+        "{out} held {count} other file(s) under these names: each is kept as NAME.orig, the first as {first}",
+        "{out} 中原有 {count} 个同名但内容不同的文件：均保留为 NAME.orig，首个为 {first}",
+        "Move them back if they were not an earlier result.",
+        "如不是先前的结果，请改回原名。",
+    ),
     "MIG130.not_written": Words(
         "{path} was not written: {why}",
         "{path} 未写入：{why}",
@@ -51,6 +57,12 @@ WORDS = {
         "结果只能写入目录或原地写入，不能同时",
         "Give --out or --in-place.",
         "请只用 --out 或 --in-place。",
+    ),
+    "migration.not_a_patch": Words(
+        "{path} is no patch but a file of its own: nothing was written",
+        "{path} 不是补丁，而是已有的其他文件：未写入任何内容",
+        "Name another file with --patch.",
+        "请用 --patch 指定另一个文件。",
     ),
     "migration.no_scan": Words(
         "{path} is no report of `scan` with hashes",

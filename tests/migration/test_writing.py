@@ -200,6 +200,32 @@ def test_a_result_inside_the_folder_is_not_rewritten_again(tmp_path: Path) -> No
     assert sorted(_bytes(source)) == ["a.py", "migrated/a.py"]
 
 
+def test_a_patch_never_takes_the_place_of_another_file(tmp_path: Path) -> None:
+    source = _tree(tmp_path / "in", {"a.py": AWKWARD["a.py"], "__init__.py": b"", "k.cu": b"--- ", "notes.md": b"x"})
+    (tmp_path / "link.py").symlink_to(source / "a.py")
+    before = _bytes(source)
+    inputs = [source / name for name in before]
+    for wrong in (*inputs, tmp_path / "link.py", tmp_path / "out" / "a.py"):
+        with pytest.raises(WorkbookError, match="is no patch"):
+            rewrite(source, tmp_path / "out", patch=wrong)
+    with pytest.raises(WorkbookError, match="would overwrite the input"):
+        rewrite(source, source, patch=tmp_path / "p.patch")
+    assert _bytes(source) == before and not (tmp_path / "out").exists() and not (tmp_path / "p.patch").exists()
+    for _ in range(2):  # an earlier patch may be replaced
+        rewrite(source / "a.py", patch=tmp_path / "p.patch")
+    assert (tmp_path / "p.patch").read_bytes().startswith(b"--- ")
+
+
+def test_what_out_held_is_kept_beside_the_result_and_told(tmp_path: Path) -> None:
+    _tree(tmp_path, {"sub/a.py": AWKWARD["a.py"], "a.py": b"mine = 1\n"})
+    report = rewrite(tmp_path / "sub" / "a.py", tmp_path)
+    told = [finding for finding in report.findings if finding.key == "MIG130.kept"]
+    assert (tmp_path / "a.py.orig").read_bytes() == b"mine = 1\n" and report.facts["backups"] == ["a.py.orig"]
+    assert len(told) == 1 and told[0].status is Status.WARN and "a.py.orig" in told[0].message("zh")
+    again = rewrite(tmp_path / "sub" / "a.py", tmp_path)
+    assert again.facts["backups"] == [] and again.status is Status.OK, "the same result again replaces nothing"
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [({"mode": "both"}, "inject, explicit"), ({"out": "x", "in_place": True}, "--out or --in-place")],

@@ -155,7 +155,8 @@ def judge_lines(source: Source, mode: str) -> Judged:
     made = [finding for finding in scanned if class_of(finding) == REWRITE]
     if mode == EXPLICIT and shell.is_shell(Path(source.path).name):
         made += commands.check(source)
-    return made, _left(scanned)
+    mended = {finding.place for finding in made}
+    return made, [finding for finding in _left(scanned) if finding.place not in mended]
 
 
 def _notebooks(work: Work, *, single: bool) -> None:

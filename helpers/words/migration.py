@@ -417,7 +417,13 @@ _RULES: dict[str, Words] = {
         "{name} tunes NCCL; HCCL has variables of its own (HCCL_SOCKET_IFNAME, HCCL_CONNECT_TIMEOUT, ...)",
         "{name} 用于 NCCL；HCCL 有自己的变量（HCCL_SOCKET_IFNAME、HCCL_CONNECT_TIMEOUT 等）",
     ),
-    "MIG127.backend": Words("{option} nccl: on an NPU the backend is hccl", "{option} nccl：NPU 上的后端为 hccl"),
+    "MIG127.backend": Words(
+        "{option} nccl stays: it becomes hccl where the group is made", "{option} nccl 保留：创建进程组时变为 hccl"
+    ),
+    "MIG127.upper_case": Words(
+        "{option} NCCL: only lower case nccl is replaced where the group is made; write nccl, here and in the script",
+        "{option} NCCL：创建进程组时只替换小写 nccl；请在此处和脚本中改写为 nccl",
+    ),
     "MIG127.fixed_choices": Words(
         "{option} takes only its own choices: keep nccl, it becomes hccl where the group is made",
         "{option} 只接受固定选项：保留 nccl，创建进程组时变为 hccl",

@@ -77,6 +77,19 @@ def test_arguments_of_a_script_follow() -> None:
     assert " ".join(commands.arguments(given.split())) == asked
 
 
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ("--distributed-backend=nccl --dist-backend=nccl", "--distributed-backend=nccl --dist-backend=hccl"),
+        ("--attn-impl=cuda --kernel=cuda:0 --name=cuda", "--attn-impl=cuda --kernel=cuda:0 --name=cuda"),
+        ("--device=cpu cuda --backend=gloo nccl", "--device=cpu cuda --backend=gloo nccl"),
+        ("train.device=cuda:1 model.impl=cuda device cuda", "train.device=npu:1 model.impl=cuda device cuda"),
+    ],
+)
+def test_only_the_option_of_the_value_itself_counts(given: str, asked: str) -> None:
+    assert " ".join(commands.arguments(given.split())) == asked
+
+
 def test_what_has_no_form_is_named_and_stays() -> None:
     code = (
         "import torch\ntorch.cuda.caching_allocator_enable(False)\nx = name.split('cuda')\nfrom torch.cuda import *\n"

@@ -88,10 +88,22 @@ def test_scripts_are_rewritten_and_keep_their_other_bytes(tmp_path: Path) -> Non
     (tmp_path / "a" / "t.py").write_text("print('显卡')\n", encoding="utf-8")
     report = rewrite(tmp_path / "a", tmp_path / "b")
     after = (tmp_path / "b" / "run.sh").read_bytes().decode()
-    assert after == script.replace("CUDA_V", "ASCEND_RT_V").replace("--backend nccl", "--backend hccl")
-    assert [row[0] for row in report.table.rows] == ["run.sh", "run.sh"] if report.table else False
+    assert after == script.replace("CUDA_V", "ASCEND_RT_V")
+    assert [row[0] for row in report.table.rows] == ["run.sh"] if report.table else False
     assert scan(tmp_path / "b").facts["counts"]["rewrite"] == 0
     assert rewrite(tmp_path / "b").facts["sha256"] == {}, "a second rewrite changes nothing"
+
+
+def test_a_backend_is_one_that_the_script_of_the_same_mode_takes(tmp_path: Path) -> None:
+    parser = "import argparse, torch\np = argparse.ArgumentParser()\n"
+    parser += "p.add_argument('--backend', choices=['nccl', 'gloo'])\n"
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "t.py").write_text(parser + "x.cuda('cuda:0')\n", encoding="utf-8")
+    (tmp_path / "in" / "run.sh").write_text("torchrun t.py --backend nccl\n", encoding="utf-8")
+    for mode, word in (("inject", "nccl"), ("explicit", "hccl")):
+        rewrite(tmp_path / "in", tmp_path / mode, mode=mode)
+        script, launch = ((tmp_path / mode / name).read_text(encoding="utf-8") for name in ("t.py", "run.sh"))
+        assert f"choices=['{word}', 'gloo']" in script and launch == f"torchrun t.py --backend {word}\n"
 
 
 def test_setup_py_is_python_and_a_list_of_requirements(tmp_path: Path) -> None:

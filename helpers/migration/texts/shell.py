@@ -1,8 +1,8 @@
 """Launch scripts: device variables, nccl, torchrun, and NVIDIA's tools.
 
-CUDA_VISIBLE_DEVICES is not read by an NPU: a job given two cards would take all of them. Megatron's
-`--distributed-backend nccl` has fixed choices and CUDA_DEVICE_MAX_CONNECTIONS=1 is asked for by Megatron and
-MindSpeed alike: both stay.
+CUDA_VISIBLE_DEVICES is not read by an NPU: a job given two cards would take all of them. `--backend nccl` stays,
+since the script's own choices may know no other and transfer_to_npu replaces it where the group is made.
+CUDA_DEVICE_MAX_CONNECTIONS=1 is asked for by Megatron and MindSpeed alike and stays too.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ EXAMPLES = (
         "export ASCEND_RT_VISIBLE_DEVICES=$1  # 显卡\n",
     ),
     ("echo ${CUDA_VISIBLE_DEVICES}\n", "rewrite", "echo ${ASCEND_RT_VISIBLE_DEVICES}\n"),
-    ("torchrun t.py --dist-backend 'nccl'\n", "rewrite", "torchrun t.py --dist-backend 'hccl'\n"),
-    ("python t.py --backend=nccl --x\n", "rewrite", "python t.py --backend=hccl --x\n"),
+    ("torchrun t.py --dist-backend 'nccl'  # 选项固定\n", "auto", None),
+    ("python t.py --backend=nccl --x\n", "auto", None),
+    ("python t.py --backend=NCCL --x\n", "manual", None),
     ("torchrun pretrain_gpt.py --distributed-backend nccl\n", "auto", None),
     ("export NCCL_SOCKET_IFNAME=eth0\n", "manual", None),
     ("nvidia-smi -L | wc -l\n", "manual", None),
@@ -65,8 +66,8 @@ EXAMPLES = (
     ("msprof-analyze -d ./data -i 1\n", "manual", None),
     ("pip install -U 'flash-attn>=2' \\\n  --no-build-isolation\n", "unsupported", None),
     ("conda install pytorch cudatoolkit=11.3 -c pytorch -y\n", "manual", None),
-    ("python t.py --title '第 # 1' --backend nccl\n", "rewrite", "python t.py --title '第 # 1' --backend hccl\n"),
-    ("torchrun t.py \\\n  --backend \\\n  nccl\n", "rewrite", "torchrun t.py \\\n  --backend \\\n  hccl\n"),
+    ("python t.py --title '第 # 1' --backend nccl\n", "auto", None),
+    ("torchrun t.py \\\n  --backend \\\n  nccl\n", "auto", None),
 )
 NEAR_MISSES = (
     "# CUDA_VISIBLE_DEVICES=0 旧用法\n",
@@ -141,5 +142,6 @@ def _backend(source: Source, start: int, match: re.Match[str]) -> Finding:
     at = start + match.start("value")
     if match.group("option") in FIXED_CHOICES:
         return found_at(source, at, "MIG127.fixed_choices", AUTO, option=match.group("option"))
-    edits = (Edit(at, at + 4, "hccl"),)
-    return found_at(source, at, "MIG127.backend", REWRITE, edits, option=match.group("option"))
+    if match.group("value") != "nccl":
+        return found_at(source, at, "MIG127.upper_case", MANUAL, option=match.group("option"))
+    return found_at(source, at, "MIG127.backend", AUTO, option=match.group("option"))

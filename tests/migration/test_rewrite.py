@@ -144,7 +144,7 @@ def test_all_rewrites_at_once_keep_every_other_byte(end: str) -> None:
         ("ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
         ('"nccl"', '"NCCL"'),
         ('.to( "cuda:0" )', '.cuda( "cuda:0" )'),
-        ("type in ('cuda', 'npu') :", "type  ==  'cuda' :"),
+        ("type  in  ('cuda', 'npu') :", "type  ==  'cuda' :"),
         (', backend="eager"', ""),
     ]:
         assert undone.count(new) == 1
@@ -220,3 +220,23 @@ def test_overlapping_edits_are_refused() -> None:
     assert apply(source, [Edit(0, 2, "X"), Edit(2, 4, "Y"), Edit(0, 2, "X")]) == "XYef"
     with pytest.raises(WorkbookError, match="overlap"):
         apply(source, [Edit(0, 3, "X"), Edit(2, 4, "Y")])
+
+
+@pytest.mark.parametrize(
+    ("code", "after"),
+    [
+        ("ok = x.cuda('cuda:0').device.type == 'cuda'\n", "ok = x.to('cuda:0').device.type in ('cuda', 'npu')\n"),
+        ("ok = 'cuda' != x.cuda('cuda:0').device.type\n", "ok = x.to('cuda:0').device.type not in ('cuda', 'npu')\n"),
+        (
+            "if str(x.cuda('cuda:0').device) == 'cuda:0':\n    pass\n",
+            "if str(x.to('cuda:0').device) in ('cuda:0', 'npu:0'):\n    pass\n",
+        ),
+        (
+            "ok = x.device.type in ('cpu', 'cuda') and y.cuda('cuda').device.type in ['cuda']\n",
+            "ok = x.device.type in ('cpu', 'cuda', 'npu') and y.to('cuda').device.type in ['cuda', 'npu']\n",
+        ),
+    ],
+)
+def test_edits_of_two_rules_on_one_expression_are_both_made(code: str, after: str) -> None:
+    text, _ = migrate(parse(code))
+    assert text == after

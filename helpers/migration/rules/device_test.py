@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from helpers.finding import Edit, Finding
 from helpers.migration.branches import branch, has_data_parallel, has_kernel
 from helpers.migration.calls import argument, method, string, within_string
+from helpers.migration.compared import behind_last, in_both
 from helpers.migration.flags import flags, is_type
 from helpers.migration.kinds import DEVICE, DEVICE_TEXT, OWN, UNKNOWN, kinds
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
@@ -47,6 +48,12 @@ EXAMPLES = (
         "rewrite",
         "import torch\nok = x.device == torch.device('npu:0')\n",
     ),
+    (
+        "ok = str(x.to(0) or y.device) == 'cuda:0' and (x or y).device.type!='cuda'\n",
+        "rewrite",
+        "ok = str(x.to(0) or y.device) == 'cuda:0' and (x or y).device.type not in ('cuda', 'npu')\n",
+    ),
+    ("ok = x.device.type in ('cpu', ('cuda'))\n", "rewrite", "ok = x.device.type in ('cpu', ('cuda'), 'npu')\n"),
     ("device_type = 'cuda'\nif device_type == 'cuda':\n    pass\n", "auto", None),
     ("import torch\nd = torch.device('cuda')\nif d.type == 'cuda':\n    pass\n", "auto", None),
     ("gpu = x.device.type != 'cpu'\n", "auto", None),
@@ -118,10 +125,10 @@ def _equality(source: Source, compare: ast.Compare, asked: ast.expr, value: ast.
         elif has_data_parallel(source, branch(source, compare)):
             yield found(source, compare, "MIG104.data_parallel", MANUAL)
         else:
-            yield found(source, compare, "MIG104.type", REWRITE, _in_both(source, compare, asked, value, "npu"))
+            yield found(source, compare, "MIG104.type", REWRITE, _in_both(source, compare, value, "npu"))
     elif word is not None and DEVICE_NAME.match(word):
         if DEVICE_TEXT in kinds(source, asked):
-            edits = _in_both(source, compare, asked, value, word.replace("cuda", "npu"))
+            edits = _in_both(source, compare, value, word.replace("cuda", "npu"))
             yield found(source, compare, "MIG104.text", REWRITE, edits)
         else:
             yield found(source, compare, f"MIG104.{_certainty(source, asked)}", AUTO)
@@ -155,8 +162,7 @@ def _membership(source: Source, compare: ast.Compare, asked: ast.expr, among: as
         words = [string(element) for element in among.elts]
         if "cuda" in words and "npu" not in words and not kinds(source, asked.value) <= {DEVICE}:
             quoted = source.segment(among.elts[words.index("cuda")])
-            _, end = source.span(among.elts[-1])
-            edits = (Edit(end, end, f", {quoted.replace('cuda', 'npu')}"),)
+            edits = behind_last(source, among, quoted.replace("cuda", "npu"))
             yield found(source, compare, "MIG104.type", REWRITE, edits)
 
 
@@ -174,15 +180,12 @@ def _startswith(source: Source, call: ast.Call) -> Iterable[Finding]:
         yield found(source, call, f"MIG104.{_certainty(source, call.func.value)}", AUTO)
 
 
-def _in_both(source: Source, compare: ast.Compare, asked: ast.expr, value: ast.expr, other: str) -> tuple[Edit, ...]:
+def _in_both(source: Source, compare: ast.Compare, value: ast.expr, other: str) -> tuple[Edit, ...]:
     """`a == 'x'` as `a in ('x', 'other')`, whichever side the string stands on."""
     quoted = source.segment(value)
     if quoted[:1] not in ("'", '"'):
         return ()
-    word = "in" if isinstance(compare.ops[0], ast.Eq) else "not in"
-    start, end = source.span(compare)
-    both = f"({quoted}, {quoted[0]}{other}{quoted[0]})"
-    return (Edit(start, end, f"{source.segment(asked)} {word} {both}"),)
+    return in_both(source, compare, value, f"({quoted}, {quoted[0]}{other}{quoted[0]})")
 
 
 def _asks_for_npu(source: Source, compare: ast.Compare) -> bool:

@@ -37,6 +37,13 @@ EXAMPLES = (
         "from . import _C\nclass F(Function):\n    def forward(self, x):\n        return _C.go(x)\n\n\n"
         'if ok and (x.is_cuda and x.device.type != "npu"):\n    y = F.apply(x)\n',
     ),
+    ("if next(批).is_cuda:\n    y = scan_cuda(x)\n", "manual", None),
+    ("while self.queue.pop().is_cuda:\n    pass\nif f(x).data.is_cuda:\n    scan_cuda(x)\n", "manual", None),
+    (
+        "if xs[0].is_cuda:\n    scan_cuda(xs)\n",
+        "rewrite",
+        'if (xs[0].is_cuda and xs[0].device.type != "npu"):\n    scan_cuda(xs)\n',
+    ),
     ("assert x.is_cuda, '须在显卡上'\n", "auto", None),
     ("if x.is_cuda:\n    x = x.cpu()\n", "auto", None),
 )
@@ -76,7 +83,17 @@ def _guarded(source: Source, node: ast.Attribute) -> bool:
 
 
 def _edits(source: Source, node: ast.Attribute) -> tuple[Edit, ...]:
+    """None where asking twice is not asking once: `next(it).is_cuda`, `queue.pop().is_cuda`."""
     start, end = source.span(node)
-    if source.text[end - 7 : end] != "is_cuda":
+    if source.text[end - 7 : end] != "is_cuda" or not _is_plain(node.value):
         return ()
     return (Edit(start, start, "("), Edit(end, end, f' and {source.segment(node.value)}.device.type != "npu")'))
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Reading it again gives the same: a name, its attributes, an element by a fixed index."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Constant, ast.Name, ast.UnaryOp)):
+            return False
+        node = node.value
+    return isinstance(node, ast.Name)

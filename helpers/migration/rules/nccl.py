@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
 from helpers.migration.calls import is_docstring, string, within_string
+from helpers.migration.compared import behind_last, in_both
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.repair import AUTO, REWRITE, found
 from helpers.migration.source import Source
@@ -51,6 +52,25 @@ EXAMPLES = (
         "rewrite",
         "import torch.distributed as dist\ndist.init_process_group(backend='nccl' if gpu else 'GLOO')\n",
     ),
+    (
+        "if (args.backend or 'gloo') == 'nccl':\n    pass\n",
+        "rewrite",
+        "if (args.backend or 'gloo') in ('nccl', 'hccl'):\n    pass\n",
+    ),
+    (
+        "import torch.distributed as dist\nif 卡 and (b := dist.get_backend())=='nccl':\n    pass\n",
+        "rewrite",
+        "import torch.distributed as dist\nif 卡 and (b := dist.get_backend()) in ('nccl', 'hccl'):\n    pass\n",
+    ),
+    ("ok = not (a or b) != ('nccl')\n", "rewrite", "ok = not (a or b) not in (('nccl', 'hccl'))\n"),
+    (
+        'import torch.distributed as dist\nok = (dist  # ==\n .get_backend()) == "nccl"\n',
+        "rewrite",
+        'import torch.distributed as dist\nok = (dist  # ==\n .get_backend()) in ("nccl", "hccl")\n',
+    ),
+    ("ok = 'nccl' != (a or b)  # 反写\n", "rewrite", "ok = (a or b) not in ('nccl', 'hccl')  # 反写\n"),
+    ("ok = b in ('gloo', ('nccl'),)\n", "rewrite", "ok = b in ('gloo', ('nccl'), 'hccl',)\n"),
+    ("ok = (b == 'nccl') == 'nccl'\n", "rewrite", "ok = (b in ('nccl', 'hccl')) in ('nccl', 'hccl')\n"),
 )
 NEAR_MISSES = (
     "print('nccl 不可用')\n",
@@ -110,25 +130,22 @@ def _argument(source: Source, node: ast.Constant, text: str) -> Iterable[Finding
 
 
 def _compared(source: Source, compare: ast.Compare, node: ast.Constant | ast.Attribute) -> Iterable[Finding]:
-    if len(compare.ops) != 1:
-        yield found(source, compare, "MIG106.compared", REWRITE)
+    asked = compare.comparators[0] if compare.left is node else compare.left
+    if string(asked) is not None or source.names.resolve(asked).startswith("torch.distributed.Backend."):
+        yield found(source, compare, "MIG106.replaced", AUTO)  # two constants
         return
     quoted = source.segment(node)
-    asked = compare.comparators[0] if compare.left is node else compare.left
-    word = {ast.Eq: "in", ast.NotEq: "not in"}.get(type(compare.ops[0]))
-    start, end = source.span(compare)
-    mark = quoted[0] if quoted[:1] in ("'", '"') else '"'
-    text = f"{source.segment(asked)} {word} ({quoted}, {mark}hccl{mark})"
-    plain = isinstance(node, ast.Attribute) or quoted[:1] == mark
-    edits = (Edit(start, end, text),) if word and plain else ()
+    named = isinstance(node, ast.Attribute)
+    mark = '"' if named else quoted[:1]
+    plain = not any(isinstance(up, ast.JoinedStr) for up in source.names.above(node)) if named else mark in ("'", '"')
+    edits = in_both(source, compare, node, f"({quoted}, {mark}hccl{mark})") if plain else ()
     yield found(source, compare, "MIG106.compared", REWRITE, edits)
 
 
 def _one_more(source: Source, among: ast.Tuple | ast.List | ast.Set, node: ast.Constant) -> tuple[Edit, ...]:
     """`("nccl", "gloo")` with "hccl" behind its last element."""
-    quoted = source.segment(node)
-    _, end = source.span(among.elts[-1])
-    return (Edit(end, end, f", {quoted[0]}hccl{quoted[0]}"),) if quoted[:1] in ("'", '"') else ()
+    mark = source.segment(node)[:1]
+    return behind_last(source, among, f"{mark}hccl{mark}") if mark in ("'", '"') else ()
 
 
 def _beside_hccl(above: ast.AST | None) -> bool:

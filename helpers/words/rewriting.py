@@ -46,6 +46,12 @@ WORDS = {
         "transfer_to_npu may handle it (--mode inject); else take it out or replace it by hand.",
         "transfer_to_npu 可能可以处理（--mode inject）；否则请手工删除或替换。",
     ),
+    "MIG138.read": Words(
+        "{name} is read, not called, and stays; a method called cuda is npu now",
+        "{name} 被读取而非调用，保持不变；名为 cuda 的方法现为 npu",
+        "Write .npu here if it is the method; leave it if it is a flag.",
+        "若此处是该方法，请写 .npu；若是标志则不用改。",
+    ),
     "migration.mode": Words(
         "there is no mode {mode}",
         "没有模式 {mode}",

@@ -101,6 +101,19 @@ def test_what_has_no_form_is_named_and_stays() -> None:
     assert _explicit(code) == IMPORT + code
 
 
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("from b import Batch\nf = Batch().cuda\nf()\n", "Batch().cuda"),
+        ("import torch\nmove = torch.Tensor.cuda\n", "torch.Tensor.cuda"),
+        ("from torch import cuda\nraise cuda.OutOfMemoryError()\n", "torch.cuda.OutOfMemoryError"),
+    ],
+)
+def test_a_name_that_another_edit_would_break_is_told(code: str, name: str) -> None:
+    _, left = judge(parse(code), mode="explicit")
+    assert [finding.args["name"] for finding in left] == [name]
+
+
 def test_a_migrated_script_of_the_other_mode_is_taken_over() -> None:
     code = "import torch\nm = m.cuda()\nx = x.cuda('cuda:0')\nif x.device.type == 'cuda':\n    pass\n"
     injected = migrate(parse(code))[0]

@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from helpers.finding import Edit, Finding
 from helpers.migration.calls import method
 from helpers.migration.explicit.known import KNOWN, Spans, edited, touches
+from helpers.migration.kinds import is_options
 from helpers.migration.names import load
+from helpers.migration.repair import MANUAL, found
 from helpers.migration.rules.is_cuda import is_own
 from helpers.migration.source import Source
 
@@ -21,6 +23,10 @@ EXAMPLES = (
     (
         "class Batch:\n    def cuda(self, n):\n        self.x = self.x.cuda(n)\n",
         "class Batch:\n    def npu(self, n):\n        self.x = self.x.npu(n)\n",
+    ),
+    (
+        "class Batch:\n    def cuda(self):\n        return self\n    def f(self):\n        return (self.cuda, self)\n",
+        "class Batch:\n    def npu(self):\n        return self\n    def f(self):\n        return (self.npu, self)\n",
     ),
     ("assert x.is_cuda\n", "assert x.is_npu\n"),
     (
@@ -35,7 +41,13 @@ NEAR_MISSES = (
     "ok = x.is_cuda or x.is_npu\n",
     "x.is_cuda = True\n",
     "s = 'x.cuda()'\n",
+    "class A:\n    @property\n    def cuda(self):\n        return self.n\n\nprint(A().cuda)\n",
+    "class A:\n    @functools.cached_property\n    def cuda(self):\n        return self.n\n",
+    "self.cuda = gpu  # 标志\nrun(self.cuda)\n",
+    "f = Batch().cuda\nf()\n",
 )
+#: A method that is read like a value.
+READ = ("property", "setter", "getter", "deleter")
 
 
 def check(source: Source, spans: Spans) -> Iterable[Finding]:
@@ -44,9 +56,7 @@ def check(source: Source, spans: Spans) -> Iterable[Finding]:
             edits = source.replace(call.func, "cuda", "npu")
             if not touches(edits, spans):
                 yield edited(source, call.func, "moved", edits, ".cuda()", ".npu()")
-    for definition in source.nodes(ast.FunctionDef):
-        if definition.name == "cuda" and isinstance(source.names.parent(definition), ast.ClassDef):
-            yield edited(source, definition, "moved", _of_definition(source, definition), "def cuda", "def npu")
+    yield from _defined(source)
     for node in source.nodes(ast.Attribute):
         if node.attr != "is_cuda" or not load(node) or _knows_npu(source, node):
             continue
@@ -54,6 +64,47 @@ def check(source: Source, spans: Spans) -> Iterable[Finding]:
             edits = source.replace(node, "is_cuda", "is_npu")
             if not touches(edits, spans):
                 yield edited(source, node, "asked", edits, ".is_cuda", ".is_npu")
+
+
+def _defined(source: Source) -> Iterable[Finding]:
+    """Methods called cuda, and the places that read one without a call. A property keeps its name."""
+    named = [node for node in source.nodes(ast.FunctionDef) if node.name == "cuda"]
+    methods = [node for node in named if isinstance(source.names.parent(node), ast.ClassDef)]
+    if any(_is_property(node) for node in methods):
+        return
+    for definition in methods:
+        yield edited(source, definition, "moved", _of_definition(source, definition), "def cuda", "def npu")
+    classes = {source.names.parent(node) for node in methods}
+    for node in source.nodes(ast.Attribute):
+        if node.attr != "cuda" or not load(node) or not _is_read(source, node):
+            continue
+        own = getattr(node.value, "id", "") in ("self", "cls")
+        if own and classes & set(source.names.above(node)):
+            yield edited(source, node, "moved", source.replace(node, "cuda", "npu"), ".cuda", ".npu")
+        elif not is_options(node.value) and "cuda" not in source.names.attributes:
+            yield found(source, node, "MIG138.read", MANUAL, name=source.segment(node))
+
+
+def _is_property(definition: ast.FunctionDef) -> bool:
+    names = (getattr(mark, "attr", "") or getattr(mark, "id", "") for mark in definition.decorator_list)
+    return any(name.endswith(READ) for name in names)
+
+
+def _is_read(source: Source, node: ast.Attribute) -> bool:
+    """`.cuda` of what may be a module or tensor, neither called nor asked like a flag."""
+    above = source.names.parent(node)
+    name = source.names.resolve(node)
+    if name.startswith("torch."):
+        return name in ("torch.Tensor.cuda", "torch.nn.Module.cuda")
+    if isinstance(above, ast.Call) and above.func is node:
+        return False
+    if isinstance(above, ast.keyword) and "cuda" in (above.arg or "").lower():
+        return False
+    if isinstance(above, ast.Assign) and any("cuda" in getattr(target, "id", "").lower() for target in above.targets):
+        return False
+    return not isinstance(
+        above, (ast.Attribute, ast.Subscript, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.If, ast.While, ast.IfExp)
+    ) or (isinstance(above, ast.IfExp) and above.test is not node)
 
 
 def _of_definition(source: Source, definition: ast.FunctionDef) -> tuple[Edit, ...]:

@@ -36,6 +36,8 @@ EXAMPLES = (
         "import torch.distributed as dist\nok = dist.get_backend() == dist.Backend.HCCL\n",
     ),
     ("import torch\napi = torch.cuda if gpu else None\n", "import torch\napi = torch.npu if gpu else None\n"),
+    ("import torch\nC = torch.cuda\ng = C.CUDAGraph()\n", "import torch\nC = torch.npu\ng = C.NPUGraph()\n"),
+    ("from torch import cuda\ng = cuda.CUDAGraph()\n", "from torch import npu as cuda\ng = cuda.NPUGraph()\n"),
 )
 NEAR_MISSES = (
     "import torch.distributed as dist\nkind = dist.ProcessGroup.BackendType.NCCL\n",
@@ -89,25 +91,31 @@ def _cuda(source: Source, node: ast.Name | ast.Attribute, name: str) -> Iterable
         if said is None or said["class"] in (AUTO, ADVICE):  # the scan speaks of the others
             yield no_form(source, node, name)
         return
-    at = _part(source, node, CUDA)
-    if at is None or beside(source, node, "npu") or _asked_beside(source, node):
-        return  # an alias: its import is edited
-    edits = source.replace(at, "cuda", "npu")
+    if beside(source, node, "npu") or _asked_beside(source, node):
+        return
     if name in other():
-        edits = _spelled(source, node, new)
-    yield edited(source, node, "named", edits, name, new)
+        yield from _spelled(source, node, name, new)
+        return
+    at = _part(source, node, CUDA)
+    if at is not None:  # else an alias: its import is edited
+        yield edited(source, node, "named", source.replace(at, "cuda", "npu"), name, new)
 
 
-def _spelled(source: Source, node: ast.Name | ast.Attribute, new: str) -> tuple[Edit, ...]:
-    """`torch.cuda.CUDAGraph` as `torch.npu.NPUGraph`; none where it is not written out."""
+def _spelled(source: Source, node: ast.Name | ast.Attribute, name: str, new: str) -> Iterable[Finding]:
+    """`torch.cuda.CUDAGraph` as `torch.npu.NPUGraph`, `cuda.CUDAGraph` as `cuda.NPUGraph`: the alias is npu by now."""
     root: ast.AST = node
     while isinstance(root, ast.Attribute):
         root = root.value
-    if source.names.resolve(root) != "torch":
-        return ()
+    bound = source.names.resolve(root)
+    if root is node:
+        return  # the name alone: its import is edited
+    base = bound.replace(CUDA, "torch.npu", 1)
+    if not new.startswith(f"{base}."):
+        yield no_form(source, node, name)
+        return
     _, start = source.span(root)
     _, end = source.span(node)
-    return (Edit(start, end, new[len("torch") :]),)
+    yield edited(source, node, "named", (Edit(start, end, new[len(base) :]),), name, new)
 
 
 def _profiler(source: Source, node: ast.Name | ast.Attribute, name: str) -> Iterable[Finding]:

@@ -46,6 +46,18 @@ WORDS = {
         "transfer_to_npu may handle it (--mode inject); else take it out or replace it by hand.",
         "transfer_to_npu 可能可以处理（--mode inject）；否则请手工删除或替换。",
     ),
+    "MIG138.key": Words(
+        'the key "{name}" stays: other files, or saved data, may hold it or look it up',
+        "键“{name}”保持不变：其他文件或已保存的数据可能含有或查找它",
+        "Write npu here and at every place that uses the key if it is looked up by a device's type.",
+        "若按设备类型查找该键，请在此处及所有使用处改为 npu。",
+    ),
+    "MIG138.outside": Words(
+        '"{name}" is compared with a value from a configuration file or the environment: both stay',
+        "“{name}”与来自配置文件或环境变量的值比较：两者均保持不变",
+        "Write npu there and here, or compare with both names.",
+        "请将两处都改为 npu，或同时比较两个名称。",
+    ),
     "MIG138.read": Words(
         "{name} is read, not called, and stays; a method called cuda is npu now",
         "{name} 被读取而非调用，保持不变；名为 cuda 的方法现为 npu",

@@ -114,6 +114,26 @@ def test_a_name_that_another_edit_would_break_is_told(code: str, name: str) -> N
     assert [finding.args["name"] for finding in left] == [name]
 
 
+@pytest.mark.parametrize(
+    ("code", "key", "line"),
+    [
+        ("PEAK = {'cuda': 1, 'cpu': 0}\n", "MIG138.key", 1),
+        ("import torch\ntorch.save({'cuda': state}, path)\n", "MIG138.key", 2),
+        ("peak = {'cuda': 1}\nprint(peak['cuda'])\nrun(peak)\n", "MIG138.key", 1),
+        ("def f():\n    return {'cuda': 1}\n", "MIG138.key", 2),
+        ("import torch\nstate = torch.load(path)\nif 'cuda' in state:\n    pass\n", "MIG138.key", 3),
+        ("import yaml\nc = yaml.safe_load(f)\nok = c['device'] == 'cuda'\n", "MIG138.outside", 3),
+        ("ok = c.get('device', 'cpu') in ('cuda', 'cpu')\n", "MIG138.outside", 1),
+        ("import hydra\ndef main(cfg):\n    return cfg.train.device != 'cuda'\n", "MIG138.outside", 3),
+        ("import hydra\ndef main(cfg, x):\n    return x.device.type != 'cuda'\n", "", 0),
+    ],
+)
+def test_what_other_files_say_is_left_to_a_person(code: str, key: str, line: int) -> None:
+    made, left = judge(parse(code), mode="explicit")
+    assert [(finding.key, finding.place and finding.place.line) for finding in left] == ([(key, line)] if key else [])
+    assert bool([finding for finding in made if finding.key == "MIG138.device"]) == (not key)
+
+
 def test_a_migrated_script_of_the_other_mode_is_taken_over() -> None:
     code = "import torch\nm = m.cuda()\nx = x.cuda('cuda:0')\nif x.device.type == 'cuda':\n    pass\n"
     injected = migrate(parse(code))[0]

@@ -1,7 +1,8 @@
 """Device strings: "cuda" as "npu" wherever it names a device, so that what is compared still agrees.
 
-Keys of a file's own, words in messages and names of options are no devices and stay. Where the code already
-knows "npu" beside it, nothing changes.
+Words in messages and names of options are no devices and stay, keys unless keys.py is certain of them, and what
+is compared with a value from outside the source (outside.py). Where the code already knows "npu" beside it,
+nothing changes.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from collections.abc import Iterable
 from helpers.finding import Edit, Finding
 from helpers.migration.branches import branch, has_data_parallel, has_kernel
 from helpers.migration.calls import argument, is_docstring, method, string, within_string
+from helpers.migration.explicit.keys import certain, holds_keys
 from helpers.migration.explicit.known import KNOWN, Spans, beside, edited, no_form, touches
+from helpers.migration.explicit.outside import is_outside
 from helpers.migration.kinds import DEVICE_TEXT, OWN, about_devices, is_options, kinds
+from helpers.migration.repair import MANUAL, found
 from helpers.migration.rules.device_string import TEXT, is_other
 from helpers.migration.source import Source
 
@@ -42,6 +46,15 @@ EXAMPLES = (
     ),
     ("ok = str(x.device).startswith('cuda')\n", "ok = str(x.device).startswith('npu')\n"),
     ("peak = {'cuda': 1, 'cpu': 0}\nprint(peak['cuda'])\n", "peak = {'npu': 1, 'cpu': 0}\nprint(peak['npu'])\n"),
+    (
+        "def peak(d):\n    all = {'cuda': 1}\n    return all.get(d.type, all['cuda'])\n",
+        "def peak(d):\n    all = {'npu': 1}\n    return all.get(d.type, all['npu'])\n",
+    ),
+    ("n = {'cuda': 1, 'cpu': 0}[x.device.type]\n", "n = {'npu': 1, 'cpu': 0}[x.device.type]\n"),
+    (
+        "c = {'device': 'cuda'}\nif c['device'] == 'cuda':\n    pass\n",
+        "c = {'device': 'npu'}\nif c['device'] == 'npu':\n    pass\n",
+    ),
     ("import torch\ns = torch.amp.GradScaler('cuda')\n", "import torch\ns = torch.amp.GradScaler('npu')\n"),
     ("n = device.replace('cuda:', '')\n", "n = device.replace('npu:', '')\n"),
     ("import torch\nm = getattr(torch, 'cuda')\n", "import torch\nm = getattr(torch, 'npu')\n"),
@@ -58,6 +71,12 @@ NEAR_MISSES = (
     "if d == 'cuda':\n    a()\nelif d == 'npu':\n    b()\n",
     "ok = t == 'cuda' or t == 'npu'\n",
     "setup(extras_require={'cuda': ['a']})\n",
+    "PEAK = {'cuda': 1, 'cpu': 0}\n",
+    "import torch\ntorch.save({'cuda': state}, path)\n",
+    "own = {'cuda': 1}\nprint(own[d.type], other['cuda'])\nrun(own)\n",
+    "import yaml\nc = yaml.safe_load(f)\nif c['device'] == 'cuda':\n    pass\n",
+    "import os\nname = os.environ.get('DEVICE')\nok = name == 'cuda'\n",
+    "import torch\nstate = torch.load(path)\nok = 'cuda' in state\n",
     "paths = name.split('cuda')\n",
     "use = config.get('cuda', True)\n",
     "import torch\nif d.type == 'cuda':\n    m = torch.nn.DataParallel(m)\nelse:\n    m.to(d)\n",
@@ -66,13 +85,17 @@ NEAR_MISSES = (
 
 def check(source: Source, spans: Spans) -> Iterable[Finding]:
     nodes: tuple[ast.expr, ...] = (*source.nodes(ast.Constant), *source.nodes(ast.JoinedStr))
-    for node in nodes:
-        text = _device(node)
-        if text is None or is_docstring(source, node) or _is_name(source, node):
+    named = [(node, text) for node in nodes if (text := _device(node)) is not None]
+    keys = certain(source) if named else set()
+    for node, text in named:
+        if is_docstring(source, node) or (node not in keys and _is_name(source, node)):
             continue
         if isinstance(source.names.parent(node), (ast.JoinedStr, ast.FormattedValue)):
             continue
         if beside(source, node, "npu") or _guards(source, node):
+            continue
+        if node not in keys and (why := _elsewhere(source, node)):
+            yield found(source, node, f"MIG138.{why}", MANUAL, name=text)
             continue
         if _is_other_text(source, node, text):
             yield no_form(source, node, text)
@@ -98,7 +121,7 @@ def _is_name(source: Source, node: ast.expr) -> bool:
     if not isinstance(above, ast.Dict) and not looked_up and is_other(source, node):
         return True
     if isinstance(above, ast.Subscript):
-        return not _is_literal(source, above) and not _is_device_key(source, node)
+        return not _is_literal(source, above)
     if isinstance(above, ast.keyword):
         above_call = source.names.parent(above)
         return above.arg in OWN_NAMES or (isinstance(above_call, ast.Call) and method(above_call) == "extra")
@@ -110,7 +133,7 @@ def _is_name(source: Source, node: ast.expr) -> bool:
         if called in ATTRIBUTES:
             return source.names.resolve(above.args[0]) != "torch" or above.args.index(node) != 1
         if called in KEYED and isinstance(above.func, ast.Attribute):
-            return above.args[0] is node and not _is_device_key(source, node)
+            return above.args[0] is node
         return called in MESSAGES or called in ("add_argument", "type", "add_parser", "import_module", "__import__")
     return False
 
@@ -120,13 +143,19 @@ def _is_literal(source: Source, node: ast.Subscript) -> bool:
     return source.names.resolve(node.value).rpartition(".")[2] == "Literal"
 
 
-def _is_device_key(source: Source, node: ast.AST) -> bool:
-    """A dict written out in this file has the key, and there it becomes npu."""
-    return any(
-        string(key) == string(node) and key is not None and not _is_name(source, key) and not beside(source, key, "npu")
-        for literal in source.nodes(ast.Dict)
-        for key in literal.keys
-    )
+def _elsewhere(source: Source, node: ast.expr) -> str:
+    """Why a place cannot be judged alone: a key that other files may look up, or a value that they give."""
+    above = source.names.parent(node)
+    if isinstance(above, ast.Dict) and node in above.keys:
+        return "key"
+    if isinstance(above, (ast.Tuple, ast.List, ast.Set)):
+        above = source.names.parent(above)
+    if not isinstance(above, ast.Compare):
+        return ""
+    sides = [above.left, *above.comparators]
+    if isinstance(above.ops[0], (ast.In, ast.NotIn)) and node is above.left and holds_keys(source, sides[1]):
+        return "key"
+    return "outside" if any(is_outside(source, side) for side in sides if side is not node) else ""
 
 
 def _guards(source: Source, node: ast.AST) -> bool:

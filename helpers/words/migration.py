@@ -222,6 +222,15 @@ _RULES: dict[str, Words] = {
         "torch.device is not patched: a tensor on an NPU never equals a cuda device; compare with npu",
         "torch.device 不会被替换：NPU 上的张量不等于 cuda 设备；请与 npu 比较",
     ),
+    "MIG104.by_hand": Words(
+        "a tensor's own device says npu here, the one that the script wrote still says cuda: never equal on an NPU; "
+        "compare two tensors' devices, or write npu where this one is made",
+        "张量自身的设备为 npu，而脚本写出的仍为 cuda：在 NPU 上永不相等；请比较两个张量的设备，或在其创建处写 npu",
+    ),
+    "MIG104.keyed": Words(
+        'the type of a tensor\'s device is looked up here and is "npu" on an NPU: add an entry for npu beside cuda',
+        "此处按张量的设备类型查找，NPU 上为 npu：请在 cuda 旁增加 npu 的条目",
+    ),
     "MIG105.true": Words("is_cuda is True for a tensor on an NPU", "NPU 上的张量 is_cuda 为 True"),
     "MIG105.kernel": Words(
         "is_cuda is True on an NPU and the branch runs CUDA kernels: keep an NPU out of it",

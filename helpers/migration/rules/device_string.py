@@ -130,7 +130,7 @@ def _compared(source: Source, node: ast.AST) -> bool:
     made = isinstance(above, ast.Call) and source.names.call(above) == "torch.device"
     if made or isinstance(above, (ast.Tuple, ast.List, ast.Set)):
         above = source.names.parent(above) if above else None
-    return isinstance(above, ast.Compare)
+    return isinstance(above, (ast.Compare, getattr(ast, "MatchValue", ast.Compare)))
 
 
 def _edits(source: Source, node: ast.expr) -> tuple[Edit, ...]:

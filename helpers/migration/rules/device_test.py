@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
+from helpers.migration import choices
 from helpers.migration.branches import branch, has_data_parallel, has_kernel
+from helpers.migration.by_hand import says_cuda
 from helpers.migration.calls import argument, method, string, within_string
 from helpers.migration.compared import behind_last, in_both
 from helpers.migration.flags import flags, is_type
@@ -25,7 +28,7 @@ WORDS = ("cuda", "cpu")
 PATTERN = r"cuda|\. type\b"  # with "cpu" alone only `.type` is asked for
 KNOWN = Known(MEASURED, TRANSFER, inferred=("assumed",))
 DEVICE_NAME = re.compile(r"cuda(:\d*)?\Z")
-EXAMPLES = (
+EXAMPLES: tuple[tuple[str, str, str | None], ...] = (
     (
         "if x.device.type == 'cuda':  # 在显卡上\n    pass\n",
         "rewrite",
@@ -49,9 +52,9 @@ EXAMPLES = (
         "import torch\nok = x.device == torch.device('npu:0')\n",
     ),
     (
-        "ok = str(x.to(0) or y.device) == 'cuda:0' and (x or y).device.type!='cuda'\n",
+        "ok = str(x.clone() or y.device) == 'cuda:0' and (x or y).device.type!='cuda'\n",
         "rewrite",
-        "ok = str(x.to(0) or y.device) == 'cuda:0' and (x or y).device.type not in ('cuda', 'npu')\n",
+        "ok = str(x.clone() or y.device) == 'cuda:0' and (x or y).device.type not in ('cuda', 'npu')\n",
     ),
     ("ok = x.device.type in ('cpu', ('cuda'))\n", "rewrite", "ok = x.device.type in ('cpu', ('cuda'), 'npu')\n"),
     ("device_type = 'cuda'\nif device_type == 'cuda':\n    pass\n", "auto", None),
@@ -69,6 +72,22 @@ EXAMPLES = (
     ("import torch\ngpu = not 慢 and torch.cuda.is_available()\nif gpu:\n    pass\n", "auto", None),
     ("import torch\nif device == torch.device('cuda'):  # 手工创建\n    pass\n", "auto", None),
     ("if device.startswith('cuda:'):\n    pass\n", "auto", None),
+    (
+        "import torch\nclass T:\n    def __init__(self):\n        self.device = torch.device('cuda')\n"
+        "    def f(self, x):\n        if x.device != self.device:\n            raise ValueError('不符')\n",
+        "manual",
+        None,
+    ),
+    ("import torch\nd = torch.device('cuda:0')\nassert x.device == d\n", "manual", None),
+    ("import torch\nd = torch.device(f'cuda:{卡}')\nok = y.device.type == d.type\n", "manual", None),
+    ("import torch\nd = torch.device(args.cuda)\nok = d == y.device\n", "manual", None),
+    ("import torch\nd = torch.device(args.device or 'cuda:0')\nok = str(d) != str(y.device)\n", "manual", None),
+    ("kind = 'cuda' if gpu else 'cpu'\nok = kind == x.device.type\n", "manual", None),
+    ("表 = {'cuda': f, 'cpu': g}\n表[x.device.type](x)\n", "manual", None),
+    ("T = {'cuda': f}\ny = T.get(device.type, g)\n", "manual", None),
+    ("KINDS = ('cuda', 'xpu')\nok = x.device.type in KINDS\n", "manual", None),
+    ("class A:\n    T = dict(cuda=f)\n    def f(self, x):\n        return self.T[x.device.type]\n", "manual", None),
+    ("from config import PEAK\nx = x.cuda()\npeak = PEAK[x.device.type]\n", "manual", None),
     ("if x.device.type == 'cuda':\n    pass\nelif x.device.type == 'npu':\n    pass\n", "auto", None),
     ("if x.device.type == 'cuda':\n    y = scan_cuda(x)\nelse:\n    y = scan(x)\n", "auto", None),
     (
@@ -77,7 +96,7 @@ EXAMPLES = (
         None,
     ),
 )
-NEAR_MISSES = (
+NEAR_MISSES: tuple[str, ...] = (
     "if x.device.type in ('cuda', 'npu'):  # 已支持\n    pass\n",
     "ok = x.device.type == 'mps'\n",
     "if args.type == 'video':\n    pass\n",
@@ -87,7 +106,32 @@ NEAR_MISSES = (
     "cuda = 1\nif cuda:\n    pass\n",
     "ok = args.backend == 'cuda_amp'\n",
     "def f(cuda):\n    if cuda:  # 参数\n        pass\n",
+    "import torch\nd = torch.device('cpu')\nok = x.device == d or x.device.type == d.type\n",
+    "import torch\nself.device = torch.device('cuda')\nif x.device != self.device:\n    x = x.to(self.device)\n",
+    "T = {'cuda': f, 'npu': g}\nT[x.device.type](x)\n",
+    "T = {'cuda': f}\nT['npu'] = f\nT[x.device.type](x)\n",
+    "n = collections.Counter()\nn[x.device.type] += 1\ny = 表.get(x.device.type)\n",
+    "import torch\nd = torch.device(args.device)\nok = d == y.device\n",
+    "def f(x, table):\n    return table[x.device.type]\n",
 )
+if sys.version_info >= (3, 10):
+    EXAMPLES += (
+        (
+            "match x.device.type:\n    case 'cuda':  # 显卡\n        a()\n    case _:\n        b()\n",
+            "rewrite",
+            "match x.device.type:\n    case 'cuda' | 'npu':  # 显卡\n        a()\n    case _:\n        b()\n",
+        ),
+        (
+            "match str(x.device):\n    case ('xpu' | 'cuda:0') as 名:\n        a()\n",
+            "rewrite",
+            "match str(x.device):\n    case ('xpu' | 'cuda:0' | 'npu:0') as 名:\n        a()\n",
+        ),
+        ("match (x.device.type, y):\n    case ('cuda', 1):\n        a()\n", "manual", None),
+        ("match x.device.type:\n    case 'cuda':\n        a()\n    case 'npu':\n        b()\n", "auto", None),
+        ("match args.device:\n    case 'cuda':\n        a()\n", "auto", None),
+        ("match x.device.type:\n    case 'cuda':\n        y = scan_cuda(x)\n", "auto", None),
+    )
+    NEAR_MISSES += ("match x.device.type:\n    case 'cpu':  # 主机\n        a()\n",)
 
 
 def check(source: Source) -> Iterable[Finding]:
@@ -99,6 +143,7 @@ def check(source: Source) -> Iterable[Finding]:
             yield from _startswith(source, call)
     for flag in flags(source):
         yield found(source, flag, "MIG104.holds", AUTO)
+    yield from choices.check(source)
 
 
 def _comparison(source: Source, compare: ast.Compare) -> Iterable[Finding]:
@@ -139,16 +184,27 @@ def _equality(source: Source, compare: ast.Compare, asked: ast.expr, value: ast.
 def _against_device(source: Source, compare: ast.Compare, one: ast.expr, other: ast.expr) -> Iterable[Finding]:
     """`x.device == torch.device("cuda:0")`: False on an NPU; torch.device("npu:0") is what x has there."""
     for made, asked in ((one, other), (other, one)):
-        if isinstance(made, ast.Call) and source.names.call(made) == "torch.device":
-            name = argument(made, 0, "device")
-            text = string(name)
-            if not text or not text.startswith("cuda"):
-                continue
+        name = argument(made, 0, "device") if isinstance(made, ast.Call) else None
+        text = string(name) if source.names.call(made) == "torch.device" else None
+        if text and text.startswith("cuda"):
             if kinds(source, asked) & OWN:
                 assert isinstance(name, ast.Constant)
                 yield found(source, compare, "MIG104.device", REWRITE, within_string(source, name, "cuda", "npu"))
             else:
                 yield found(source, compare, f"MIG104.{_certainty(source, asked)}", AUTO)
+        elif kinds(source, asked) & {DEVICE_TEXT, *OWN} and says_cuda(source, made) and not _moves(source, compare):
+            yield found(source, compare, "MIG104.by_hand", MANUAL)
+
+
+def _moves(source: Source, compare: ast.Compare) -> bool:
+    """`if x.device != d: x = x.to(d)`: moving what is there already does nothing."""
+    above = source.names.parent(compare)
+    if not isinstance(above, ast.If) or not isinstance(compare.ops[0], ast.NotEq) or above.orelse:
+        return False
+    values = [step.value for step in above.body if isinstance(step, (ast.Assign, ast.Expr, ast.Return))]
+    return len(values) == len(above.body) and all(
+        isinstance(each, ast.Call) and method(each) == "to" for each in values
+    )
 
 
 def _membership(source: Source, compare: ast.Compare, asked: ast.expr, among: ast.expr) -> Iterable[Finding]:

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", choices=MODES, default=INJECT, help="who says npu (default: inject, transfer_to_npu)")
     parser.add_argument("--diff", action="store_true", help="print the diff and nothing else")
     parser.add_argument("--patch", metavar="FILE", help="write one diff that `git apply` and `patch -p1` take")
-    parser.add_argument("--out", metavar="FOLDER", help="write all scripts here, under the same names")
+    parser.add_argument("--out", metavar="FOLDER", help="write all scripts here; what was here stays as NAME.orig")
     parser.add_argument("--in-place", action="store_true", help="write over the files; the old ones stay as NAME.orig")
     parser.add_argument("--expect", metavar="SCAN.JSON", help="refuse where a file has changed since this scan")
 

@@ -1,4 +1,4 @@
-"""Where `import torch_npu` and transfer_to_npu go, and which files need them.
+"""Where `import torch_npu` and transfer_to_npu go; scripts.py says which files need them.
 
 They must run before any module takes names out of torch.cuda: `from torch.cuda.amp import GradScaler` keeps
 the old class for good. Before the first import that is neither the standard library's nor a known bystander
@@ -60,26 +60,6 @@ COMMON_STDLIB = frozenset(
 )
 
 
-def needs_import(source: Source, *, alone: bool) -> bool:
-    """A script that uses torch and does not yet import transfer_to_npu. In a folder only entry scripts do."""
-    modules = imported(source.tree)
-    if TRANSFER in modules or not any(name.split(".")[0] == "torch" for name in modules):
-        return False
-    return alone or is_entry(source)
-
-
-def is_entry(source: Source) -> bool:
-    """A file made to be run: a __main__ guard, or loops and calls at its top level."""
-    for statement in source.tree.body:
-        if isinstance(statement, ast.If) and isinstance(statement.test, ast.Compare):
-            left = statement.test.left
-            if isinstance(left, ast.Name) and left.id == "__name__":
-                return True
-        if isinstance(statement, (ast.For, ast.While, ast.With)):
-            return True
-    return False
-
-
 def transfer_edit(source: Source, lines: tuple[str, ...] = LINES) -> tuple[Edit, ast.stmt]:
     """The lines as an insertion, and the statement they stand before (or behind, where none imports torch)."""
     if lines == LINES and "torch_npu" in imported(source.tree):
@@ -120,10 +100,11 @@ def _may_import_torch(statement: ast.stmt) -> bool:
     """A statement that runs an import of torch, or of what may import it; function bodies do not run."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    return any(not _is_harmless(name) for name in imported(statement))
+    return any(not is_harmless(name) for name in imported(statement))
 
 
-def _is_harmless(name: str) -> bool:
+def is_harmless(name: str) -> bool:
+    """A module that imports no torch: the standard library's, or a known bystander."""
     top = name.split(".")[0]
     return top in BYSTANDERS or top in _stdlib() or top == "torch_npu"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.finding import Place
-from helpers.migration.mirror import closure
+from helpers.migration.closure import closure
 from helpers.migration.source import Unreadable, read
 
 BATCH, ACCUMULATE, LAYERS, WIDTH, HEADS, LENGTH = "batch", "accumulate", "layers", "width", "heads", "length"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,14 +20,15 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.migration import expected, writing
 from helpers.migration.change import Change, apply, change
-from helpers.migration.entry import needs_import, transfer_edit
+from helpers.migration.entry import TRANSFER, imported, transfer_edit
 from helpers.migration.explicit import commands, explicit
 from helpers.migration.files import Tree, tree
 from helpers.migration.patch import patch as patch_of
 from helpers.migration.patch import shown
 from helpers.migration.registry import wanted
-from helpers.migration.repair import CLASSES, MANUAL, REWRITE, UNSUPPORTED, class_of, found
+from helpers.migration.repair import AUTO, CLASSES, MANUAL, REWRITE, UNSUPPORTED, class_of, found
 from helpers.migration.scan import not_python, scan_source, unreadable
+from helpers.migration.scripts import is_entry, named, needs_import
 from helpers.migration.source import Source, Unreadable, decode, parse
 from helpers.migration.texts import read_text, scan_text, shell
 from helpers.migration.texts.notebook_edit import rewrite_notebook
@@ -50,6 +51,9 @@ class Work:
     changes: dict[str, Change] = field(default_factory=dict)
     left: list[Finding] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    #: Places that run under transfer_to_npu only, and whether any file imports it.
+    relying: list[Finding] = field(default_factory=list)
+    imports: bool = False
 
 
 def rewrite(
@@ -76,6 +80,7 @@ def rewrite(
     work = Work(_without(tree(path), out), mode)
     for judged in (_python, _texts, _notebooks):
         judged(work, single=Path(path).is_file())
+    work.left += _no_script(work)
     if expect is not None:
         expected.check(expect, work.where, work.changes.values())
     writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)
@@ -96,13 +101,20 @@ def migrate(source: Source, *, alone: bool = True, mode: str = INJECT) -> tuple[
     return _applied(source, made), made
 
 
-def judge(source: Source, *, alone: bool = True, mode: str = INJECT) -> Judged:
-    """The findings whose edits are made in this mode, and those left to a person."""
+def judge(
+    source: Source, *, alone: bool = True, mode: str = INJECT, root: Path | None = None, work: Work | None = None
+) -> Judged:
+    """The findings whose edits are made in this mode, and those left to a person. `work` notes who relies on what."""
     scanned = scan_source(source)
     if mode == EXPLICIT:
         return explicit(source, scanned)
+    relying = [finding for finding in scanned if class_of(finding) == AUTO]
     made = [finding for finding in scanned if class_of(finding) == REWRITE]
-    if needs_import(source, alone=alone):
+    needed = needs_import(source, script=alone or is_entry(source), uses=bool(relying), root=root)
+    if work is not None:
+        work.relying += relying
+        work.imports = work.imports or needed or TRANSFER in imported(source.tree)
+    if needed:
         edit, node = transfer_edit(source)
         made.insert(0, found(source, node, "MIG131.transfer", REWRITE, (edit,)))
     return made, [finding for finding in scanned if class_of(finding) in (MANUAL, UNSUPPORTED)]
@@ -118,15 +130,27 @@ def _applied(source: Source, made: list[Finding]) -> str:
 
 
 def _python(work: Work, *, single: bool) -> None:
+    """A file that says nothing of torch may still be the script that imports those that do."""
+    heard: Counter[str] = Counter()
+    for file in work.where.python:
+        with suppress(OSError):
+            heard.update(named(file.read_bytes()) - {file.stem})
     for file in work.where.python:
         name = work.where.name(file)
         with _unread(work, name, single):
             data = file.read_bytes()
-            if not wanted(data) and b"torch" not in data:
+            speaks = bool(wanted(data)) or b"torch" in data
+            if not speaks and work.mode == EXPLICIT:
                 continue
-            text, encoding, bom = decode(data)
-            source = parse(text, name, encoding=encoding, bom=bom, file=file)
-            made, left = judge(source, alone=len(work.where.python) == 1, mode=work.mode)
+            try:
+                text, encoding, bom = decode(data)
+                source = parse(text, name, encoding=encoding, bom=bom, file=file)
+            except Unreadable:
+                if speaks:
+                    raise
+                continue
+            alone = len(work.where.python) == 1 or is_entry(source, unnamed=not heard[file.stem])
+            made, left = judge(source, alone=alone, mode=work.mode, root=work.where.root, work=work)
             work.left += _left(left)
             after = _applied(source, made)
             if after != text:
@@ -163,11 +187,20 @@ def _notebooks(work: Work, *, single: bool) -> None:
     for file in work.where.notebooks:
         name = work.where.name(file)
         with _unread(work, name, single):
-            python, lines = partial(judge, mode=work.mode), partial(judge_lines, mode=work.mode)
+            python = partial(judge, mode=work.mode, root=work.where.root, work=work)
+            lines = partial(judge_lines, mode=work.mode)
             made, left = rewrite_notebook(file, name, python, lines)
             work.left += _left(left)
             if made is not None:
                 work.changes[name] = made
+
+
+def _no_script(work: Work) -> Iterator[Finding]:
+    """Places that transfer_to_npu handles, and no file that imports it: who runs them must do so."""
+    if work.relying and not work.imports:
+        place = work.relying[0].place or Place("")
+        args: dict[str, Scalar] = {"class": MANUAL, "count": len(work.relying), "first": str(place)}
+        yield Finding("MIG131", Status.WARN, "MIG131.no_script", args, place)
 
 
 def _left(findings: list[Finding]) -> list[Finding]:

@@ -29,6 +29,15 @@ WORDS = {
         "Edit it by hand, and please report it with the file.",
         "请手工修改该文件，并附上文件反馈。",
     ),
+    "MIG131.no_script": Words(
+        "{count} place(s), the first at {first}, run under transfer_to_npu only, and no file here is seen to be a "
+        "script: none imports it",
+        "共 {count} 处（首处 {first}）只有在 transfer_to_npu 下才能运行，但这里没有识别出入口脚本：无文件导入它",
+        "Put `import torch_npu` and `from torch_npu.contrib import transfer_to_npu` first in the script that runs "
+        "this code, or use --mode explicit.",
+        "请在运行这些代码的脚本最前面写上 `import torch_npu` 和 `from torch_npu.contrib import transfer_to_npu`，"
+        "或改用 --mode explicit。",
+    ),
     "MIG131.torch_npu": Words("import torch_npu at the top", "在开头导入 torch_npu"),
     "MIG138.named": Words("{name} is {new}", "{name} 即 {new}"),
     "MIG138.imported": Words("{name} is imported as {new}", "{name} 改为导入 {new}"),

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from helpers.errors import WorkbookError
-from helpers.migration.mirror import closure, migrated_texts, mirror
+from helpers.migration.closure import closure
+from helpers.migration.mirror import migrated_texts, mirror
 
 FILES = {
     "train.py": "import torch\nimport net, pkg.deep\nfrom pkg import b\n",

@@ -9,6 +9,7 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.finding import Edit, Status
+from helpers.migration.mirror import migrated_texts
 from helpers.migration.repair import class_of
 from helpers.migration.rewrite import apply, migrate, rewrite
 from helpers.migration.scan import scan, scan_source
@@ -240,3 +241,97 @@ def test_overlapping_edits_are_refused() -> None:
 def test_edits_of_two_rules_on_one_expression_are_both_made(code: str, after: str) -> None:
     text, _ = migrate(parse(code))
     assert text == after
+
+
+#: A folder's files, and those that get transfer_to_npu.
+FOLDERS = [
+    pytest.param(
+        {
+            "train.py": "import torch\nfrom model import Net\n\ndef main():\n    Net().cuda()\n\nmain()\n",
+            "model.py": "import torch\nclass Net(torch.nn.Module):\n    pass\n",
+        },
+        {"train.py"},
+        id="a call without a guard",
+    ),
+    pytest.param(
+        {
+            "train.py": "from trainer import main\n\nif __name__ == '__main__':\n    main()\n",
+            "trainer.py": "import torch\ndef main():\n    torch.zeros(2).cuda()\n",
+        },
+        {"train.py"},
+        id="torch in another module",
+    ),
+    pytest.param(
+        {
+            "tools/run.py": "from pkg.core import go\ngo()\n",
+            "pkg/__init__.py": "",
+            "pkg/core.py": "from .deep import x\n_set_up()\n",
+            "pkg/deep.py": "import torch\nx = torch.zeros(2).cuda()\n",
+        },
+        {"tools/run.py"},
+        id="torch in a package beside the script's folder",
+    ),
+    pytest.param(
+        {
+            "run.py": "from transformers import AutoModel\nm = AutoModel()\nm.cuda()\n",
+            "note.py": "import logging\nlogging.basicConfig()\nx = 1\n",
+        },
+        {"run.py"},
+        id="torch in a library",
+    ),
+    pytest.param(
+        {"setup.py": "import torch\nfrom setuptools import setup\nsetup()\n", "main.py": "import torch\nmain()\n"},
+        {"main.py"},
+        id="setup.py only builds",
+    ),
+    pytest.param(
+        {"run.py": "import helper\nhelper.go()\n", "helper.py": "import json\n", "bad.py": "print 'x'\n"},
+        set(),
+        id="no torch anywhere",
+    ),
+    pytest.param(
+        {"a.py": "import b\nb.f()\n", "b.py": "import torch\nfrom torch_npu.contrib import transfer_to_npu\n"},
+        set(),
+        id="a module sees to it",
+    ),
+]
+
+
+def _folder(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(("files", "scripts"), FOLDERS)
+def test_which_files_of_a_folder_import_transfer_to_npu(
+    tmp_path: Path, files: dict[str, str], scripts: set[str]
+) -> None:
+    source = _folder(tmp_path / "in", files)
+    report = rewrite(source, tmp_path / "out")
+    changed = {name for name in files if "transfer_to_npu" in (tmp_path / "out" / name).read_text()}
+    assert changed == scripts | {name for name, text in files.items() if "transfer_to_npu" in text}
+    assert "MIG131.no_script" not in {finding.key for finding in report.findings}
+    assert rewrite(tmp_path / "out").facts["sha256"] == {}, "a second rewrite changes nothing"
+    for name in scripts - {"tools/run.py"}:  # a dry-run mirrors the script's own folder only
+        contents, _ = migrated_texts(source / name)
+        assert {file.relative_to(source).as_posix() for file in contents} == scripts
+        assert contents[source / name] == (tmp_path / "out" / name).read_bytes()
+        rewrite(source / name, tmp_path / "single")
+        assert (tmp_path / "single" / Path(name).name).read_bytes() == contents[source / name]
+
+
+def test_a_folder_without_a_script_is_not_shown_as_done(tmp_path: Path) -> None:
+    source = _folder(tmp_path, {"a.py": "import torch\ndef f(x):\n    return x.cuda()\n", "b.py": "import a\n"})
+    report = rewrite(source)
+    (finding,) = (finding for finding in report.findings if finding.key == "MIG131.no_script")
+    assert report.status is Status.WARN and str(finding.place) == "a.py:3:12" and finding.hint("en")
+    explicit = rewrite(source, mode="explicit")
+    assert "MIG131.no_script" not in {finding.key for finding in explicit.findings}
+
+
+def test_a_lone_script_whose_torch_comes_with_a_library() -> None:
+    text = "from transformers import AutoModel\nm = AutoModel.from_pretrained('x').cuda()\n"
+    assert migrate(parse(text))[0] == TWO + text
+    assert migrate(parse(text), mode="explicit")[0] == "import torch_npu\n" + text.replace("cuda", "npu")

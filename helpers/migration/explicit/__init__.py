@@ -12,7 +12,7 @@ import ast
 from types import ModuleType
 
 from helpers.finding import Finding
-from helpers.migration.entry import TRANSFER, imported, transfer_edit
+from helpers.migration.entry import TRANSFER, imported, is_harmless, transfer_edit
 from helpers.migration.explicit import backends, defaults, devices, imports, methods, names
 from helpers.migration.knowledge import dress
 from helpers.migration.repair import AUTO, MANUAL, REWRITE, class_of, found
@@ -32,7 +32,8 @@ def explicit(source: Source, scanned: list[Finding]) -> tuple[list[Finding], lis
     made = [*taken, *(finding for finding in own if finding.edits)]
     left = [finding for finding in scanned if class_of(finding) not in (AUTO, REWRITE) and not _mended(finding, own)]
     left += [finding for finding in own if class_of(finding) == MANUAL]
-    if (made or any(class_of(finding) == AUTO for finding in scanned)) and _needs_torch_npu(source):
+    uses = any(class_of(finding) == AUTO for finding in scanned)
+    if (made or uses) and _needs_torch_npu(source, uses):
         edit, node = transfer_edit(source, LINES)
         made.insert(0, found(source, node, "MIG131.torch_npu", REWRITE, (edit,)))
     return sorted(made, key=_at), sorted(left, key=_at)
@@ -48,9 +49,10 @@ def _mended(finding: Finding, own: list[Finding]) -> bool:
     return finding.place is not None and finding.place.line in lines and not finding.key.endswith("data_parallel")
 
 
-def _needs_torch_npu(source: Source) -> bool:
-    """The file uses torch and does not bind torch_npu at its top."""
-    if not any(name.split(".")[0] == "torch" for name in imported(source.tree)):
+def _needs_torch_npu(source: Source, uses: bool) -> bool:
+    """The file uses torch, or has uses of CUDA and another library's torch, and does not bind torch_npu at its top."""
+    modules = imported(source.tree)
+    if not any(name.split(".")[0] == "torch" for name in modules) and (not uses or all(map(is_harmless, modules))):
         return False
     for node in source.nodes(ast.Import):
         bound = {alias.name.split(".")[0] for alias in node.names if not alias.asname and alias.name != TRANSFER}

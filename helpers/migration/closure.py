@@ -1,0 +1,62 @@
+"""The modules that a script imports from its own folder, directly or not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from helpers.migration.source import Unreadable, read
+
+
+def closure(script: Path) -> list[Path]:
+    """The script and the modules of its own folder that it imports, in order of discovery."""
+    return list(walk(script))
+
+
+def walk(script: Path, *more: Path, tree: ast.Module | None = None) -> Iterator[Path]:
+    """As `closure`, one at a time; modules are looked for in the folders `more` too. `tree`: the script's."""
+    found, todo = [script], [script]
+    yield script
+    while todo:
+        file = todo.pop()
+        for module in _local_imports(file, tree if tree and file == script else _tree(file), (script.parent, *more)):
+            if module not in found:
+                found.append(module)
+                todo.append(module)
+                yield module
+
+
+def _tree(file: Path) -> ast.Module:
+    try:
+        return read(file).tree
+    except (Unreadable, OSError):
+        return ast.Module([], [])  # whoever reads it for its findings says so
+
+
+def _local_imports(file: Path, tree: ast.Module, roots: tuple[Path, ...]) -> Iterator[Path]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                for root in roots:
+                    yield from _modules(root, name.name.split("."))
+        elif isinstance(node, ast.ImportFrom):
+            above = file.parents[min(node.level, len(file.parents)) - 1]
+            parts = node.module.split(".") if node.module else []
+            for name in node.names:
+                for base in (above,) if node.level else roots:
+                    yield from _modules(base, [*parts, name.name])
+
+
+def _modules(base: Path, parts: list[str]) -> Iterator[Path]:
+    """The packages on the way to a dotted name, and the module itself, as far as they are files."""
+    place = base
+    for part in parts:
+        if (place / f"{part}.py").is_file():
+            yield place / f"{part}.py"
+            return
+        place = place / part
+        if (place / "__init__.py").is_file():
+            yield place / "__init__.py"
+        elif not place.is_dir():
+            return

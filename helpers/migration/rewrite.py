@@ -204,7 +204,8 @@ def _no_script(work: Work) -> Iterator[Finding]:
 
 
 def _left(findings: list[Finding]) -> list[Finding]:
-    return [finding for finding in findings if class_of(finding) in (MANUAL, UNSUPPORTED)]
+    """What a person has to see to: by hand, unsupported, or not looked at."""
+    return [one for one in findings if class_of(one) in (MANUAL, UNSUPPORTED) or one.status is Status.SKIPPED]
 
 
 @contextmanager

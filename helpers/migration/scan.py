@@ -72,7 +72,11 @@ def _text(file: Path, name: str) -> Found:
 
 
 def _notebook(file: Path, name: str) -> Found:
-    return scan_notebook(file, name), ""
+    found = scan_notebook(file, name)
+    try:
+        return found, read_text(file, name).sha256 if found else ""
+    except Unreadable:
+        return found, ""  # JSON in UTF-16: rewrite says that it cannot
 
 
 def scan_file(file: Path, name: str) -> tuple[list[Finding], str]:

@@ -308,3 +308,45 @@ def test_a_notebook_that_must_not_change(tmp_path: Path, text: str, mode: str) -
     file = _notebook(tmp_path / "n.ipynb", text)
     report = rewrite(file, tmp_path / "out", mode=mode)
     assert report.facts["sha256"] == {} and (tmp_path / "out" / "n.ipynb").read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize(
+    ("cell", "after"),
+    [
+        ("%%time\ndef f():\n    import torch\n", "%%time\n" + "{lines}\ndef f():\n    import torch\n"),
+        ("\n%%time\ndef f():\n    import torch\n", "\n%%time\n{lines}\ndef f():\n    import torch\n"),
+        ("%%time", "%%time\n{lines}"),
+        ("%%capture out\nimport torch\n", "%%capture out\n{lines}\nimport torch\n"),
+    ],
+)
+def test_a_cell_magic_stays_first(tmp_path: Path, cell: str, after: str) -> None:
+    other = "def g():\n    import torch\n    return torch.zeros(1).cuda()\n"
+    text = json.dumps({"cells": [{"cell_type": "code", "source": source} for source in (cell, other)]})
+    rewrite(_notebook(tmp_path / "n.ipynb", text), in_place=True)
+    cells = json.loads((tmp_path / "n.ipynb").read_text())["cells"]
+    lines = "import torch_npu\nfrom torch_npu.contrib import transfer_to_npu"
+    assert [one["source"] for one in cells] == [after.format(lines=lines), other]
+    assert rewrite(tmp_path / "n.ipynb").facts["sha256"] == {}, "a second rewrite changes nothing"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "cell",
+    ["x.cuda('cuda:0'); ?x", "%%writefile t.py\nx = (x.cuda(", "%%cython\nimport torch\nx.cuda('cuda:0')"],
+)
+def test_a_cell_that_was_not_read_is_told_as_the_scan_tells_it(tmp_path: Path, cell: str, mode: str) -> None:
+    text = json.dumps({"cells": [{"cell_type": "code", "source": cell}]})
+    file = _notebook(tmp_path / "n.ipynb", text)
+    (seen,) = scan(file).findings[1:]
+    (told,) = rewrite(file, mode=mode).findings[1:]
+    assert told == seen and told.status is Status.SKIPPED and str(told.place).startswith("n.ipynb#cell1")
+
+
+def test_a_notebook_is_rewritten_as_long_as_it_is_the_one_that_was_scanned(tmp_path: Path) -> None:
+    text = '{"cells": [%s]}' % (CELL % '["import torch\\n", "x.cuda(\'cuda:0\')"]')
+    file = _notebook(tmp_path / "n.ipynb", text)
+    seen = scan(file).facts["sha256"]
+    assert rewrite(file, expect=seen).facts["sha256"] == seen
+    _notebook(file, text.replace("x.cuda", "y.cuda"))
+    with pytest.raises(WorkbookError, match="changed since"):
+        rewrite(file, expect=seen)

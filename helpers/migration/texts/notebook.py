@@ -20,7 +20,7 @@ from helpers.migration.repair import shortened
 from helpers.migration.source import LINE_END, Source, Unreadable, parse
 from helpers.migration.texts import requirements, shell
 from helpers.migration.texts.lines import scan_lines, text_source
-from helpers.migration.texts.magics import read_cell
+from helpers.migration.texts.magics import broken, read_cell
 from helpers.rules import judge
 from helpers.words import Scalar
 
@@ -56,7 +56,7 @@ def scan(data: bytes, name: str) -> list[Finding]:
         cell = read_cell(code)
         found += _moved(scan_lines(text_source(cell.shell, "commands.sh")), place)
         if cell.error:
-            found.append(_not_read(place, cell.error.lineno or 0, cell.error.msg))
+            found.append(not_read(place, cell.error.lineno or 0, cell.error.msg))
         else:
             program.add(place, code, cell.python)
     found += _judge(program, name)
@@ -84,6 +84,13 @@ def foreign(code: str) -> tuple[str, str]:
     return target if target.endswith(".py") or _is_list_or_shell(target) else "", body
 
 
+def magic_end(code: str) -> int:
+    """Where the lines down to a cell magic end; 0 where there is none."""
+    magic = CELL_MAGIC.match(code)
+    line = LINE_END.search(code, magic.end()) if magic else None
+    return line.end() if line else len(code) if magic else 0
+
+
 def _is_list_or_shell(target: str) -> bool:
     return shell.is_shell(target) or requirements.is_requirements(target)
 
@@ -97,9 +104,19 @@ def _foreign(code: str, place: str) -> Iterator[Finding]:
         try:
             yield from _judge(program, place)
         except Unreadable as cause:
-            yield _not_read(place, cause.line, cause.error)
+            yield not_read(place, cause.line, cause.error)
     elif target:
         yield from _moved(scan_lines(text_source(body, target)), place)
+    else:
+        yield from foreign_unread(code, place)
+
+
+def foreign_unread(code: str, place: str) -> Iterator[Finding]:
+    """A cell that says CUDA in another language, or in Python that cannot be read."""
+    target, body = foreign(code)
+    error = broken(body) if target.endswith(".py") else None
+    if error is not None:
+        yield not_read(place, error.lineno or 0, error.msg)
     elif CUDA.search(body):
         magic = CELL_MAGIC.match(code)
         args: dict[str, Scalar] = {"path": place, "magic": magic.group(1) if magic else ""}
@@ -157,7 +174,7 @@ def _language(content: dict[str, Any]) -> str:
     return "python" if str(spec or "").lower().startswith("python") else str(spec or "").lower()
 
 
-def _not_read(place: str, line: int, error: str) -> Finding:
+def not_read(place: str, line: int, error: str) -> Finding:
     args: dict[str, Scalar] = {"path": place, "line": line, "error": error}
     return Finding("MIG100", Status.SKIPPED, "MIG100.unreadable", args, Place(place, line))
 

@@ -62,6 +62,9 @@ class Edits:
             for edit in finding.edits:
                 cell, number, start = joined.back(source, edit.start)
                 end = max(start, joined.back(source, edit.end)[2])
+                if start == end and start < (top := notebook.magic_end(cell.code)):
+                    start = end = top  # IPython wants a cell magic first
+                    edit = replace(edit, text=_below(cell.code[:top], edit.text))
                 place = f"{self.name}#cell{cell.number}"
                 new = "; ".join(edit.text.splitlines())
                 self.rows.append((place, number, finding.rule, cell.code[start:end], new))
@@ -91,6 +94,8 @@ def rewrite_notebook(file: Path, name: str, python: Judge, shell: Judge) -> tupl
             _one(gathered, cell, read.shell, "commands.sh", shell)
         if read.error is None:
             program.add(cell, read.python)
+        else:
+            gathered.left.append(notebook.not_read(f"{name}#cell{cell.number}", read.error.lineno or 0, read.error.msg))
     gathered.take(program, parse("\n".join(program.lines) + "\n", name), python)
     if not gathered.edits:
         return None, gathered.left
@@ -103,6 +108,11 @@ def rewrite_notebook(file: Path, name: str, python: Judge, shell: Judge) -> tupl
     )
 
 
+def _below(above: str, text: str) -> str:
+    """Whole lines to insert behind a cell magic, which may be all that the cell has."""
+    return text if LINE_END.search(above[-1:]) else f"\n{text}".rstrip("\r\n")
+
+
 def _foreign(gathered: Edits, cell: Cell, python: Judge, shell: Judge) -> None:
     """A cell that is a shell's or that writes a file."""
     target, body = notebook.foreign(cell.code)
@@ -112,6 +122,8 @@ def _foreign(gathered: Edits, cell: Cell, python: Judge, shell: Judge) -> None:
         gathered.take(joined, parse(body, gathered.name), python)
     elif target and not target.endswith(".py"):
         _one(gathered, cell, body, target, shell)
+    else:
+        gathered.left += notebook.foreign_unread(cell.code, f"{gathered.name}#cell{cell.number}")
 
 
 def _one(gathered: Edits, cell: Cell, text: str, target: str, judge: Judge) -> None:
@@ -131,6 +143,10 @@ def _decode(data: bytes) -> tuple[str, bytes]:
 def _check(before: str, after: str, name: str) -> None:
     """Everything but the sources is as it was, and each cell that was Python still is."""
     for one, other in zip(cells.cells(before), cells.cells(after)):
+        top = one.code[: notebook.magic_end(one.code)]
+        if not other.code.startswith(top):
+            moved = f"{top.strip()} would move"
+            raise WorkbookError("migration.broken", path=f"{name}#cell{other.number}", error=moved)
         was = not notebook.is_foreign(one.code) and read_cell(one.code).error is None
         error = read_cell(other.code).error if was else None
         if error is not None:

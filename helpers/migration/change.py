@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,9 +35,15 @@ class Change:
 
 
 def change(source: Source, file: Path, before: bytes, text: str, made: Iterable[Finding]) -> Change:
-    """The change of a file that is one text. Raises WorkbookError where its encoding cannot hold the result."""
+    """The change of a file that is one text.
+
+    Raises WorkbookError where its encoding cannot hold the result, or has two spellings of a character (cp932, big5,
+    utf-7) and the file the other one: bytes that no edit means would change.
+    """
     found = tuple(made)
     try:
+        if source.encode(source.text) != before:
+            raise WorkbookError("migration.spelled", path=source.path, encoding=source.encoding)
         after = source.encode(text)
     except UnicodeEncodeError as cause:
         raise WorkbookError("migration.broken", path=source.path, error=str(cause)) from cause
@@ -47,7 +54,7 @@ def rows(source: Source, made: Iterable[Finding]) -> tuple[Row, ...]:
     return tuple(
         (
             source.path,
-            source.text.count("\n", 0, edit.start) + 1,
+            bisect_right(source.line_starts, edit.start),
             finding.rule,
             source.text[edit.start : edit.end],
             "; ".join(edit.text.splitlines()),

@@ -29,6 +29,13 @@ WORDS = {
         "Edit it by hand, and please report it with the file.",
         "请手工修改该文件，并附上文件反馈。",
     ),
+    "migration.spelled": Words(
+        "{path}: its bytes do not come back from its text in {encoding}: saved again, other places would change too; "
+        "no edit was made",
+        "{path}：按 {encoding} 解码再编码后字节不同，保存会改动其他位置；未作任何改动",
+        "Save the file as UTF-8 (and take the coding line out), then rewrite again.",
+        "请先将文件另存为 UTF-8（并去掉编码声明行），再重新改写。",
+    ),
     "MIG131.no_script": Words(
         "{count} place(s), the first at {first}, run under transfer_to_npu only, and no file here is seen to be a "
         "script: none imports it",

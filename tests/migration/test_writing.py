@@ -350,3 +350,16 @@ def test_a_notebook_is_rewritten_as_long_as_it_is_the_one_that_was_scanned(tmp_p
     _notebook(file, text.replace("x.cuda", "y.cuda"))
     with pytest.raises(WorkbookError, match="changed since"):
         rewrite(file, expect=seen)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "odd"), [("cp932", b"# \xfa\x5c\n"), ("big5hkscs", b"# \xa2\xcc\n"), ("utf-7", b"# +AGE-\n")]
+)
+def test_bytes_that_would_not_come_back_are_refused(tmp_path: Path, encoding: str, odd: bytes) -> None:
+    text = f"# coding: {encoding}\nimport torch\nx.cuda('cuda:0')\n".encode()
+    source = _tree(tmp_path / "in", {"odd.py": text + odd, "plain.py": text})
+    with pytest.raises(WorkbookError, match="do not come back"):
+        rewrite(source / "odd.py", in_place=True)
+    report = rewrite(source, in_place=True)
+    assert [str(one.place) for one in report.findings if one.key == "MIG130.not_rewritten"] == ["odd.py"]
+    assert (source / "odd.py").read_bytes() == text + odd and b".to('cuda:0')" in (source / "plain.py").read_bytes()

@@ -27,7 +27,7 @@ LINES = ("import torch_npu",)
 def explicit(source: Source, scanned: list[Finding]) -> tuple[list[Finding], list[Finding]]:
     """The findings whose edits are made, and those left to a person; `scanned` is what the scan found."""
     taken = [finding for finding in scanned if class_of(finding) == REWRITE and finding.rule not in OF_THE_NAME]
-    spans = [(edit.start, edit.end) for finding in taken for edit in finding.edits]
+    spans = sorted((edit.start, edit.end) for finding in taken for edit in finding.edits)
     own = [dress(finding, part.KNOWN) for part in PARTS for finding in part.check(source, spans)]
     made = [*taken, *(finding for finding in own if finding.edits)]
     left = [finding for finding in scanned if class_of(finding) not in (AUTO, REWRITE) and not _mended(finding, own)]

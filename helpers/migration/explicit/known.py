@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import sys
+from bisect import bisect_right
 from functools import cache
 
 from helpers.finding import Edit, Finding
@@ -13,7 +15,7 @@ from helpers.migration.repair import MANUAL, REWRITE, found
 from helpers.migration.source import Source
 
 KNOWN = Known(MEASURED, "https://github.com/Ascend/pytorch/tree/9e73e708ab9350d203475609f36f8a43f6a0c2ab/docs/zh/api")
-#: Where edits of the scan's own rules stand: an edit of a part must not touch them.
+#: Where edits of the scan's own rules stand, in order and apart: an edit of a part must not touch them.
 Spans = list[tuple[int, int]]
 
 
@@ -99,4 +101,6 @@ def _names(node: ast.AST, word: str) -> bool:
 
 
 def touches(edits: tuple[Edit, ...], spans: Spans) -> bool:
-    return any(edit.start <= end and start <= edit.end for edit in edits for start, end in spans)
+    """Whether an edit meets one of the spans: the last that begins before its end ends last too."""
+    before = ((edit, bisect_right(spans, (edit.end, sys.maxsize))) for edit in edits)
+    return any(at and spans[at - 1][1] >= edit.start for edit, at in before)

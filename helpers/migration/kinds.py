@@ -40,8 +40,8 @@ def kinds(source: Source, node: ast.expr, depth: int = DEPTH) -> set[str]:
     if isinstance(node, ast.Attribute) and node.attr == "type":
         return {_text(kinds(source, node.value, depth - 1))}
     if isinstance(node, ast.Attribute):
-        return {TENSOR_DEVICE} if node.attr == "device" and not is_options(node.value) else _named(source, node)
-    return _named(source, node) if not isinstance(node, ast.Name) else _assigned(source, node, depth)
+        return {TENSOR_DEVICE} if node.attr == "device" and not is_options(node.value) else _named(source, node, depth)
+    return _named(source, node, depth) if not isinstance(node, ast.Name) else _assigned(source, node, depth)
 
 
 def _text(held: set[str]) -> str:
@@ -73,7 +73,7 @@ def _assigned(source: Source, node: ast.Name, depth: int) -> set[str]:
     return found or {UNKNOWN}
 
 
-def _named(source: Source, node: ast.expr) -> set[str]:
+def _named(source: Source, node: ast.expr, depth: int) -> set[str]:
     """`self.device = torch.device(...)` somewhere in the file tells what self.device is."""
     if not isinstance(node, ast.Attribute):
         return {UNKNOWN}
@@ -82,7 +82,7 @@ def _named(source: Source, node: ast.expr) -> set[str]:
     base = ast.dump(node.value) if assigned else ""
     for owner, value in assigned or ():
         if owner == base:
-            found |= kinds(source, value, 2)
+            found |= kinds(source, value, min(depth, 3) - 1)  # `self.a = self.a or b` asks for itself
     return found or {UNKNOWN}
 
 

@@ -145,6 +145,12 @@ def test_what_is_named_for_the_cpu_is_no_use_of_cuda(tmp_path: Path) -> None:
     assert scan(_write(tmp_path, {"a.py": code})).facts["counts"]["auto"] == 0
 
 
+def test_an_attribute_assigned_from_itself_ends(tmp_path: Path) -> None:
+    code = "import torch\nself.d = self.d if x else torch.device('cuda')\nK = {'cuda': f, 'cpu': g}\nK[self.d.type]()\n"
+    (tmp_path / "a.py").write_text(code, encoding="utf-8")
+    assert [str(f.place) for f in scan(tmp_path / "a.py").findings if f.rule == "MIG104"] == ["a.py:3:6"]
+
+
 def test_the_byte_search_loses_no_finding() -> None:
     """All rules on every file give what the rules chosen by a file's words give, on examples and installed files."""
     codes = [code for module in MODULES for code, *_ in module.EXAMPLES]

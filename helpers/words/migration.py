@@ -245,6 +245,10 @@ _RULES: dict[str, Words] = {
         "NPU 上进程组的后端为 hccl；应同时判断两者",
     ),
     "MIG107.renamed": Words("an NPU reads {new}, not {name}", "NPU 读取 {new}，而非 {name}"),
+    "MIG107.value": Words(
+        "{name}={value}: an NPU reads {new}, which does not take this value; write what it takes: {form}",
+        "{name}={value}：NPU 读取 {new}，但它不接受该值；请写它接受的值：{form}",
+    ),
     "MIG107.no_effect": Words("{name} has no effect on an NPU", "{name} 在 NPU 上没有效果"),
     "MIG107.nccl": Words(
         "{name} tunes NCCL; HCCL has variables of its own (HCCL_CONNECT_TIMEOUT, HCCL_IF_IP, ...)",
@@ -421,6 +425,10 @@ _RULES: dict[str, Words] = {
         "{command}：这些选项已不存在；现在请用 msprof-analyze 的 compare、cluster 或 advisor",
     ),
     "MIG127.renamed": Words("an NPU reads {new}, not {name}", "NPU 读取 {new}，而非 {name}"),
+    "MIG127.value": Words(
+        "{name}={value}: an NPU reads {new}, which does not take this value; write what it takes: {form}",
+        "{name}={value}：NPU 读取 {new}，但它不接受该值；请写它接受的值：{form}",
+    ),
     "MIG127.no_effect": Words("{name} has no effect on an NPU", "{name} 在 NPU 上没有效果"),
     "MIG127.nccl_variable": Words(
         "{name} tunes NCCL; HCCL has variables of its own (HCCL_SOCKET_IFNAME, HCCL_CONNECT_TIMEOUT, ...)",

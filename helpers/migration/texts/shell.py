@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from helpers.finding import Edit, Finding
 from helpers.migration.knowledge import DOCUMENTED, VARIABLES, Known
 from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
-from helpers.migration.rules.environment import RENAMED, WITHOUT_EFFECT
+from helpers.migration.rules.environment import RENAMED, TAKES, WITHOUT_EFFECT, takes
 from helpers.migration.source import Source
 from helpers.migration.texts.requirements import installed
 
@@ -23,6 +23,7 @@ SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
 #: A quoted string, or a comment.
 COMMENT = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|(?P<comment>(?:^|(?<=[\s;]))#.*$)")
 VARIABLE = re.compile(r"(?<![\w-])(?:" + "|".join(sorted((*RENAMED, *WITHOUT_EFFECT))) + r")(?!\w)")
+SET_TO = re.compile(r"=('[^']*'|\"[^\"]*\"|[^\s;&|)]*)")
 NCCL_VARIABLE = re.compile(r"(?<!\w)(?:TORCH_)?NCCL_[A-Z0-9_]+(?==)")
 BACKEND = re.compile(
     r"(?P<option>--?[\w-]*backend[\w-]*)(?:=|\s+)(?P<quote>['\"]?)(?P<value>nccl|NCCL)(?P=quote)(?![\w-])"
@@ -56,6 +57,14 @@ EXAMPLES = (
     ("python t.py --backend=nccl --x\n", "auto", None),
     ("python t.py --backend=NCCL --x\n", "manual", None),
     ("torchrun pretrain_gpt.py --distributed-backend nccl\n", "auto", None),
+    ("CUDA_VISIBLE_DEVICES= python 训练.py\n", "manual", None),
+    ("export CUDA_VISIBLE_DEVICES=-1\n", "manual", None),
+    ("export PYTORCH_CUDA_ALLOC_CONF='backend:cudaMallocAsync'\n", "manual", None),
+    (
+        "export PYTORCH_CUDA_ALLOC_CONF=\"expandable_segments:True\"; CUDA_VISIBLE_DEVICES=\"$1,2\" python t.py\n",
+        "rewrite",
+        "export PYTORCH_NPU_ALLOC_CONF=\"expandable_segments:True\"; ASCEND_RT_VISIBLE_DEVICES=\"$1,2\" python t.py\n",
+    ),
     ("export NCCL_SOCKET_IFNAME=eth0\n", "manual", None),
     ("nvidia-smi -L | wc -l\n", "manual", None),
     ("docker run --gpus all image bash\n", "manual", None),
@@ -122,7 +131,11 @@ def judge_line(source: Source, start: int, line: str) -> Iterator[Finding]:
     """The findings of one command line that begins at an offset of the text."""
     for match in VARIABLE.finditer(line):
         name, at = match.group(), start + match.start()
-        if name in RENAMED:
+        value = set_to(line, match.end())
+        if name in RENAMED and not takes(name, value):
+            form = TAKES[name][1]
+            yield found_at(source, at, "MIG127.value", MANUAL, name=name, new=RENAMED[name], value=value, form=form)
+        elif name in RENAMED:
             edits = (Edit(at, at + len(name), RENAMED[name]),)
             yield found_at(source, at, "MIG127.renamed", REWRITE, edits, name=name, new=RENAMED[name])
         else:
@@ -136,6 +149,13 @@ def judge_line(source: Source, start: int, line: str) -> Iterator[Finding]:
         if command and (outcome != "docker" or DOCKER.search(line)):
             yield found_at(source, start + command.start(), f"MIG127.{outcome}", repair, command=command.group())
     yield from installed(source, start, line)
+
+
+def set_to(line: str, end: int) -> str | None:
+    """What a line sets the variable to whose name ends here; None where it sets nothing or a shell's expression."""
+    match = SET_TO.match(line, end)
+    value = match.group(1).strip("'\"") if match else None
+    return None if value is None or "$" in value or "`" in value else value
 
 
 def _backend(source: Source, start: int, match: re.Match[str]) -> Finding:

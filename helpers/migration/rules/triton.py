@@ -7,6 +7,7 @@ a function that a module named for Triton gives.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
@@ -21,17 +22,22 @@ KNOWN = Known(
 )
 #: NVIDIA's inference server, an HTTP service of the same name.
 SERVERS = {"triton_python_backend_utils", "tritonclient"}
+#: Functions that only tell whether Triton is there.
+ASKS = re.compile(r"^(?:is|has|have|can|use|uses|require|requires|check)_|availab|installed|version|supported")
 EXAMPLES = (
     ("import triton\nimport triton.language as tl  # 内核\n", "unsupported", None),
     ("def 核(x):\n    from .triton_ops import k\n    return k(x)\n\n\ny = 核(1)\n", "unsupported", None),
     ("from .triton_ops import kernel\ny = kernel(x)\n", "unsupported", None),
     ("import triton\n@triton.jit\ndef k(x):\n    pass\nk[(1,)](x)\n", "unsupported", None),
     ("import triton\nf = triton.JITFunction(g)\n", "unsupported", None),
+    ("from . import has_cuda, triton_ops\ny = triton_ops.norm(x)\n", "unsupported", None),
 )
 NEAR_MISSES = (
     "print('triton 不可用')\n",
     "import tritonclient\n",
     "from torch.utils._triton import has_triton\n",
+    "from ..utils import is_triton_available, is_b\nif is_b():\n    print(is_triton_available())\n",
+    "from .triton_utils import is_triton_available\nok = is_triton_available()\n",
     "triton = None\n",
     "import triton_python_backend_utils as pb_utils\nr = pb_utils.InferenceResponse()\n",
     "from utils.triton import TritonRemoteModel\nm = TritonRemoteModel(url)\n",
@@ -44,10 +50,19 @@ def imports_kernels(node: ast.stmt) -> bool:
         return any(_is_triton(name.name) for name in node.names)
     if not isinstance(node, ast.ImportFrom):
         return False
+    return bool(_kernels(node))
+
+
+def _kernels(node: ast.ImportFrom) -> set[str]:
+    """What such an import gives that may be, or hold, a kernel, by its name here: asking whether Triton is there is
+    none, and beside a name that says triton another of the same import says nothing."""
     module = node.module or ""
     if module.startswith("torch."):
-        return False
-    return _is_triton(module) or (node.level > 0 and any("triton" in name.name for name in node.names))
+        return set()
+    asked = [name for name in node.names if not ASKS.search(name.name)]
+    if not _is_triton(module):
+        asked = [name for name in asked if node.level > 0 and "triton" in name.name]
+    return {name.asname or name.name for name in asked}
 
 
 def check(source: Source) -> Iterable[Finding]:
@@ -94,7 +109,7 @@ def _uses(source: Source, node: ast.stmt) -> Iterator[Finding]:
     """Calls of what a project's own triton module gives: `from .triton_ops import f; f(x)`."""
     if not isinstance(node, ast.ImportFrom) or (node.module or "").split(".")[0] == "triton":
         return
-    given = {name.asname or name.name for name in node.names}
+    given = _kernels(node)
     inside = source.names.function(node)
     wrapper = inside.name if isinstance(inside, ast.FunctionDef) else None
     for call in source.nodes(ast.Call):

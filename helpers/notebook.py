@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from helpers.report import Report
 
 #: The project's folder: relative paths in notebook parameters start here, wherever the kernel was started.
 ROOT = Path(__file__).resolve().parents[1]
+#: The script that notebooks take where no other is given.
+SAMPLE = ROOT / "notebooks" / "scripts" / "resnet_digits.py"
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,12 @@ class NotebookRun:
         """A path from a parameter: absolute, or relative to the project (a file in the kernel's folder wins)."""
         given = Path(name).expanduser()
         return given.resolve() if given.is_absolute() or given.exists() else ROOT / given
+
+    def arguments(self, script: Path, given: str, sample: str) -> list[str]:
+        """The script's arguments: `given`; for `auto` those that keep SAMPLE short, none for another script."""
+        if given.strip() != "auto":
+            return shlex.split(given)
+        return shlex.split(sample) if script.resolve() == SAMPLE.resolve() else []
 
     def save(self, report: Report, name: str = "report") -> Report:
         """Writes the report (JSON, HTML, the chart as PNG) into the run's folder and returns it to be shown."""

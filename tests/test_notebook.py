@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.notebook import ROOT, begin
+from helpers.notebook import ROOT, SAMPLE, begin
 from helpers.report import Chart, Column, Report, Table, load
 
 
@@ -51,3 +51,20 @@ def test_a_picture_comes_with_its_facts(tmp_path: Path, capsys: pytest.CaptureFi
 def test_an_unknown_language_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected one of en, zh"):
         begin("profiling", "fr", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("script", "given", "expected"),
+    [
+        (SAMPLE, "auto", ["--epochs", "1"]),
+        (ROOT / "notebooks" / "scripts" / "gpt_text.py", "auto", []),
+        (Path("elsewhere/resnet_digits.py"), " auto ", []),
+        (SAMPLE, "", []),
+        (Path("train.py"), "--name 'a b' --lr 1", ["--name", "a b", "--lr", "1"]),
+    ],
+)
+def test_the_samples_arguments_are_not_another_scripts(
+    tmp_path: Path, script: Path, given: str, expected: list[str]
+) -> None:
+    run = begin("migration", "en", str(tmp_path))
+    assert run.arguments(script, given, "--epochs 1") == expected

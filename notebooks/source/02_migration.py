@@ -26,15 +26,13 @@ lang: str = "en"  # language of reports / 报告语言: en | zh
 device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu; npu means a real one / npu 指真实 NPU
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 script: str = "notebooks/scripts/resnet_digits.py"  # the GPU training script / GPU 训练脚本
-script_args: str = "--epochs 1"  # its own arguments / 脚本自己的参数
+script_args: str = "auto"  # its arguments; auto: the sample's, none for other scripts / 脚本参数，auto 仅为示例脚本设值
 steps: int = 5  # optimizer steps of each run / 每次运行的优化步数
 repository: str = ""  # folder to assess; empty: the script's / 要评估的目录，留空则为脚本所在目录
 rewrite_mode: str = "inject"  # inject: transfer_to_npu; explicit: the source says npu / 源码直接写 npu
 look_at: str = ""  # class whose places are shown with their code / 显示代码的类别: manual | unsupported | rewrite ...
 
 # %%
-import shlex
-
 from helpers import assess, dry_run, operators, rewrite, scan
 from helpers.migration.stage import join
 from helpers.notebook import begin
@@ -42,6 +40,7 @@ from helpers.view.findings import findings_box
 
 run = begin("migration", lang, run_dir, device)
 path = run.path(script)
+arguments = run.arguments(path, script_args, "--epochs 1")
 
 # %% [markdown] lang="zh"
 # ## 评估
@@ -140,7 +139,7 @@ print("changed by a second rewrite:", len(twice.facts["sha256"]), "file(s)")
 # the installed torch_npu's dispatcher; where the official list of APIs says otherwise both are shown.
 
 # %%
-traced = operators(path, shlex.split(script_args), device, out=run.folder / "operators")
+traced = operators(path, arguments, device, out=run.folder / "operators")
 run.save(traced, "operators")
 
 # %% [markdown] lang="zh"
@@ -159,7 +158,7 @@ run.save(traced, "operators")
 # %%
 ran = dry_run(
     path,
-    shlex.split(script_args),
+    arguments,
     device,
     steps,
     mode=rewrite_mode,

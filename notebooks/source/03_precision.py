@@ -24,14 +24,12 @@ lang: str = "en"  # language of reports / 报告语言: en | zh
 device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu; npu means a real one / npu 指真实 NPU
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 script: str = "notebooks/scripts/resnet_digits.py"  # the GPU training script / GPU 训练脚本
-script_args: str = "--depth 14 --batch-size 16"  # its own arguments / 脚本自己的参数
+script_args: str = "auto"  # its arguments; auto: the sample's, none for other scripts / 脚本参数，auto 仅为示例脚本设值
 steps: int = 4  # optimizer steps of each run / 每次运行的优化步数
 fault: str = ""  # simulated NPU only: a fault to inject, written as shown below / 仅模拟 NPU：注入的故障，写法见下文
 numerics: str = "cpu"  # simulated NPU only: "ascend" rounds as its cube does / 仅模拟 NPU："ascend" 按矩阵单元舍入
 
 # %%
-import shlex
-
 from helpers import capture, compare, curves
 from helpers.notebook import begin
 from helpers.precision.align import align
@@ -60,7 +58,7 @@ options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1
 # The baseline first.
 
 # %%
-arguments = shlex.split(script_args)
+arguments = run.arguments(run.path(script), script_args, "--depth 14 --batch-size 16")
 baseline = capture(run.path(script), arguments, out=run.folder / "baseline", device="baseline", **options)
 baseline
 

@@ -28,7 +28,7 @@ lang: str = "en"  # language of reports / 报告语言: en | zh
 device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu
 run_dir: str = "runs/notebook"  # where results go / 结果目录
 script: str = "notebooks/scripts/resnet_digits.py"  # any training script / 任意训练脚本
-script_args: str = "--depth 14 --width 8 --batch-size 32 --epochs 1"  # its arguments / 脚本参数
+script_args: str = "auto"  # its arguments; auto: the sample's, none for other scripts / 脚本参数，auto 仅为示例脚本设值
 work_dir: str = ""  # folder to run it in; empty: the script's own / 运行目录；空为脚本所在目录
 steps: int = 8  # steps to record / 采集步数
 warmup: int = 2  # steps before them, not recorded / 采集前的预热步数
@@ -37,8 +37,6 @@ existing: str = ""  # a profile already taken: a trace or *_ascend_pt folder / �
 top: int = 12  # operators to list / 列出的算子数
 
 # %%
-import shlex
-
 from helpers.finding import Status
 from helpers.notebook import begin
 from helpers.profiling import analyse, join, profile
@@ -63,7 +61,7 @@ recorded = None
 if not existing:
     recorded = profile(
         run.path(script),
-        shlex.split(script_args),
+        run.arguments(run.path(script), script_args, "--depth 14 --width 8 --batch-size 32 --epochs 1"),
         device=device,
         steps=steps,
         warmup=warmup,

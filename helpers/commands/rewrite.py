@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from helpers.migration.rewrite import INJECT, MODES, rewrite
 from helpers.report import Report
+from helpers.words import say
 
 NAME = "rewrite"
 
@@ -40,7 +42,9 @@ def run(args: argparse.Namespace) -> Report:
 
 
 def show(report: Report, args: argparse.Namespace) -> bool:
-    """Prints the diff alone where that was asked for; whether it did."""
+    """Prints the diff alone where that was asked for; whether it did. A patch that was written is named."""
+    if args.patch:
+        print(say("rewriting.patch_written", args.lang, path=str(Path(args.patch).resolve())), file=sys.stderr)
     if args.diff and report.listing is not None:
         sys.stdout.write(report.listing.text)
     return bool(args.diff)

@@ -29,7 +29,7 @@ from helpers.migration.registry import wanted
 from helpers.migration.repair import AUTO, CLASSES, MANUAL, REWRITE, UNSUPPORTED, class_of, found
 from helpers.migration.scan import not_python, scan_source, unreadable
 from helpers.migration.scripts import is_entry, named, needs_import
-from helpers.migration.source import Source, Unreadable, decode, parse
+from helpers.migration.source import Source, Unreadable, decode, parse, refuse_binary
 from helpers.migration.texts import read_text, scan_text, shell
 from helpers.migration.texts.notebook_edit import rewrite_notebook
 from helpers.report import Column, Listing, Report, Table
@@ -139,6 +139,7 @@ def _python(work: Work, *, single: bool) -> None:
         name = work.where.name(file)
         with _unread(work, name, single):
             data = file.read_bytes()
+            refuse_binary(data)
             speaks = bool(wanted(data)) or b"torch" in data
             if not speaks and work.mode == EXPLICIT:
                 continue

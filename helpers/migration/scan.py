@@ -15,7 +15,7 @@ from helpers.migration.knowledge import dress
 from helpers.migration.registry import Rule, wanted
 from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of
 from helpers.migration.settled import is_settled, written_for_npu
-from helpers.migration.source import Source, Unreadable, decode, parse
+from helpers.migration.source import Source, Unreadable, decode, parse, refuse_binary
 from helpers.migration.spread import spread
 from helpers.migration.tables import classes, places
 from helpers.migration.texts import read_text, scan_notebook, scan_text
@@ -83,6 +83,7 @@ def scan_file(file: Path, name: str) -> tuple[list[Finding], str]:
     """The findings of one file in order of place, and the hash of its text where there are any."""
     try:
         data = file.read_bytes()
+        refuse_binary(data)
         rules = wanted(data)
         if not rules:
             return [], ""

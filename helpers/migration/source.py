@@ -171,6 +171,12 @@ def decode(data: bytes) -> tuple[str, str, bytes]:
         raise Unreadable(str(cause)) from cause
 
 
+def refuse_binary(data: bytes) -> None:
+    """Python has no NUL in its source; a file that has one is no script, whatever its name. Raises Unreadable."""
+    if b"\0" in data:
+        raise Unreadable("it holds NUL bytes: no text, or text in UTF-16; save it as UTF-8")
+
+
 def read(file: Path, path: str | None = None) -> Source:
     """A file as a Source. Raises Unreadable where it cannot be decoded or parsed, OSError where not read."""
     text, encoding, bom = decode(file.read_bytes())

@@ -5,6 +5,10 @@ from __future__ import annotations
 from helpers.words import Words
 
 WORDS = {
+    "rewriting.patch_written": Words(
+        "patch: {path} (in the folder that was rewritten: `git apply {path}` or `patch -p1 -i {path}`)",
+        "补丁：{path}（在被改写的目录中执行 `git apply {path}` 或 `patch -p1 -i {path}`）",
+    ),
     "MIG130.explicit": Words(
         "{edits} edit(s) in {files} file(s): the source says npu, {imports} file(s) import torch_npu, {rewrites} "
         "line(s) rewritten; left to do by hand: {manual}, unsupported: {unsupported}",

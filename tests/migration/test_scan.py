@@ -20,6 +20,7 @@ from helpers.migration.assess import assess
 from helpers.migration.knowledge import CONFIDENCE
 from helpers.migration.registry import registry, wanted
 from helpers.migration.repair import CLASSES, class_of
+from helpers.migration.rewrite import rewrite
 from helpers.migration.scan import scan, scan_source
 from helpers.migration.source import Unreadable, decode, parse, read
 from helpers.report import Report
@@ -265,3 +266,15 @@ def test_a_scan_leaves_no_garbage_for_the_collector() -> None:
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_a_binary_file_is_no_clean_script(tmp_path: Path) -> None:
+    """Neither verb says that all is well with what it could not read."""
+    (tmp_path / "a.py").write_bytes(b"\x7fELF\x02\x01\0\0\0cuda")
+    (tmp_path / "b.py").write_bytes(b"\x7fELF\x02\x01\0\0\0")
+    (tmp_path / "c.py").write_text("x = 1\n", encoding="utf-16")
+    unread = [found.place.path for found in scan(tmp_path).findings if found.key == "MIG100.unreadable" and found.place]
+    assert unread == ["a.py", "b.py", "c.py"] and scan(tmp_path).status is Status.SKIPPED
+    assert rewrite(tmp_path).status is Status.SKIPPED
+    with pytest.raises(WorkbookError, match="NUL"):
+        rewrite(tmp_path / "b.py")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import os
 import zlib
 from collections import Counter
 from typing import Any
@@ -13,6 +13,7 @@ from helpers.diagnosis.known import Known
 from helpers.diagnosis.scan import Hit, Scan
 from helpers.errors import WorkbookError, reason
 from helpers.finding import Finding, Place, Status
+from helpers.redaction import credentials_of
 from helpers.report import Column, Listing, Report, Table
 from helpers.words import Scalar
 
@@ -29,7 +30,6 @@ COLUMNS = (
 #: Other ranks and warnings shown; lines of the log shown; characters of an unknown error shown.
 OTHERS, WARNINGS, EXCERPT_LINES, SHOWN = 8, 10, 30, 300
 Row = tuple[Scalar, ...]
-SECRET = re.compile(r"(?i)((?:pass(?:word|wd)?|secret|token|api_?key|access_?key(?:_id)?|\b[as]k)[\"']?\s*[=:]\s*)\S+")
 
 
 def report_on(scans: list[Scan]) -> Report:
@@ -48,8 +48,8 @@ def report_on(scans: list[Scan]) -> Report:
         findings += [_also(hit, entry) for hit, entry in first.also()]
         rows += _rows(first, codes) + _others(first, found)
         facts["first"] = _facts(first, codes)
-        excerpt = "\n".join(f"{number}: {redact(message)}" for number, message in lines[:EXCERPT_LINES])
-        listing = Listing("log_excerpt", excerpt)
+        excerpt = "\n".join(f"{number}: {message}" for number, message in lines[:EXCERPT_LINES])
+        listing = Listing("log_excerpt", redact(excerpt))
         findings += gone
     elif not any(scan.lines for scan in scans):
         findings.append(Finding("EXP006", Status.SKIPPED, "EXP006.empty", {"logs": len(scans)}))
@@ -78,8 +78,8 @@ def _lines(first: Episode) -> tuple[list[tuple[int, str]], list[Finding]]:
 
 
 def redact(text: str) -> str:
-    """Without what follows `token=`, `password:` and the like: reports are sent to others."""
-    return SECRET.sub(r"\1***", text)
+    """Without credentials, this process's and what has the shape of one: reports are sent to others."""
+    return credentials_of(os.environ).text(text)
 
 
 def cause(entry: Known) -> Scalar:

@@ -220,6 +220,26 @@ def test_a_log_that_goes_away_after_it_was_read(tmp_path: Path, monkeypatch: pyt
     assert gone.status is Status.SKIPPED and "文件或文件夹不存在" in gone.message("zh")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Authorization: Bearer PLANTEDplanted0123",
+        "--token PLANTEDplanted0123",
+        "connect postgres://me:PLANTEDplanted0123@db/x",
+        "OBS_SECRET_ACCESS_KEY=PLANTEDplanted0123",
+        "password: 'PLANTED with blanks'",
+        "nothing around PLANTED-of-this-process",
+        "-----BEGIN PRIVATE KEY-----\nPLANTEDplanted0123\n-----END PRIVATE KEY-----",
+    ],
+)
+def test_no_credential_is_in_the_report(tmp_path: Path, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of any form the redaction knows, in the excerpt and in the verdict on an unknown error."""
+    monkeypatch.setenv("MY_SERVICE_TOKEN", "PLANTED-of-this-process")
+    for text in (f"{OOM}\n{line}\n", f"{TRACE}OddError: {line}\n"):
+        report = explain(*write(tmp_path, train=text))
+        assert "first" in report.facts and "PLANTED" not in report.to_json() + report.text("zh") + report.html("en")
+
+
 def test_folders_standard_input_and_what_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "attempt_0" / "3").mkdir(parents=True)
     (tmp_path / "attempt_0" / "3" / "stderr.log").write_text(OOM)

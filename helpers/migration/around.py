@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from helpers.errors import WorkbookError, reason
 from helpers.finding import Finding, Place
 from helpers.migration.source import LINE_END, Unreadable, decode
 from helpers.migration.texts.cells import cells
+from helpers.migration.texts.lines import text_source
 
 LINES = 3
 LARGEST_BYTES = 16 << 20
@@ -47,13 +47,13 @@ def _text(facts: dict[str, Any], place: Place) -> str:
         if file.stat().st_size > LARGEST_BYTES:
             raise WorkbookError("command.file", path=str(file), error=f"> {LARGEST_BYTES >> 20} MiB")
         text = decode(file.read_bytes())[0]
+        expected = facts["sha256"].get(name)
+        if expected and text_source(text, name).sha256 != expected:
+            raise WorkbookError("migration.changed", path=name)
         if cell:
             return next(each.code for each in cells(text) if each.number == int(cell))
     except OSError as error:
         raise WorkbookError("command.file", path=str(file), error=reason(error)) from error
     except (Unreadable, StopIteration, ValueError) as error:
         raise WorkbookError("migration.changed", path=name) from error
-    expected = facts["sha256"].get(name)
-    if expected and hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != expected:
-        raise WorkbookError("migration.changed", path=name)
     return text

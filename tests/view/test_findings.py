@@ -86,7 +86,11 @@ def test_a_cell_of_a_notebook(tmp_path: Path) -> None:
     content = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "n.ipynb").write_text(json.dumps(content))
     report = scan(tmp_path / "n.ipynb")
-    assert "> 3  x.cuda()" in findings.told(report, findings.chosen(report, text="x.cuda")[0])
+    finding = findings.chosen(report, text="x.cuda")[0]
+    assert "> 3  x.cuda()" in findings.told(report, finding)
+    content["cells"].insert(0, dict(cells[0]))  # type: ignore[attr-defined]
+    (tmp_path / "n.ipynb").write_text(json.dumps(content))
+    assert "> " not in findings.told(report, finding)  # the cell of that number is another one now
 
 
 def test_without_a_reader_the_first_are_told(scanned: Report, capsys: pytest.CaptureFixture[str]) -> None:

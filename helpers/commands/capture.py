@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from helpers.commands import behind
 from helpers.precision.capture import capture
 from helpers.precision.options import LEVELS, TASKS
 from helpers.report import Report
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> Report:
     if args.numerics:
         settings["ASCEND_WORKBOOK_SIM_NUMERICS"] = args.numerics
     return capture(
-        args.script, args.args[1:] if args.args[:1] == ["--"] else args.args,
+        args.script, behind(args.args),
         out=args.out, device=args.device, steps=args.steps, dump_steps=args.dump_steps,
         level=args.level, task=args.task, seed=args.seed, limit_mib=args.limit_mib, nproc=args.nproc,
         settings=settings, progress=lambda message: print(message, file=sys.stderr, flush=True),

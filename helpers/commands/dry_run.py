@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from helpers.commands import behind
 from helpers.launch import Progress
 from helpers.migration.dry_run import SEED, dry_run
 from helpers.migration.rewrite import INJECT, MODES
@@ -42,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Report:
     return dry_run(
         args.script,
-        args.args[1:] if args.args[:1] == ["--"] else args.args,
+        behind(args.args),
         args.device,
         args.steps,
         out=args.out,

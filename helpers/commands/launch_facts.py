@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 
+from helpers.commands import behind
 from helpers.environment import launch_facts
 from helpers.report import Report
 
@@ -27,5 +28,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Report:
     """Looks and reports."""
-    given = args.script[1:] if args.script[:1] == ["--"] else args.script
+    given = behind(args.script)
     return launch_facts(tuple(given) or ("train.py",))

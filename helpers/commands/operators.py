@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 
+from helpers.commands import behind
 from helpers.commands.dry_run import tell
 from helpers.migration.operators import operators
 from helpers.report import TIERS, Report
@@ -36,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Report:
     return operators(
         args.script,
-        args.args[1:] if args.args[:1] == ["--"] else args.args,
+        behind(args.args),
         args.device,
         args.steps,
         warmup=args.warmup,

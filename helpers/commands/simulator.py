@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Callable, Union
 
 from helpers import simulator
+from helpers.commands import behind
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.report import Column, Report, Table
@@ -108,7 +109,7 @@ def _report(finding: Finding) -> Report:
 
 def _run(args: argparse.Namespace) -> int:
     """Becomes the command, so that signals and exit codes are its own."""
-    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    command = behind(args.command)
     if not command:
         raise WorkbookError("simulator.no_command")
     environ = _environment(args)

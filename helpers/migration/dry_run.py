@@ -97,7 +97,7 @@ def _report(plan: Plan, base: Device, target: Device, before: LaunchResult, afte
     chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
     facts = _facts(plan, base, target, before, after, dtype)
     tier = target.tier if after is not None else base.tier
-    parts = beside((one for one in findings if one.weight < WEIGHT), (), "")
+    parts = beside(one for one in findings if one.weight < WEIGHT)
     table = Table(COLUMNS, rows)
     return Report("migration", "dry_run", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
 

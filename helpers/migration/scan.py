@@ -89,7 +89,7 @@ def scan_file(file: Path, name: str) -> tuple[list[Finding], str]:
             return [], ""
         text, encoding, bom = decode(data)
         source = parse(text, name, encoding=encoding, bom=bom, file=file)
-        assert source.names
+        source.names  # noqa: B018 - raises where the tree nests too deeply
     except (Unreadable, OSError) as cause:
         return [unreadable(name, cause)], ""
     found = scan_source(source, rules=rules)

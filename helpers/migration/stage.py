@@ -17,10 +17,8 @@ RUNS = ("operator_support",)
 def join(scanned: Report, rewritten: Report, ran: Report, *others: Report) -> Report:
     """The reports as parts, `others` (the assessment, the operators) behind them.
 
-    The verdict says what the scan counted and what the dry run showed.
-
-    A place that `rewrite` has mended no longer counts against the stage: its status is the worst of what is
-    left to a person and of the dry run.
+    The verdict says what the scan counted and what the dry run showed. A place that `rewrite` has mended no longer
+    counts against the stage: its status is the worst of what is left to a person and of what was run.
     """
     both = overview("migration", "migration", [scanned, rewritten, ran, *others], tier=ran.tier)
     status = max(rewritten.status, ran.status, *(report.status for report in others if report.verb in RUNS))

@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 from helpers.errors import WorkbookError  # noqa: E402
 from helpers.finding import Status  # noqa: E402
 from helpers.migration.dry_run import dry_run  # noqa: E402
-from helpers.migration.mirror import migrated_texts  # noqa: E402
+from helpers.migration.dry_run.mirror import migrated_texts  # noqa: E402
 from helpers.migration.rewrite import MODES  # noqa: E402
 from helpers.report import Report  # noqa: E402
 

@@ -12,9 +12,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from helpers.migration.reading.source import read
 from helpers.migration.repair import class_of
 from helpers.migration.scan import scan_source
-from helpers.migration.source import read
 
 #: From harmless to grave.
 LABELS = ("no_action", "auto", "rewrite", "unsupported")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from helpers.migration.source import Unreadable, read
+from helpers.migration.reading.source import Unreadable, read
 
 
 def closure(script: Path) -> list[Path]:

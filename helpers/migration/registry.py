@@ -17,7 +17,7 @@ from types import ModuleType
 
 from helpers.migration import rules as package
 from helpers.migration.knowledge import Known
-from helpers.migration.plainer import plainer
+from helpers.migration.reading.plainer import plainer
 from helpers.rules import Check
 
 #: Everything but letters, digits and `_` of ASCII is a space.

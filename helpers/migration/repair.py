@@ -12,7 +12,7 @@ from bisect import bisect_right
 from typing import Any
 
 from helpers.finding import Edit, Finding, Place, Status
-from helpers.migration.source import Source
+from helpers.migration.reading.source import Source
 
 AUTO, REWRITE, MANUAL, UNSUPPORTED, ADVICE = CLASSES = ("auto", "rewrite", "manual", "unsupported", "advice")
 STATUS = {AUTO: Status.OK, ADVICE: Status.NOTE, REWRITE: Status.WARN, MANUAL: Status.WARN, UNSUPPORTED: Status.FAIL}

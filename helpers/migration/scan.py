@@ -12,10 +12,10 @@ from helpers.finding import Finding, Place, Status
 from helpers.migration import tensorflow
 from helpers.migration.files import Tree, tree
 from helpers.migration.knowledge import dress
+from helpers.migration.reading.settled import is_settled, written_for_npu
+from helpers.migration.reading.source import Source, Unreadable, decode, parse, refuse_binary
 from helpers.migration.registry import Rule, wanted
 from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of
-from helpers.migration.settled import is_settled, written_for_npu
-from helpers.migration.source import Source, Unreadable, decode, parse, refuse_binary
 from helpers.migration.spread import spread
 from helpers.migration.tables import classes, places
 from helpers.migration.texts import read_text, scan_notebook, scan_text

@@ -16,7 +16,7 @@ from typing import Any
 from helpers import device
 from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, launch
-from helpers.migration.losses import LOSS_DIGITS, pair, worst
+from helpers.migration.dry_run.losses import LOSS_DIGITS, pair, worst
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from helpers.migration.api_map import load
+from helpers.migration.reading.source import parse
 from helpers.migration.rewrite import apply, migrate
 from helpers.migration.scan import scan_source
-from helpers.migration.source import parse
 
 #: An expression, and what it gives under transfer_to_npu before and after the rewrite ("raises" for an error).
 IDIOMS = {

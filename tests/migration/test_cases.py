@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from helpers.migration.reading.source import parse
 from helpers.migration.repair import class_of
 from helpers.migration.scan import scan_source
-from helpers.migration.source import parse
 from tests.conftest import ROOT
 
 CASES = json.loads((ROOT / "tests" / "data" / "migration" / "cases.json").read_text(encoding="utf-8"))["cases"]

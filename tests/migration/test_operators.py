@@ -12,8 +12,8 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.finding import Status
-from helpers.migration.operator_support import document, states
 from helpers.migration.operators import operators
+from helpers.migration.operators.support import document, states
 from helpers.report import Report
 
 SCRIPT = """import torch
@@ -128,7 +128,7 @@ def test_the_table_is_what_the_dispatcher_says(simulator_env: dict[str, str]) ->
 
     if torch.__version__.partition("+")[0] != "2.13.0":
         pytest.skip("the table is of torch 2.13.0")
-    plugin = Path(sys.modules[operators.__module__].__file__ or "").with_name("child") / "operator_trace.py"
+    plugin = Path(sys.modules[operators.__module__].__file__ or "").parents[1] / "child" / "operator_trace.py"
     done = subprocess.run(
         [sys.executable, "-c", COMPARE, str(plugin)], input=json.dumps(list(states())), env=simulator_env,
         capture_output=True, text=True, timeout=120, check=False,

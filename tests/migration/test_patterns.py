@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from helpers.migration.api_map import load
+from helpers.migration.reading.source import parse
 from helpers.migration.repair import class_of
 from helpers.migration.scan import scan_source
-from helpers.migration.source import parse
 
 TORCH = "import torch\nimport torch.nn as nn\nimport torch.distributed as dist\nimport os\n"
 UNSUPPORTED = (

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from helpers.finding import Edit
+from helpers.migration.reading.source import Source, Unreadable, decode, parse, read
 from helpers.migration.registry import registry, wanted
 from helpers.migration.repair import class_of
 from helpers.migration.rewrite import MODES, migrate
 from helpers.migration.scan import scan_source
-from helpers.migration.source import Source, Unreadable, decode, parse, read
 
 PACKAGES = ("torch", "transformers", "accelerate", "msprobe", "torch_npu", "numpy", "IPython", "pip")
 

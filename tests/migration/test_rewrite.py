@@ -9,11 +9,11 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.finding import Edit, Status
-from helpers.migration.mirror import migrated_texts
+from helpers.migration.dry_run.mirror import migrated_texts
+from helpers.migration.reading.source import parse
 from helpers.migration.repair import class_of
 from helpers.migration.rewrite import apply, migrate, rewrite
 from helpers.migration.scan import scan, scan_source
-from helpers.migration.source import parse
 
 TWO = "import torch_npu\nfrom torch_npu.contrib import transfer_to_npu\n"
 INLINE = "import torch_npu; from torch_npu.contrib import transfer_to_npu; "

@@ -10,9 +10,9 @@ from types import ModuleType
 import pytest
 
 from helpers.migration import rules as package
+from helpers.migration.reading.source import parse
 from helpers.migration.repair import class_of
 from helpers.migration.rewrite import apply
-from helpers.migration.source import parse
 from helpers.words import say
 
 MODULES = [import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)]

@@ -18,11 +18,11 @@ from helpers.finding import Status
 from helpers.migration import rules as package
 from helpers.migration.assess import assess
 from helpers.migration.knowledge import CONFIDENCE
+from helpers.migration.reading.source import Unreadable, decode, parse, read
 from helpers.migration.registry import registry, wanted
 from helpers.migration.repair import CLASSES, class_of
 from helpers.migration.rewrite import rewrite
 from helpers.migration.scan import scan, scan_source
-from helpers.migration.source import Unreadable, decode, parse, read
 from helpers.report import Report
 
 MODULES = [import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)]

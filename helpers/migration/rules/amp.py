@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from helpers.finding import Finding
 from helpers.migration import api_map
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
-from helpers.migration.names import load
+from helpers.migration.reading.names import load
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, MANUAL, found
-from helpers.migration.source import Source
 
 CODE = "MIG108"
 WORDS = ("autocast",)

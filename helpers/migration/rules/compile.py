@@ -10,10 +10,10 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
-from helpers.migration.calls import argument, method, string, within_string
 from helpers.migration.knowledge import ASCEND, MEASURED, Known
+from helpers.migration.reading.calls import argument, method, string, within_string
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, REWRITE, found
-from helpers.migration.source import Source
 
 CODE = "MIG111"
 TOKENS = ("compile", "torch_compile", "_dynamo", "inductor")

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration import api_map
-from helpers.migration.calls import argument, string
 from helpers.migration.knowledge import ASCEND, INFERRED, Known
+from helpers.migration.reading.calls import argument, string
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import UNSUPPORTED, found
-from helpers.migration.source import Source
 
 CODE = "MIG137"
 TOKENS = {"_C"}

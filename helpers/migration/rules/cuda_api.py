@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from helpers.finding import Edit, Finding
 from helpers.migration import api_map
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
-from helpers.migration.names import load
+from helpers.migration.reading.names import load
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found
-from helpers.migration.source import Source
 
 CODE = "MIG101"
 WORDS = ("cuda",)

@@ -11,11 +11,11 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
-from helpers.migration.calls import argument, method
-from helpers.migration.kinds import NUMBER, STRING, UNKNOWN, about_devices, kinds
 from helpers.migration.knowledge import ASCEND, MEASURED, Known
+from helpers.migration.reading.calls import argument, method
+from helpers.migration.reading.kinds import NUMBER, STRING, UNKNOWN, about_devices, kinds
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, REWRITE, found_method
-from helpers.migration.source import Source
 
 CODE = "MIG103"
 TOKENS = ("cuda",)

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import MEASURED, NATIVE, Known
-from helpers.migration.names import load
+from helpers.migration.reading.names import load
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import UNSUPPORTED, found
-from helpers.migration.source import Source
 
 CODE = "MIG109"
 TOKENS = ("DataParallel", "data_parallel", "replicate")

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import DOCUMENTED, Known
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, found
-from helpers.migration.source import Source
 
 CODE = "MIG132"
 NAMES = {"torch.use_deterministic_algorithms", "torch.set_deterministic_debug_mode", "torch.set_deterministic"}

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
-from helpers.migration.calls import is_docstring, method, string, within_string
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
+from helpers.migration.reading.calls import is_docstring, method, string, within_string
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, AUTO, REWRITE, found
 from helpers.migration.rules import amp
-from helpers.migration.source import Source
 
 CODE = "MIG102"
 WORDS = ("cuda",)

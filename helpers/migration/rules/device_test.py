@@ -12,16 +12,16 @@ import sys
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
-from helpers.migration import choices
-from helpers.migration.branches import branch, has_data_parallel, has_kernel
-from helpers.migration.by_hand import says_cuda
-from helpers.migration.calls import argument, method, string, within_string
-from helpers.migration.compared import behind_last, in_both
-from helpers.migration.flags import flags, is_type
-from helpers.migration.kinds import DEVICE, DEVICE_TEXT, OWN, UNKNOWN, kinds
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
+from helpers.migration.reading import choices
+from helpers.migration.reading.branches import branch, has_data_parallel, has_kernel
+from helpers.migration.reading.by_hand import says_cuda
+from helpers.migration.reading.calls import argument, method, string, within_string
+from helpers.migration.reading.compared import behind_last, in_both
+from helpers.migration.reading.flags import flags, is_type
+from helpers.migration.reading.kinds import DEVICE, DEVICE_TEXT, OWN, UNKNOWN, kinds
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, MANUAL, REWRITE, found
-from helpers.migration.source import Source
 
 CODE = "MIG104"
 WORDS = ("cuda", "cpu")

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, found
-from helpers.migration.source import Source
 
 CODE = "MIG110"
 TOKENS = (

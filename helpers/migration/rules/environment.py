@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
-from helpers.migration.calls import argument, method, string, within_string
 from helpers.migration.knowledge import DOCUMENTED, VARIABLES, Known
+from helpers.migration.reading.calls import argument, method, string, within_string
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, MANUAL, REWRITE, found
-from helpers.migration.source import Source
 
 CODE = "MIG107"
 WORDS = ("CUDA", "NCCL", "CUBLAS", "CUDNN", "NVIDIA_")

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
-from helpers.migration.calls import string, within_string
 from helpers.migration.knowledge import MEASURED, Known
+from helpers.migration.reading.calls import string, within_string
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import REWRITE, found
-from helpers.migration.source import Source
 
 CODE = "MIG139"
 WORDS = ("CUDA ", "cuda ", "CUDNN_", "CUBLAS_")

@@ -7,10 +7,10 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
-from helpers.migration.calls import argument, method, string
 from helpers.migration.knowledge import ASCEND, DOCUMENTED, Known
+from helpers.migration.reading.calls import argument, method, string
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, MANUAL, REWRITE, found
-from helpers.migration.source import Source
 
 CODE = "MIG115"
 TOKENS = ("float64", "double")

@@ -9,10 +9,10 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
-from helpers.migration.calls import argument, string
 from helpers.migration.knowledge import DOCUMENTED, Known
+from helpers.migration.reading.calls import argument, string
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, found
-from helpers.migration.source import Source
 
 CODE = "MIG134"
 TOKENS = ("fork", "forkserver")

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import INFERRED, Known
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found
-from helpers.migration.source import Source
 
 CODE = "MIG120"
 KNOWN = Known(INFERRED, "https://www.nvidia.com/en-us/data-center/", versions="any", hours={"peak": 0.25})

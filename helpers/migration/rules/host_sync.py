@@ -11,11 +11,11 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
-from helpers.migration.calls import method
 from helpers.migration.knowledge import INFERRED, Known
-from helpers.migration.names import Function
+from helpers.migration.reading.calls import method
+from helpers.migration.reading.names import Function
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, found
-from helpers.migration.source import Source
 
 CODE = "MIG133"
 TOKENS = ("backward",)

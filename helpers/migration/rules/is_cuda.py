@@ -10,11 +10,11 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
-from helpers.migration.branches import branch, has_kernel
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
-from helpers.migration.names import load
+from helpers.migration.reading.branches import branch, has_kernel
+from helpers.migration.reading.names import load
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, REWRITE, found
-from helpers.migration.source import Source
 
 CODE = "MIG105"
 TOKENS = ("is_cuda",)

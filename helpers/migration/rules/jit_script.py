@@ -9,11 +9,11 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
-from helpers.migration.calls import argument, method
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
-from helpers.migration.names import load
+from helpers.migration.reading.calls import argument, method
+from helpers.migration.reading.names import load
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, MANUAL, found
-from helpers.migration.source import Source
 
 CODE = "MIG118"
 TOKENS = ("script", "script_method")

@@ -10,11 +10,11 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
-from helpers.migration.calls import method
 from helpers.migration.knowledge import ASCEND, MEASURED, Known
-from helpers.migration.names import load
+from helpers.migration.reading.calls import method
+from helpers.migration.reading.names import load
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, REWRITE, found
-from helpers.migration.source import Source
 
 CODE = "MIG116"
 TOKENS = ("channels_last", "channels_last_3d")

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
-from helpers.migration.calls import is_docstring, string, within_string
-from helpers.migration.compared import behind_last, in_both
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
+from helpers.migration.reading.calls import is_docstring, string, within_string
+from helpers.migration.reading.compared import behind_last, in_both
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, REWRITE, found
-from helpers.migration.source import Source
 
 CODE = "MIG106"
 WORDS = ("nccl", "NCCL", "Nccl")

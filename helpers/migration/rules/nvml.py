@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import DOCUMENTED, Known
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found
-from helpers.migration.source import Source
 
 CODE = "MIG135"
 #: Library -> the sentence about its calls.

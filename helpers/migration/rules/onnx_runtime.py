@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
-from helpers.migration.calls import is_docstring, string
 from helpers.migration.knowledge import DOCUMENTED, Known
+from helpers.migration.reading.calls import is_docstring, string
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found
-from helpers.migration.source import Source
 
 CODE = "MIG138"
 WORDS = ("ExecutionProvider",)

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
-from helpers.migration.calls import method
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
+from helpers.migration.reading.calls import method
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, found_method
-from helpers.migration.source import Source
 
 CODE = "MIG117"
 TOKENS = ("pin_memory",)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration import api_map
-from helpers.migration.calls import string
 from helpers.migration.knowledge import DOCUMENTED, Known
+from helpers.migration.reading.calls import string
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found
-from helpers.migration.source import Source
 
 CODE = "MIG129"
 RETIRED = api_map.load("retired")["names"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding, Status
 from helpers.migration.knowledge import INFERRED, Known
-from helpers.migration.source import Source
+from helpers.migration.reading.source import Source
 
 CODE = "MIG125"
 WORDS = ("import *",)

@@ -9,10 +9,10 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
-from helpers.migration.calls import method, string
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
+from helpers.migration.reading.calls import method, string
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, REWRITE, found
-from helpers.migration.source import Source
 
 CODE = "MIG122"
 WORDS = ("torch.cuda.", "set_default_tensor_type")

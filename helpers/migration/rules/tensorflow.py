@@ -17,11 +17,11 @@ from functools import cache
 
 from helpers.finding import Finding
 from helpers.migration import api_map
-from helpers.migration.calls import argument, string
 from helpers.migration.knowledge import DOCUMENTED, Known
-from helpers.migration.names import load
+from helpers.migration.reading.calls import argument, string
+from helpers.migration.reading.names import load
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, MANUAL, found
-from helpers.migration.source import Source
 
 CODE = "MIG136"
 TOKENS = ("tensorflow", "horovod")

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration import api_map
-from helpers.migration.calls import argument, string
 from helpers.migration.knowledge import DOCUMENTED, Known
-from helpers.migration.names import load
+from helpers.migration.reading.calls import argument, string
+from helpers.migration.reading.names import load
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, found
 from helpers.migration.rules import nvml
-from helpers.migration.source import Source
 
 CODE = "MIG113"
 #: Methods of other libraries that need one of these.

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
 from helpers.migration.knowledge import MEASURED, Known
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import REWRITE, found
-from helpers.migration.source import Source
 
 CODE = "MIG121"
 TOKENS = ("_six",)

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
-from helpers.migration.calls import string
 from helpers.migration.knowledge import DOCUMENTED, Known
-from helpers.migration.names import load
+from helpers.migration.reading.calls import string
+from helpers.migration.reading.names import load
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found
-from helpers.migration.source import Source
 
 CODE = "MIG151"
 #: Option -> the sentence where it is True.

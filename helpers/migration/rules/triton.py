@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import DOCUMENTED, Known
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import UNSUPPORTED, found
-from helpers.migration.source import Source
 
 CODE = "MIG112"
 WORDS = ("triton",)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from helpers.finding import Finding
-from helpers.migration.source import Source, decode
+from helpers.migration.reading.source import Source, decode
 from helpers.migration.texts import notebook, requirements, shell
 from helpers.migration.texts.lines import scan_lines, text_source
 

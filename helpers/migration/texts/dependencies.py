@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from helpers.migration.source import Source
+from helpers.migration.reading.source import Source
 
 Line = tuple[int, str]
 COMMENT = re.compile(r"(?:^|\s)#.*$")

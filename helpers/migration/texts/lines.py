@@ -7,7 +7,7 @@ from pathlib import Path
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import dress
-from helpers.migration.source import Source
+from helpers.migration.reading.source import Source
 from helpers.migration.texts import requirements, shell
 
 NOTHING = ast.Module([], [])

@@ -11,7 +11,7 @@ import re
 import warnings
 from dataclasses import dataclass
 
-from helpers.migration.source import LINE_END
+from helpers.migration.reading.source import LINE_END
 
 #: `%time f(x)`: the magic's argument is Python.
 TIMED = re.compile(

@@ -15,9 +15,9 @@ from typing import Any
 
 from helpers.finding import Finding, Place, Status
 from helpers.migration.knowledge import dress
+from helpers.migration.reading.source import LINE_END, Source, Unreadable, parse
 from helpers.migration.registry import wanted
 from helpers.migration.repair import shortened
-from helpers.migration.source import LINE_END, Source, Unreadable, parse
 from helpers.migration.texts import requirements, shell
 from helpers.migration.texts.lines import scan_lines, text_source
 from helpers.migration.texts.magics import broken, read_cell

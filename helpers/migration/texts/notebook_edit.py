@@ -14,8 +14,8 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.finding import Edit, Finding, Place
-from helpers.migration.change import Change, Row, apply
-from helpers.migration.source import LINE_END, Source, Unreadable, parse
+from helpers.migration.reading.source import LINE_END, Source, Unreadable, parse
+from helpers.migration.rewrite.change import Change, Row, apply
 from helpers.migration.texts import cells, notebook
 from helpers.migration.texts.cells import Cell
 from helpers.migration.texts.lines import text_source

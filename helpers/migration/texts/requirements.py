@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from helpers.finding import Finding
 from helpers.migration import api_map
 from helpers.migration.knowledge import DOCUMENTED, Known
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found_at
-from helpers.migration.source import Source
 from helpers.migration.texts.dependencies import dependency_lines
 
 CODE = "MIG128"

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 
 from helpers.finding import Edit, Finding
 from helpers.migration.knowledge import DOCUMENTED, VARIABLES, Known
+from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
 from helpers.migration.rules.environment import RENAMED, TAKES, WITHOUT_EFFECT, takes
-from helpers.migration.source import Source
 from helpers.migration.texts.requirements import installed
 
 CODE = "MIG127"

@@ -1,0 +1,149 @@
+"""`operators`: every aten operator of one training step, and how the installed torch_npu runs it on an NPU."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from helpers import device as devices
+from helpers.device import Device
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.launch import LaunchResult, Plugin
+from helpers.migration.beside import beside
+from helpers.migration.dry_run import command_line
+from helpers.migration.dry_run.sides import CHILD, Plan, Told, failure, folder, place_of, run_side
+from helpers.migration.operators.findings import findings_of
+from helpers.migration.operators.rows import rows_of
+from helpers.migration.operators.support import states
+from helpers.report import Chart, Column, Report, Table
+from helpers.words import Scalar
+
+RESULT = "operators.json"
+SEED = 1234
+META = "meta"
+COLUMNS = (
+    Column("operator"),
+    Column("dtype", wrap=24),
+    Column("npu_support"),
+    Column("calls_per_step"),
+    Column("step_part"),
+    Column("first_line", wrap=32),
+    Column("documents", wrap=40),
+)
+
+
+def operators(
+    script: str | Path,
+    args: Sequence[str] = (),
+    device: str = "auto",
+    steps: int = 1,
+    *,
+    warmup: int = 1,
+    out: str | Path | None = None,
+    nproc: int = 1,
+    seed: int = SEED,
+    python: str = sys.executable,
+    timeout_s: float | None = None,
+    on_progress: Told | None = None,
+) -> Report:
+    """Traces `steps` whole steps after `warmup` others and reports each operator of theirs.
+
+    `device`: auto, npu, npu-simulated, cuda, cpu, or meta (tensors without values, for a model too large for this
+    machine). With auto a script that fails on the NPU is traced on the CPU instead, and that is said. `warmup` 0 traces
+    from the first forward on. `script` may be a launch command, as for dry_run; rank 0 is traced. Raises WorkbookError
+    where nothing could be launched.
+    """
+    path, given, nproc = command_line.read(script, args, nproc)
+    if not path.is_file():
+        raise WorkbookError("launch.script_missing", path=str(path if path.suffix else script))
+    for name, value, least in (("steps", steps, 1), ("warmup", warmup, 0)):
+        if value < least:
+            raise WorkbookError("launch.not_positive", name=name, value=value)
+    where = devices.find("cpu" if device == META else device, python=python)
+    with folder(out, "operators-") as made:
+        plan = Plan(path, given, made, warmup + steps, nproc, seed, python, timeout_s)
+        result = _run(plan, where, warmup, on_progress, fake=device == META)
+        instead: list[Finding] = []
+        if not _traced(result) and device == "auto" and where.accelerator == "npu":
+            instead = [_instead(plan, where, result)]
+            where = devices.find("cpu", python=python)
+            result = _run(plan, where, warmup, on_progress, fake=False)
+        report = _report(plan, where, result, warmup, device == META, instead)
+        if out is None and result.ok:
+            shutil.rmtree(made, ignore_errors=True)
+        return report
+
+
+def _run(plan: Plan, where: Device, warmup: int, on_progress: Told | None, *, fake: bool) -> LaunchResult:
+    """The trace's side is named after what it ran on; its result lies beside the log."""
+    side = META if fake else where.accelerator
+    (plan.out / side / RESULT).unlink(missing_ok=True)
+    root = str((plan.out / side / "work").resolve())
+    config = {"root": root, "warmup": warmup, "steps": plan.steps - warmup, "states": states(), "fake": fake}
+    plugins = [Plugin(CHILD / "fake_tensors.py")] if fake else []
+    plugins.append(Plugin(CHILD / "operator_trace.py", config))
+    return run_side(plan, side, where, on_progress, plugins, grad_norm=False)
+
+
+def _found(result: LaunchResult) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads((result.out / RESULT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {"steps": [], "live": False, "versions": {}, "state_bytes": {}, "calls": []}
+    return content
+
+
+def _traced(result: LaunchResult) -> bool:
+    return bool(_found(result)["steps"])
+
+
+def _instead(plan: Plan, where: Device, result: LaunchResult) -> Finding:
+    """Why what follows was not traced on the NPU."""
+    trouble, place = failure(plan, "npu", result)
+    args: dict[str, Scalar] = {"tier": where.tier, "why": trouble, "log": str(result.output_path)}
+    return Finding("MIG174", Status.FAIL, "MIG174.instead", args, place, 900.0)
+
+
+def _report(plan: Plan, where: Device, result: LaunchResult, warmup: int, fake: bool, instead: list[Finding]) -> Report:
+    found = _found(result)
+    steps = max(len(found["steps"]), 1)
+    side = result.out.name
+    on_npu = where.accelerator == "npu"
+    rows = rows_of(found["calls"], steps, lambda path, line: place_of(plan, side, path, line), on_npu=on_npu)
+    findings = [*instead, *findings_of(rows, found, where, fake)]
+    if not result.ok or not found["steps"]:
+        findings.append(_trouble(plan, side, result, bool(found["calls"])))
+    table = Table(COLUMNS, tuple(row.cells() for row in rows))
+    facts = {
+        "script": plan.script.name,
+        "args": list(plan.args),
+        "seed": plan.seed,
+        "nproc": plan.nproc,
+        "steps": found["steps"],
+        "warmup": warmup,
+        "device": META if fake else where.tier,
+        "read_from": "dispatcher" if found["live"] else "table",
+        "versions": found["versions"],
+        "state_bytes": found["state_bytes"],
+        "seconds": {str(step.step): round(step.time_s, 4) for step in result.steps},
+        "operators": [row.facts() for row in rows],
+        "simulator": result.simulator,
+    }
+    chart = Chart("bars", "operator", ("calls_per_step",)) if rows else None
+    tier = where.tier
+    parts = beside(one for one in findings if one.rule != "MIG170")
+    return Report("migration", "operator_support", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
+
+
+def _trouble(plan: Plan, side: str, result: LaunchResult, partly: bool) -> Finding:
+    """The script failed, or ended before the step to be traced."""
+    if result.ok:
+        return Finding("MIG174", Status.FAIL, "MIG174.no_step", {"steps": len(result.steps)}, weight=1000.0)
+    trouble, place = failure(plan, side, result)
+    key = "MIG174.partly" if partly else "MIG174.failed"
+    return Finding("MIG174", Status.FAIL, key, {"why": trouble, "log": str(result.output_path)}, place, 1000.0)

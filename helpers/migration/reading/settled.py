@@ -1,0 +1,39 @@
+"""What a file that imports torch_npu itself has settled: names that are the same for every device.
+
+DistributedDataParallel, pinned memory, numbers for devices and questions for the CPU say nothing of CUDA; in a
+script written for an NPU they need no transfer_to_npu, and the scan is silent about them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from helpers.finding import Finding
+from helpers.migration.reading.source import Source
+from helpers.migration.repair import AUTO, class_of
+from helpers.migration.rewrite.entry import TRANSFER, imported
+
+#: Rules whose findings may be about a name that is any device's.
+ANY_DEVICE = {"MIG104", "MIG108", "MIG110", "MIG117", "MIG124", "MIG126"}
+#: Branches that stay closed to an NPU on purpose.
+CLOSED = {"MIG104.kernels", "MIG104.own_branch"}
+#: What says CUDA in so many words; a variable of that name does not.
+WORDS = re.compile(r"['\"]cuda|\.cuda\b|nccl", re.IGNORECASE)
+
+
+def written_for_npu(source: Source) -> bool:
+    """The file imports torch_npu and not transfer_to_npu."""
+    if "torch_npu" not in source.text:
+        return False
+    modules = {
+        name for node in (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom)) for name in imported(node)
+    }
+    return "torch_npu" in modules and TRANSFER not in modules
+
+
+def is_settled(source: Source, finding: Finding) -> bool:
+    """An automatic place of such a file on whose line nothing says CUDA."""
+    if class_of(finding) != AUTO or finding.rule not in ANY_DEVICE or finding.place is None:
+        return False
+    return finding.key in CLOSED or not WORDS.search(source.line(finding.place.line))

@@ -1,0 +1,183 @@
+"""One Python file as the migration sees it: its text to the letter, its tree, and what its names mean.
+
+Offsets are code points of `text`. `ast` counts columns in UTF-8 bytes, so a Chinese character on the line
+shifts every column behind it: all positions go through `Source.offset`.
+"""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import hashlib
+import io
+import re
+import tokenize
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import TypeVar
+
+from helpers.finding import Edit, Place
+from helpers.migration.reading.names import Names
+
+Node = TypeVar("Node", bound=ast.AST)
+#: The line ends Python knows; str.splitlines would also split at form feeds and U+2028.
+LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+class Unreadable(Exception):
+    """A file that cannot be parsed: `line` and `error` say where and why."""
+
+    def __init__(self, error: str, line: int = 0) -> None:
+        super().__init__(error)
+        self.error = error
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Source:
+    """A parsed file. `path` is how reports call it; `text` has no BOM but keeps its line ends."""
+
+    path: str
+    text: str
+    tree: ast.Module
+    encoding: str = "utf-8"
+    bom: bytes = b""
+    file: Path | None = None
+
+    @property
+    def sha256(self) -> str:
+        """Of the text: edits are good for this text only."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @cached_property
+    def folders(self) -> list[Path]:
+        """The folders that the file lies in, from the inside out."""
+        return list(self.file.resolve().parents if self.file else Path(self.path).parents)
+
+    @cached_property
+    def _packages(self) -> dict[str, bool]:
+        return {}
+
+    def is_of(self, package: str, *, beside: bool = True) -> bool:
+        """Whether the file is part of a package, or the package's sources lie `beside` it."""
+        if any(folder.name == package for folder in self.folders):
+            return True
+        if not self.file or not beside:
+            return False
+        if package not in self._packages:
+            near = (folder / package / "__init__.py" for folder in self.folders[:8])
+            self._packages[package] = any(file.is_file() for file in near)
+        return self._packages[package]
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """The offset at which each line begins; index 0 is line 1."""
+        if "\r" not in self.text:
+            return [0, *accumulate(len(line) + 1 for line in self.text.split("\n")[:-1])]
+        return [0, *(end.end() for end in LINE_END.finditer(self.text))]
+
+    @cached_property
+    def newline(self) -> str:
+        """The file's first line end, or a plain one."""
+        end = LINE_END.search(self.text)
+        return end.group() if end else "\n"
+
+    @cached_property
+    def names(self) -> Names:
+        """Raises Unreadable where the tree nests too deeply."""
+        try:
+            return Names(self.tree)
+        except RecursionError as cause:
+            raise Unreadable(str(cause)) from cause
+
+    def nodes(self, kind: type[Node]) -> list[Node]:
+        """All nodes of one type, in the order of the text."""
+        return self.names.by_type.get(kind, [])  # type: ignore[return-value]
+
+    def line(self, number: int) -> str:
+        """A line by its number from 1, without its end."""
+        starts = self.line_starts
+        end = starts[number] if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].rstrip("\r\n")
+
+    def offset(self, line: int, byte_column: int) -> int:
+        """The code point at a line (from 1) and an `ast` column (bytes from 0)."""
+        text = self.line(line)
+        if text.isascii():
+            return self.line_starts[line - 1] + byte_column
+        before = text.encode("utf-8", "surrogatepass")[:byte_column].decode("utf-8", "surrogatepass")
+        return self.line_starts[line - 1] + len(before)
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Where a node stands in the text."""
+        line, end_line = getattr(node, "lineno", 0), getattr(node, "end_lineno", None)
+        if not line or not end_line:
+            raise ValueError(f"{type(node).__name__} has no place in {self.path}")
+        return self.offset(line, node.col_offset), self.offset(end_line, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def segment(self, node: ast.AST) -> str:
+        """The node's text as the author wrote it."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def place(self, node: ast.AST) -> Place:
+        """Line and column, both from 1, the column in characters."""
+        start, _ = self.span(node)
+        line: int = node.lineno  # type: ignore[attr-defined]
+        return Place(self.path, line, start - self.line_starts[line - 1] + 1)
+
+    def replace(self, node: ast.AST, expected: str, text: str) -> tuple[Edit, ...]:
+        """An edit of the node's last letters `expected`, or none where the text is not what the tree says.
+
+        Before Python 3.12 nodes inside an f-string carry wrong columns: such a span must not be edited.
+        """
+        _, end = self.span(node)
+        start = end - len(expected)
+        return (Edit(start, end, text),) if self.text[start:end] == expected else ()
+
+    def encode(self, text: str) -> bytes:
+        """A text as this file would hold it: same encoding, same BOM."""
+        return self.bom + text.encode(self.encoding)
+
+
+def parse(
+    text: str, path: str = "<text>", *, encoding: str = "utf-8", bom: bytes = b"", file: Path | None = None
+) -> Source:
+    """A text as a Source. Raises Unreadable with the line where Python cannot read it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes are the script's own business
+            tree = ast.parse(text)
+    except SyntaxError as cause:
+        raise Unreadable(cause.msg or "syntax error", cause.lineno or 0) from cause
+    except (ValueError, RecursionError, MemoryError) as cause:
+        raise Unreadable(str(cause) or type(cause).__name__) from cause
+    return Source(path, text, tree, encoding, bom, file)
+
+
+def decode(data: bytes) -> tuple[str, str, bytes]:
+    """Text, encoding and BOM of a file's bytes, by PEP 263. Raises Unreadable."""
+    bom = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    try:
+        encoding = "utf-8"
+        if b"coding" in b"".join(data.split(b"\n", 2)[:2]):
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+            encoding = encoding.replace("utf-8-sig", "utf-8")
+        return data[len(bom) :].decode(encoding), encoding, bom
+    except (SyntaxError, LookupError, UnicodeDecodeError) as cause:
+        raise Unreadable(str(cause)) from cause
+
+
+def refuse_binary(data: bytes) -> None:
+    """Python has no NUL in its source; a file that has one is no script, whatever its name. Raises Unreadable."""
+    if b"\0" in data:
+        raise Unreadable("it holds NUL bytes: no text, or text in UTF-16; save it as UTF-8")
+
+
+def read(file: Path, path: str | None = None) -> Source:
+    """A file as a Source. Raises Unreadable where it cannot be decoded or parsed, OSError where not read."""
+    text, encoding, bom = decode(file.read_bytes())
+    return parse(text, path or file.name, encoding=encoding, bom=bom, file=file)

@@ -1,0 +1,291 @@
+"""`rewrite`: the migrated script, as a diff and, where asked, as a patch, in a folder or in place.
+
+Two modes. `inject`: two import lines put transfer_to_npu under a script that still says cuda, and what it does
+not handle is edited. `explicit`: the source says npu itself. Edits are spans of the original text, so every other
+byte stays: line ends, BOM, encoding, comments.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Place, Status
+from helpers.migration.files import Tree, tree
+from helpers.migration.reading.source import Source, Unreadable, decode, parse, refuse_binary
+from helpers.migration.registry import wanted
+from helpers.migration.repair import AUTO, CLASSES, MANUAL, REWRITE, UNSUPPORTED, class_of, found
+from helpers.migration.rewrite import expected, writing
+from helpers.migration.rewrite.change import Change, apply, change
+from helpers.migration.rewrite.entry import TRANSFER, imported, transfer_edit
+from helpers.migration.rewrite.explicit import commands, explicit
+from helpers.migration.rewrite.patch import patch as patch_of
+from helpers.migration.rewrite.patch import shown
+from helpers.migration.rewrite.scripts import is_entry, named, needs_import
+from helpers.migration.scan import not_python, scan_source, unreadable
+from helpers.migration.texts import read_text, scan_text, shell
+from helpers.migration.texts.notebook_edit import rewrite_notebook
+from helpers.report import Column, Listing, Report, Table
+from helpers.words import Scalar
+
+INJECT, EXPLICIT = MODES = ("inject", "explicit")
+SUMMARY_WEIGHT = 1000.0
+COLUMNS = tuple(Column(name) for name in ("file", "line", "rule", "edit_before", "edit_after"))
+#: Made and left findings of one text.
+Judged = tuple[list[Finding], list[Finding]]
+
+
+@dataclass
+class Work:
+    """What is to be done for a tree."""
+
+    where: Tree
+    mode: str
+    changes: dict[str, Change] = field(default_factory=dict)
+    left: list[Finding] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    #: Places that run under transfer_to_npu only, and whether any file imports it.
+    relying: list[Finding] = field(default_factory=list)
+    imports: bool = False
+
+
+def rewrite(
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    mode: str = INJECT,
+    patch: str | os.PathLike[str] | None = None,
+    in_place: bool = False,
+    expect: dict[str, str] | str | os.PathLike[str] | None = None,
+) -> Report:
+    """The migrated script or folder as a diff; without `out`, `patch` or `in_place` nothing is written.
+
+    `mode` is "inject" (transfer_to_npu and what it leaves) or "explicit" (the source says npu). `out` is a folder for
+    the result under the same names, `patch` a file for one unified diff. `in_place` writes over the files. What stood
+    under a name before is kept beside it as NAME.orig, in `out` too; a `patch` that is another file is refused.
+    `expect` is a report that `scan` wrote as JSON, or its `facts["sha256"]`: a file that has changed since is refused
+    before anything is written.
+
+    Raises WorkbookError for a single file that cannot be read, for a refusal, for edits that overlap or would not
+    parse; of a folder, a file that cannot be read or written is a finding and the rest goes on.
+    """
+    _check_arguments(mode, out, in_place)
+    work = Work(_without(tree(path), out), mode)
+    for judged in (_python, _texts, _notebooks):
+        judged(work, single=Path(path).is_file())
+    work.left += _no_script(work)
+    if expect is not None:
+        expected.check(expect, work.where, work.changes.values())
+    writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)
+    failed: list[Finding] = []
+    if patch is not None:
+        writing.write(Path(patch), patch_of(work.changes.values()))
+    if out is not None:
+        work.kept, failed = writing.into(work.where, work.changes, Path(out))
+        failed += writing.replaced(Path(out), work.kept)
+    if in_place:
+        work.kept, failed = writing.in_place(work.where, work.changes.values())
+    return _report(path, work, failed, {"out": out, "patch": patch, "in_place": in_place})
+
+
+def migrate(source: Source, *, alone: bool = True, mode: str = INJECT) -> tuple[str, list[Finding]]:
+    """The migrated text and the findings whose edits made it. `alone`: the file is a script, not part of a folder."""
+    made, _ = judge(source, alone=alone, mode=mode)
+    return _applied(source, made), made
+
+
+def judge(
+    source: Source, *, alone: bool = True, mode: str = INJECT, root: Path | None = None, work: Work | None = None
+) -> Judged:
+    """The findings whose edits are made in this mode, and those left to a person. `work` notes who relies on what."""
+    scanned = scan_source(source)
+    if mode == EXPLICIT:
+        return explicit(source, scanned)
+    relying = [finding for finding in scanned if class_of(finding) == AUTO]
+    made = [finding for finding in scanned if class_of(finding) == REWRITE]
+    needed = needs_import(source, script=alone or is_entry(source), uses=bool(relying), root=root)
+    if work is not None:
+        work.relying += relying
+        work.imports = work.imports or needed or TRANSFER in imported(source.tree)
+    if needed:
+        edit, node = transfer_edit(source)
+        made.insert(0, found(source, node, "MIG131.transfer", REWRITE, (edit,)))
+    return made, [finding for finding in scanned if class_of(finding) in (MANUAL, UNSUPPORTED)]
+
+
+def _applied(source: Source, made: list[Finding]) -> str:
+    text = apply(source, [edit for finding in made for edit in finding.edits])
+    try:
+        parse(text, source.path)
+    except Unreadable as cause:
+        raise WorkbookError("migration.broken", path=source.path, error=str(cause)) from cause
+    return text
+
+
+def _python(work: Work, *, single: bool) -> None:
+    """A file that says nothing of torch may still be the script that imports those that do."""
+    heard: Counter[str] = Counter()
+    for file in work.where.python:
+        with suppress(OSError):
+            heard.update(named(file.read_bytes()) - {file.stem})
+    for file in work.where.python:
+        name = work.where.name(file)
+        with _unread(work, name, single):
+            data = file.read_bytes()
+            refuse_binary(data)
+            speaks = bool(wanted(data)) or b"torch" in data
+            if not speaks and work.mode == EXPLICIT:
+                continue
+            try:
+                text, encoding, bom = decode(data)
+                source = parse(text, name, encoding=encoding, bom=bom, file=file)
+            except Unreadable:
+                if speaks:
+                    raise
+                continue
+            alone = len(work.where.python) == 1 or is_entry(source, unnamed=not heard[file.stem])
+            made, left = judge(source, alone=alone, mode=work.mode, root=work.where.root, work=work)
+            work.left += _left(left)
+            after = _applied(source, made)
+            if after != text:
+                work.changes[name] = change(source, file, data, after, made)
+
+
+def _texts(work: Work, *, single: bool) -> None:
+    """A launch script's own edits; lists of requirements are reported only."""
+    for file in work.where.texts:
+        if file.suffix == ".py":
+            continue
+        name = work.where.name(file)
+        with _unread(work, name, single):
+            data = file.read_bytes()
+            source = read_text(file, name)
+            made, left = judge_lines(source, work.mode)
+            work.left += left
+            if made:
+                after = apply(source, [edit for finding in made for edit in finding.edits])
+                work.changes[name] = change(source, file, data, after, made)
+
+
+def judge_lines(source: Source, mode: str) -> Judged:
+    """As `judge`, for the lines of a launch script or a list of requirements."""
+    scanned = scan_text(source)
+    made = [finding for finding in scanned if class_of(finding) == REWRITE]
+    if mode == EXPLICIT and shell.is_shell(Path(source.path).name):
+        made += commands.check(source)
+    mended = {finding.place for finding in made}
+    return made, [finding for finding in _left(scanned) if finding.place not in mended]
+
+
+def _notebooks(work: Work, *, single: bool) -> None:
+    for file in work.where.notebooks:
+        name = work.where.name(file)
+        with _unread(work, name, single):
+            python = partial(judge, mode=work.mode, root=work.where.root, work=work)
+            lines = partial(judge_lines, mode=work.mode)
+            made, left = rewrite_notebook(file, name, python, lines)
+            work.left += _left(left)
+            if made is not None:
+                work.changes[name] = made
+
+
+def _no_script(work: Work) -> Iterator[Finding]:
+    """Places that transfer_to_npu handles, and no file that imports it: who runs them must do so."""
+    if work.relying and not work.imports:
+        place = work.relying[0].place or Place("")
+        args: dict[str, Scalar] = {"class": MANUAL, "count": len(work.relying), "first": str(place)}
+        yield Finding("MIG131", Status.WARN, "MIG131.no_script", args, place)
+
+
+def _left(findings: list[Finding]) -> list[Finding]:
+    """What a person has to see to: by hand, unsupported, or not looked at."""
+    return [one for one in findings if class_of(one) in (MANUAL, UNSUPPORTED) or one.status is Status.SKIPPED]
+
+
+@contextmanager
+def _unread(work: Work, name: str, single: bool) -> Iterator[None]:
+    """A file that cannot be read is an error where it is the only one, else a finding."""
+    try:
+        yield
+    except Unreadable as cause:
+        if single:
+            raise WorkbookError("migration.unreadable", path=name, line=cause.line, error=cause.error) from cause
+        work.left.append(unreadable(name, cause))
+    except OSError as cause:
+        if single:
+            raise
+        work.left.append(unreadable(name, cause))
+    except WorkbookError as error:
+        if single:
+            raise
+        why: dict[str, Scalar] = {"say": error.key, "args": dict(error.arguments)}
+        args: dict[str, Scalar] = {"path": name, "why": why}
+        work.left.append(Finding("MIG130", Status.FAIL, "MIG130.not_rewritten", args, Place(name)))
+
+
+def _check_arguments(mode: str, out: object, over: bool) -> None:
+    if mode not in MODES:
+        raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
+    if out is not None and over:
+        raise WorkbookError("migration.two_places")
+
+
+def _without(where: Tree, out: str | os.PathLike[str] | None) -> Tree:
+    """The tree without an earlier result in it."""
+    if out is None or not Path(out).resolve().is_relative_to(where.root.resolve()):
+        return where
+    if Path(out).resolve() == where.root.resolve():
+        return where  # refused when written
+    inside = Path(out).resolve()
+
+    def kept(files: list[Path]) -> list[Path]:
+        return [file for file in files if not file.absolute().is_relative_to(inside)]
+
+    return Tree(
+        where.root, kept(where.python), kept(where.cuda_sources), kept(where.others), kept(where.texts),
+        kept(where.notebooks),
+    )  # fmt: skip
+
+
+def _again(work: Work) -> Counter[str]:
+    """The classes that a scan of the Python results finds."""
+    counts: Counter[str] = Counter()
+    for made in work.changes.values():
+        if made.file.suffix in (".py", ".pyw"):
+            text, encoding, _ = decode(made.after)
+            counts.update(class_of(finding) for finding in scan_source(parse(text, made.name, encoding=encoding)))
+    return counts
+
+
+def _report(path: str | os.PathLike[str], work: Work, failed: list[Finding], asked: dict[str, Any]) -> Report:
+    changes = work.changes.values()
+    made = [finding for one in changes for finding in one.made]
+    imports = [finding for finding in made if finding.rule == "MIG131"]
+    numbers: dict[str, Scalar] = {
+        "edits": sum(len(finding.edits) for finding in made), "files": len(changes), "imports": len(imports),
+        "rewrites": len({(f.place.path, f.place.line) for f in made if f.place and f.rule != "MIG131"}),
+        "manual": sum(class_of(finding) == MANUAL for finding in work.left),
+        "unsupported": sum(class_of(finding) == UNSUPPORTED for finding in work.left),
+    }  # fmt: skip
+    rest = (*failed, *work.left, *not_python(work.where))
+    status = max((finding.status for finding in rest), default=Status.OK)
+    looked = len({*work.where.python, *work.where.texts, *work.where.notebooks})
+    key = "MIG130.nothing" if not changes else "MIG130.explicit" if work.mode == EXPLICIT else "MIG130.migrated"
+    summary = Finding("MIG130", status, key, numbers if changes else {"files": looked}, weight=SUMMARY_WEIGHT)
+    again = _again(work)
+    facts: dict[str, Any] = {
+        "path": os.fspath(path), "mode": work.mode,
+        **{name: os.fspath(place) if isinstance(place, (str, os.PathLike)) else place for name, place in asked.items()},
+        "backups": work.kept, "sha256": {one.name: one.text_sha256 for one in changes},
+        "scan_of_the_result": {name: again[name] for name in CLASSES},
+    }  # fmt: skip
+    table = Table(COLUMNS, tuple(row for one in changes for row in one.rows))
+    listing = Listing("diff", shown(changes), "diff")
+    return Report("migration", "rewrite", (summary, *rest), table, listing=listing, facts=facts)

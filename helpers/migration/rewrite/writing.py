@@ -1,0 +1,168 @@
+"""Writing what `rewrite` made: whole or not at all, file by file, with a way back.
+
+Each file is written aside, flushed to the disk and renamed: whoever is killed between two files leaves each of
+them either old or new. One that cannot be written is one finding, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Place, Status
+from helpers.migration.files import Tree
+from helpers.migration.rewrite.change import Change
+
+BACKUP = ".orig"
+FAILED = "MIG130.not_written"
+#: How a patch begins (patch.py).
+PATCH = b"--- "
+
+
+def in_place(where: Tree, changes: Iterable[Change]) -> tuple[list[str], list[Finding]]:
+    """Writes each change over its file, the old bytes kept beside it as NAME.orig; the backups' names and failures."""
+    kept: list[str] = []
+    failed: list[Finding] = []
+    for change in changes:
+        try:
+            _refuse(where, change)
+            kept.append(_backup(change.file, change.before).relative_to(where.root).as_posix())
+            write(change.file, change.after, like=change.file)
+        except WorkbookError as error:
+            failed.append(_failed(change.name, error.key, dict(error.arguments)))
+        except OSError as error:
+            failed.append(_failed(change.name, "migration.os_error", {"error": error.strerror or str(error)}))
+    return kept, failed
+
+
+def check(where: Tree, out: Path | None, patch: Path | None) -> None:
+    """Before anything is written. Raises WorkbookError where `out` holds the input, or `patch` is no patch's file."""
+    files = _files(where)
+    for file in files if out is not None else ():
+        if (out / where.name(file)).resolve() == file.resolve():  # type: ignore[operator]
+            raise WorkbookError("migration.out_is_input", path=str(file))
+    if patch is None:
+        return
+    results = [(out / where.name(file)).resolve() for file in files] if out is not None else []
+    if patch.resolve() in results or any(_is_same(file, patch) for file in (*files, *where.cuda_sources)):
+        raise WorkbookError("migration.not_a_patch", path=str(patch))
+    if patch.is_file():
+        with patch.open("rb") as stream:
+            if stream.read(len(PATCH)) not in (PATCH, b""):
+                raise WorkbookError("migration.not_a_patch", path=str(patch))
+
+
+def into(where: Tree, changes: dict[str, Change], out: Path) -> tuple[list[str], list[Finding]]:
+    """Every script of the tree, changed or not, under its own name in `out`: the result must find what it needs.
+
+    What `out` held under a name before is kept beside it, as in_place does; the backups' names and failures.
+    """
+    kept: list[str] = []
+    failed: list[Finding] = []
+    out.mkdir(parents=True, exist_ok=True)
+    for file in _files(where):
+        name = where.name(file)
+        try:
+            _inside(out, name)
+            if leads_out(where, file):
+                raise WorkbookError("migration.leads_out", target=str(file.resolve()))
+            data = changes[name].after if name in changes else file.read_bytes()
+            before = (out / name).read_bytes() if (out / name).exists() else data
+            if before != data:
+                kept.append(_backup(out / name, before).relative_to(out).as_posix())
+            write(out / name, data, like=file)
+        except WorkbookError as error:
+            failed.append(_failed(name, error.key, dict(error.arguments)))
+        except OSError as error:
+            failed.append(_failed(name, "migration.os_error", {"error": error.strerror or str(error)}))
+    return kept, failed
+
+
+def replaced(out: Path, kept: list[str]) -> list[Finding]:
+    """What is said where `out` held files of the result's names."""
+    if not kept:
+        return []
+    return [Finding("MIG130", Status.WARN, "MIG130.kept", {"out": str(out), "count": len(kept), "first": kept[0]})]
+
+
+def _files(where: Tree) -> list[Path]:
+    return list(dict.fromkeys((*where.python, *where.texts, *where.notebooks)))
+
+
+def _is_same(file: Path, target: Path) -> bool:
+    return target.exists() and file.exists() and file.samefile(target)
+
+
+def leads_out(where: Tree, file: Path) -> bool:
+    """A link, or a file below a linked folder, whose bytes lie outside the tree."""
+    return not file.resolve().is_relative_to(where.root.resolve())
+
+
+def write(target: Path, data: bytes, *, like: Path | None = None) -> None:
+    """Aside, to the disk, then renamed; with the permissions of `like`. Raises OSError and leaves no half of it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    mode = stat.S_IMODE(like.stat().st_mode) if like is not None else None
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    aside = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        aside.chmod(mode if mode is not None else 0o666 & ~_umask())
+        aside.replace(target)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+
+
+def _refuse(where: Tree, change: Change) -> None:
+    """What must not be written to: a link, a read-only file, a file that changed while the edits were made."""
+    if leads_out(where, change.file):
+        raise WorkbookError("migration.leads_out", target=str(change.file.resolve()))
+    if change.file.is_symlink():
+        raise WorkbookError("migration.is_link", target=str(change.file.resolve()))
+    if not stat.S_IMODE(change.file.stat().st_mode) & 0o222:
+        raise WorkbookError("migration.read_only")
+    if change.file.read_bytes() != change.before:
+        raise WorkbookError("migration.changed", path=change.name)
+
+
+def _backup(file: Path, before: bytes) -> Path:
+    """The old bytes in NAME.orig, or in NAME.orig.2 and so on where that holds others; the file's path."""
+    for place in _free(file):
+        if not place.exists():
+            write(place, before, like=file)
+            return place
+        if place.read_bytes() == before:
+            return place
+    raise AssertionError("names do not end")
+
+
+def _free(file: Path) -> Iterator[Path]:
+    yield file.with_name(file.name + BACKUP)
+    number = 2
+    while True:
+        yield file.with_name(f"{file.name}{BACKUP}.{number}")
+        number += 1
+
+
+def _inside(out: Path, name: str) -> None:
+    """A link inside `out` must not carry the result elsewhere."""
+    if not (out / name).resolve().is_relative_to(out.resolve()):
+        raise WorkbookError("storage.outside", name=name, root=str(out))
+
+
+def _failed(name: str, key: str, args: dict[str, object]) -> Finding:
+    why = {"say": key, "args": {"path": name, **args}}
+    return Finding("MIG130", Status.FAIL, FAILED, {"path": name, "why": why}, Place(name))
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,66 @@
+"""The mirror a script runs in: migrated modules as files, the rest as links, the user's folder untouched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.migration.closure import closure
+from helpers.migration.dry_run.mirror import migrated_texts, mirror
+
+FILES = {
+    "train.py": "import torch\nimport net, pkg.deep\nfrom pkg import b\n",
+    "net.py": "import torch\ndef f(x):\n    return x.cuda('cuda:0')\n",
+    "pkg/__init__.py": "from .a import x\n",
+    "pkg/a.py": "from . import c\nfrom .. import net\nx = 1\n",
+    "pkg/b.py": "import train\n",
+    "pkg/c.py": "",
+    "pkg/deep.py": "import json\n",
+    "other.py": "import unrelated",
+    "json.txt": "x",
+    "data/words.txt": "数据",
+}
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / "user" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "user" / name).write_text(text, encoding="utf-8")
+    return tmp_path / "user" / "train.py"
+
+
+def test_the_closure_is_what_the_script_imports_from_its_folder(script: Path) -> None:
+    names = {file.relative_to(script.parent).as_posix() for file in closure(script)}
+    assert names == {"train.py", "net.py", "pkg/__init__.py", "pkg/a.py", "pkg/b.py", "pkg/c.py", "pkg/deep.py"}
+
+
+def test_only_the_script_imports_transfer_to_npu_and_modules_get_their_edits(script: Path) -> None:
+    contents, made = migrated_texts(script)
+    assert {file.name for file in contents} == {"train.py", "net.py"}
+    assert b"transfer_to_npu" in contents[script] and b".to('cuda:0')" in contents[script.parent / "net.py"]
+    assert [finding.rule for finding in made] == ["MIG131", "MIG103"]
+
+
+def test_the_mirror_holds_everything_and_the_original_stays(script: Path, tmp_path: Path) -> None:
+    before = {file: file.read_bytes() for file in script.parent.rglob("*") if file.is_file()}
+    contents, _ = migrated_texts(script)
+    copy = mirror(script, tmp_path / "work", contents)
+    assert copy.read_bytes() == contents[script] and not copy.is_symlink()
+    assert (tmp_path / "work" / "data" / "words.txt").read_text(encoding="utf-8") == "数据"
+    assert (tmp_path / "work" / "other.py").is_symlink() and (tmp_path / "work" / "pkg").is_symlink()
+    copy.with_name("new.txt").write_text("x")
+    assert {file: file.read_bytes() for file in script.parent.rglob("*") if file.is_file()} == before
+
+
+def test_a_mirror_inside_the_folder_does_not_hold_itself(script: Path) -> None:
+    mirror(script, script.parent / "runs" / "x" / "work", {})
+    assert not (script.parent / "runs" / "x" / "work" / "runs").exists()
+
+
+def test_a_module_that_cannot_be_read_is_named(script: Path) -> None:
+    script.with_name("net.py").write_text("import torch\nx = (\n")
+    with pytest.raises(WorkbookError, match=r"net\.py, line 2"):
+        migrated_texts(script)

@@ -1,0 +1,142 @@
+"""rewrite --mode explicit: each part's own examples and near misses, files that know npu, and what is left."""
+
+from __future__ import annotations
+
+import ast
+from types import ModuleType
+
+import pytest
+
+from helpers.migration.reading.source import parse
+from helpers.migration.repair import class_of
+from helpers.migration.rewrite import apply, judge, migrate
+from helpers.migration.rewrite.explicit import PARTS, commands
+from helpers.migration.scan import scan_source
+from helpers.migration.texts import text_source
+from helpers.words import say
+
+EXAMPLES = [(part, *example) for part in PARTS for example in part.EXAMPLES]
+NEAR_MISSES = [(part, code) for part in PARTS for code in part.NEAR_MISSES]
+IMPORT = "import torch_npu\n"
+
+
+def _explicit(code: str) -> str:
+    return migrate(parse(code), mode="explicit")[0]
+
+
+@pytest.mark.parametrize(("part", "code", "after"), EXAMPLES)
+def test_the_example_is_rewritten_once(part: ModuleType, code: str, after: str) -> None:
+    text, made = migrate(parse(code), mode="explicit")
+    assert text.replace(IMPORT, "", 1) == after.replace(IMPORT, "", 1)
+    ast.parse(text)
+    for finding in made:
+        assert say(finding.key, "en", **finding.args) and say(finding.key, "zh", **finding.args)
+    assert _explicit(text) == text
+    left = {class_of(finding) for finding in scan_source(parse(text), strict=True)}
+    assert "rewrite" not in left and ("auto" not in left or "cu' 'da" in code)
+
+
+@pytest.mark.parametrize(("part", "code"), NEAR_MISSES)
+def test_the_near_miss_is_left_alone(part: ModuleType, code: str) -> None:
+    text = _explicit(code)
+    assert text.replace(IMPORT, "", 1) == code or _only_inject(code, text), text
+
+
+def _only_inject(code: str, text: str) -> bool:
+    """A place that both modes edit alike."""
+    source = parse(code)
+    edits = [edit for finding in scan_source(source) if class_of(finding) == "rewrite" for edit in finding.edits]
+    return bool(edits) and apply(source, edits) == text.replace(IMPORT, "", 1)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
+def test_two_fifths_must_not_change_and_both_have_chinese(part: ModuleType) -> None:
+    assert len(part.NEAR_MISSES) >= 0.4 * (len(part.NEAR_MISSES) + len(part.EXAMPLES)) - 1
+    assert any(not code.isascii() for code, _ in part.EXAMPLES) and any(not code.isascii() for code in part.NEAR_MISSES)
+
+
+def test_at_least_two_fifths_in_all() -> None:
+    assert len(NEAR_MISSES) >= 0.4 * (len(NEAR_MISSES) + len(EXAMPLES))
+
+
+@pytest.mark.parametrize(("line", "after"), commands.EXAMPLES)
+def test_a_command_hands_on_the_device(line: str, after: str) -> None:
+    source = text_source(line, "run.sh")
+    assert apply(source, [edit for finding in commands.check(source) for edit in finding.edits]) == after
+    assert not list(commands.check(text_source(after, "run.sh")))
+
+
+@pytest.mark.parametrize("line", commands.NEAR_MISSES)
+def test_a_command_without_a_device_stays(line: str) -> None:
+    assert not list(commands.check(text_source(line, "run.sh")))
+
+
+def test_arguments_of_a_script_follow() -> None:
+    given = "--device=cuda:1 --device cuda --backend NCCL --name cuda --distributed-backend nccl"
+    asked = "--device=npu:1 --device npu --backend hccl --name cuda --distributed-backend nccl"
+    assert " ".join(commands.arguments(given.split())) == asked
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ("--distributed-backend=nccl --dist-backend=nccl", "--distributed-backend=nccl --dist-backend=hccl"),
+        ("--attn-impl=cuda --kernel=cuda:0 --name=cuda", "--attn-impl=cuda --kernel=cuda:0 --name=cuda"),
+        ("--device=cpu cuda --backend=gloo nccl", "--device=cpu cuda --backend=gloo nccl"),
+        ("train.device=cuda:1 model.impl=cuda device cuda", "train.device=npu:1 model.impl=cuda device cuda"),
+    ],
+)
+def test_only_the_option_of_the_value_itself_counts(given: str, asked: str) -> None:
+    assert " ".join(commands.arguments(given.split())) == asked
+
+
+def test_what_has_no_form_is_named_and_stays() -> None:
+    code = (
+        "import torch\ntorch.cuda.caching_allocator_enable(False)\nx = name.split('cuda')\nfrom torch.cuda import *\n"
+    )
+    made, left = judge(parse(code), mode="explicit")
+    assert [finding.args["name"] for finding in left if finding.rule == "MIG138"] == [
+        "torch.cuda.caching_allocator_enable", "cuda", "torch.cuda.*",
+    ]  # fmt: skip
+    assert _explicit(code) == IMPORT + code
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("from b import Batch\nf = Batch().cuda\nf()\n", "Batch().cuda"),
+        ("import torch\nmove = torch.Tensor.cuda\n", "torch.Tensor.cuda"),
+        ("from torch import cuda\nraise cuda.OutOfMemoryError()\n", "torch.cuda.OutOfMemoryError"),
+    ],
+)
+def test_a_name_that_another_edit_would_break_is_told(code: str, name: str) -> None:
+    _, left = judge(parse(code), mode="explicit")
+    assert [finding.args["name"] for finding in left] == [name]
+
+
+@pytest.mark.parametrize(
+    ("code", "key", "line"),
+    [
+        ("PEAK = {'cuda': 1, 'cpu': 0}\n", "MIG138.key", 1),
+        ("import torch\ntorch.save({'cuda': state}, path)\n", "MIG138.key", 2),
+        ("peak = {'cuda': 1}\nprint(peak['cuda'])\nrun(peak)\n", "MIG138.key", 1),
+        ("def f():\n    return {'cuda': 1}\n", "MIG138.key", 2),
+        ("import torch\nstate = torch.load(path)\nif 'cuda' in state:\n    pass\n", "MIG138.key", 3),
+        ("import yaml\nc = yaml.safe_load(f)\nok = c['device'] == 'cuda'\n", "MIG138.outside", 3),
+        ("ok = c.get('device', 'cpu') in ('cuda', 'cpu')\n", "MIG138.outside", 1),
+        ("import hydra\ndef main(cfg):\n    return cfg.train.device != 'cuda'\n", "MIG138.outside", 3),
+        ("import hydra\ndef main(cfg, x):\n    return x.device.type != 'cuda'\n", "", 0),
+    ],
+)
+def test_what_other_files_say_is_left_to_a_person(code: str, key: str, line: int) -> None:
+    made, left = judge(parse(code), mode="explicit")
+    assert [(finding.key, finding.place and finding.place.line) for finding in left] == ([(key, line)] if key else [])
+    assert bool([finding for finding in made if finding.key == "MIG138.device"]) == (not key)
+
+
+def test_a_migrated_script_of_the_other_mode_is_taken_over() -> None:
+    code = "import torch\nm = m.cuda()\nx = x.cuda('cuda:0')\nif x.device.type == 'cuda':\n    pass\n"
+    injected = migrate(parse(code))[0]
+    assert "transfer_to_npu" in injected
+    after = _explicit(injected)
+    assert "transfer_to_npu" not in after and "m.npu()" in after and "x.to('npu:0')" in after

@@ -20,6 +20,7 @@ LAYERS = (
     ("storage", "bounded", "redaction"),
     ("diagnosis",),  # reads texts only; launch, the stages and batch show what it says of an error
     ("cann", "kernelspec"),
+    ("versions",),  # the vendor's lists: what the environment is judged by and a migration is advised
     ("simulator",),
     ("device",),
     ("launch",),

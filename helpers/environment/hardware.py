@@ -14,7 +14,7 @@ from helpers.environment.machine import CannRoot, Hardware, Node, PciChip
 from helpers.environment.npu_smi import NpuSmi
 from helpers.environment.npu_smi import parse as parse_npu_smi
 from helpers.environment.system import System, Told, Untold
-from helpers.environment.versions import compatibility
+from helpers.versions import compatibility
 
 PCI = "/sys/bus/pci/devices"
 MANAGERS = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")

@@ -3,7 +3,7 @@ would take torch's CUDA build, and replace an installed one."""
 
 from __future__ import annotations
 
-from helpers.environment import versions
+from helpers import versions
 from helpers.environment.machine import Machine
 from helpers.environment.system import Untold
 from helpers.words import Scalar

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from helpers.environment import versions
+from helpers import versions
 from helpers.environment.hardware import MANAGERS
 from helpers.environment.machine import CannRoot, Chosen, Hardware, Host, Import, Machine, Node, PciChip, Python
 from helpers.environment.npu_smi import Chip, NpuSmi

@@ -15,8 +15,7 @@ from typing import Any, Callable
 
 import pytest
 
-from helpers import __main__, bootstrap, kernelspec
-from helpers.environment import versions
+from helpers import __main__, bootstrap, kernelspec, versions
 from helpers.environment.installing import kernel, place, plan
 from helpers.environment.installing.report import report_on, write_kernel
 from helpers.environment.machine import Machine

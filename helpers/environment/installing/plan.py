@@ -2,7 +2,7 @@
 
 What is installed is held by a constraints file, and torch_npu comes without its dependencies (its wheel requires one
 exact torch, which pip would fetch). Where the installed torch fits nothing, a new environment is proposed beside it.
-Versions, Python tags and glibc: data/compatibility.json.
+Versions, Python tags and glibc: helpers/compatibility.json.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers.environment import versions
+from helpers import versions
 from helpers.environment.machine import Machine
 from helpers.environment.system import PROJECT, Args, Untold, shown
 from helpers.words import Scalar

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helpers.environment import nearest, versions
+from helpers import versions
+from helpers.environment import nearest
 from helpers.environment.machine import Machine
 from helpers.environment.system import Args, told
 from helpers.finding import Finding, Status

@@ -1,14 +1,15 @@
 """ENV054: torch_npu and CANN by the vendor's table: recommended, compatible, outside the published ranges, not listed.
 
 Not listed is not wrong: about half of PyPI's versions have no published pair.
-Source: https://github.com/Ascend/pytorch COMPATIBILITY.md and release notes (data/compatibility.json).
+Source: https://github.com/Ascend/pytorch COMPATIBILITY.md and release notes (helpers/compatibility.json).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helpers.environment import nearest, versions
+from helpers import versions
+from helpers.environment import nearest
 from helpers.environment.machine import Machine
 from helpers.environment.system import Args
 from helpers.finding import Finding, Status

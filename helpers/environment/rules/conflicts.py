@@ -1,12 +1,12 @@
 """ENV059: packages that stand in each other's way: triton-ascend installs the module triton; protobuf 4 and CANN's
-compiler before 9.1.0; torch_npu versions that are early or no longer maintained (data/compatibility.json).
+compiler before 9.1.0; torch_npu versions that are early or no longer maintained (helpers/compatibility.json).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helpers.environment import versions
+from helpers import versions
 from helpers.environment.machine import Machine
 from helpers.environment.system import Args
 from helpers.finding import Finding, Status

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from helpers.environment.machine import Machine
 from helpers.environment.system import told
-from helpers.environment.versions import compatibility
 from helpers.finding import Finding, Status
+from helpers.versions import compatibility
 
 CODE, GROUP = "ENV020", "device"
 

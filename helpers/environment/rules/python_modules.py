@@ -1,13 +1,13 @@
 """ENV056: CANN's operator compiler (te, tbe) is Python and needs modules in *this* interpreter.
 
-Source: CANN installation guide, "dependencies" (data/compatibility.json).
+Source: CANN installation guide, "dependencies" (helpers/compatibility.json).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helpers.environment import versions
+from helpers import versions
 from helpers.environment.machine import Machine
 from helpers.environment.system import Args
 from helpers.finding import Finding, Status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from helpers.environment import versions
+from helpers import versions
 from tests.environment.recorded.made import Made, Recorded
 from tests.environment.recorded.npu_smi import chips, table
 

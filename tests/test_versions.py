@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.environment import versions
+from helpers import versions
 
 IN_ORDER = (
     "5.0.RC2", "6.3.RC3", "6.3.RC3.1", "7.0.0", "8.0.T63", "8.0.RC1", "8.0.RC3.alpha003", "8.0.RC3", "8.0.0",

@@ -1,7 +1,7 @@
 """Version texts of CANN, driver and torch_npu, and what the vendor pairs with what.
 
 `packaging` rejects `8.3.RC1.alpha002`, `8.0.T63` and `24.1.rc3.7`, so they are read here. The pairs are data
-(data/compatibility.json, with sources): what is in no list is `not_listed`, never `wrong`.
+(compatibility.json beside this file, with sources): what is in no list is `not_listed`, never `wrong`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def within(text: str, listed: str) -> bool:
 @cache
 def compatibility() -> dict[str, Any]:
     """The lists and their sources."""
-    file = Path(__file__).with_name("data") / "compatibility.json"
+    file = Path(__file__).with_name("compatibility.json")
     data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return data
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import helpers
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "helpers"
@@ -130,3 +131,25 @@ def test_importing_the_package_is_light() -> None:
     code = f"import sys, helpers; print(sorted(set(sys.modules) & {HEAVY | {'numpy'}!r}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+#: Imports each module named on the command line into an interpreter that has none of ours yet.
+ALONE = """
+import sys
+from importlib import import_module
+for name in sys.argv[1:]:
+    for ours in [loaded for loaded in sys.modules if loaded.split(".")[0] == "helpers"]:
+        del sys.modules[ours]
+    try:
+        import_module(name)
+    except ImportError as error:
+        print(name, error)
+"""
+
+
+def test_every_verb_can_be_the_first() -> None:
+    """A circle of imports shows only where its first module is asked for first, as a command asks for its own."""
+    modules = [f"helpers.commands.{path.stem}" for part, path in sources() if part == "commands"]
+    modules += set(helpers._VERBS.values())
+    done = subprocess.run([sys.executable, "-c", ALONE, *modules], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert len(modules) > 20 and not done.stdout, done.stdout

@@ -10,9 +10,9 @@ import ast
 import re
 
 from helpers.finding import Finding
+from helpers.migration.reading.imports import TRANSFER, imported
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, class_of
-from helpers.migration.rewrite.entry import TRANSFER, imported
 
 #: Rules whose findings may be about a name that is any device's.
 ANY_DEVICE = {"MIG104", "MIG108", "MIG110", "MIG117", "MIG124", "MIG126"}

@@ -19,19 +19,20 @@ from typing import Any
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.migration.files import Tree, tree
+from helpers.migration.reading.imports import TRANSFER, imported
 from helpers.migration.reading.source import Source, Unreadable, decode, parse, refuse_binary
 from helpers.migration.registry import wanted
 from helpers.migration.repair import AUTO, CLASSES, MANUAL, REWRITE, UNSUPPORTED, class_of, found
 from helpers.migration.rewrite import expected, writing
 from helpers.migration.rewrite.change import Change, apply, change
-from helpers.migration.rewrite.entry import TRANSFER, imported, transfer_edit
+from helpers.migration.rewrite.entry import transfer_edit
 from helpers.migration.rewrite.explicit import commands, explicit
+from helpers.migration.rewrite.notebook_edit import rewrite_notebook
 from helpers.migration.rewrite.patch import patch as patch_of
 from helpers.migration.rewrite.patch import shown
 from helpers.migration.rewrite.scripts import is_entry, named, needs_import
 from helpers.migration.scan import not_python, scan_source, unreadable
 from helpers.migration.texts import read_text, scan_text, shell
-from helpers.migration.texts.notebook_edit import rewrite_notebook
 from helpers.report import Column, Listing, Report, Table
 from helpers.words import Scalar
 

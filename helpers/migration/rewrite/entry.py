@@ -11,9 +11,9 @@ import ast
 import sys
 
 from helpers.finding import Edit
+from helpers.migration.reading.imports import imported
 from helpers.migration.reading.source import Source
 
-TRANSFER = "torch_npu.contrib.transfer_to_npu"
 LINES = ("import torch_npu", "from torch_npu.contrib import transfer_to_npu")
 #: Libraries that import no torch; anything else may.
 BYSTANDERS = {
@@ -112,18 +112,6 @@ def is_harmless(name: str) -> bool:
 def _stdlib() -> frozenset[str]:
     names: frozenset[str] = getattr(sys, "stdlib_module_names", frozenset())  # Python 3.10
     return names or frozenset(sys.builtin_module_names) | COMMON_STDLIB
-
-
-def imported(tree: ast.AST) -> set[str]:
-    """Full names of what is imported anywhere below; relative imports as `.name`."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            names |= {f"{base}.{name.name}" for name in node.names} | {base}
-    return names
 
 
 def _continues(source: Source, line: int) -> bool:

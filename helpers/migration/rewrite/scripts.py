@@ -8,8 +8,9 @@ from itertools import islice
 from pathlib import Path
 
 from helpers.migration.closure import walk
+from helpers.migration.reading.imports import TRANSFER, imported
 from helpers.migration.reading.source import Source, Unreadable, read
-from helpers.migration.rewrite.entry import TRANSFER, imported, is_harmless
+from helpers.migration.rewrite.entry import is_harmless
 
 #: What stands on lines of imports, also between brackets over several lines.
 IMPORT = re.compile(

@@ -13,9 +13,10 @@ from types import ModuleType
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import dress
+from helpers.migration.reading.imports import TRANSFER, imported
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, MANUAL, REWRITE, class_of, found
-from helpers.migration.rewrite.entry import TRANSFER, imported, is_harmless, transfer_edit
+from helpers.migration.rewrite.entry import is_harmless, transfer_edit
 from helpers.migration.rewrite.explicit import backends, defaults, devices, imports, methods, names
 
 PARTS: tuple[ModuleType, ...] = (imports, names, devices, methods, backends, defaults)

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
+from helpers.migration.reading.imports import TRANSFER, imported
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import REWRITE, found
-from helpers.migration.rewrite.entry import TRANSFER, imported
 from helpers.migration.rewrite.explicit.known import KNOWN, Spans, edited, modules, no_form
 from helpers.migration.rewrite.explicit.names import CUDA, LAST, PROFILER, form
 

@@ -9,8 +9,8 @@ import ast
 import re
 
 from helpers.migration.reading.calls import method, string
+from helpers.migration.reading.imports import imported
 from helpers.migration.reading.source import Source
-from helpers.migration.rewrite.entry import imported
 
 #: Libraries whose settings are read as attributes: `cfg.device`.
 SETTINGS = {"hydra", "omegaconf", "yacs", "yaml", "ml_collections", "munch", "addict", "easydict"}

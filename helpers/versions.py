@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,50 @@ def compatibility() -> dict[str, Any]:
     file = Path(__file__).with_name("compatibility.json")
     data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return data
+
+
+@dataclass(frozen=True)
+class Together:
+    """Versions that belong together, by the vendor's lists. What no list names is empty; `state` is that of the line
+    (development, maintenance, end_of_life, unreleased) until `until` (a date, or empty)."""
+
+    torch: str
+    torch_npu: str
+    cann: str
+    driver: str
+    python: tuple[str, ...]
+    state: str
+    until: str
+
+
+def together(torch: str, torch_npu: str, cann: str) -> Together:
+    """A pair with the driver that CANN names for it, the newest, and the Python versions that both architectures
+    have wheels for."""
+    rows = [row for row in compatibility()["drivers"] if within(cann, row["cann"]) and row["level"] == "paired"]
+    paired = sorted((name for row in rows for name in row["driver"]), key=parse)
+    wheels = [made["python"] for made in (wheel(torch_npu, arch) for arch in ("aarch64", "x86_64")) if made]
+    python = tuple(name for name in wheels[0] if all(name in each for each in wheels)) if len(wheels) == 2 else ()
+    line = compatibility()["lines"].get(base(torch), {})
+    driver = paired[-1] if paired else ""
+    return Together(torch, torch_npu, cann, driver, python, line.get("state", ""), line.get("until", ""))
+
+
+def recommended() -> Together:
+    """What the vendor recommends to whoever starts today."""
+    row = compatibility()["recommended"]
+    return together(row["torch"], row["torch_npu"], row["cann"])
+
+
+def newest_of_each_line() -> list[Together]:
+    """For each torch that a torch_npu was paired with, the newest torch_npu and its newest CANN; by torch."""
+    best: dict[str, dict[str, str]] = {}
+    for pair in compatibility()["pairs"]:
+        kept = best.get(base(pair["torch"]))
+        rank = parse(pair["cann"]), parse(pair["torch_npu"])
+        if kept is None or rank > (parse(kept["cann"]), parse(kept["torch_npu"])):
+            best[base(pair["torch"])] = pair
+    pairs = sorted(best.values(), key=lambda pair: parse(pair["torch"]))
+    return [together(pair["torch"], pair["torch_npu"], pair["cann"]) for pair in pairs]
 
 
 def pair_torch(torch: str, torch_npu: str) -> str:

@@ -111,3 +111,28 @@ def test_the_data_can_be_read_and_names_its_sources() -> None:
     assert len(data["pairs"]) > 50 and len(data["wheels"]) > 60
     assert all(source.startswith("https://") for source in data["sources"].values())
     assert all(row["source"].startswith("https://") for name in ("ranges", "drivers", "numpy") for row in data[name])
+
+
+def test_lines_agree_with_what_check_warns_of() -> None:
+    data = versions.compatibility()
+    states = {torch: line["state"] for torch, line in data["lines"].items()}
+    assert {torch for torch, state in states.items() if state == "end_of_life"} == set(data["end_of_life"])
+    assert {torch for torch, state in states.items() if state == "unreleased"} == set(data["early"]["torch_npu"])
+    assert {versions.base(pair["torch"]) for pair in data["pairs"]} <= states.keys()
+
+
+def test_what_is_recommended_belongs_together() -> None:
+    best = versions.recommended()
+    assert versions.pair_torch(best.torch, best.torch_npu) == "matches"
+    assert versions.pair_cann(best.torch_npu, best.cann) == "recommended"
+    assert versions.pair_driver(best.cann, best.driver) == "recommended"
+    assert "3.11" in best.python and best.state == "development"
+
+
+def test_the_newest_of_each_line() -> None:
+    lines = versions.newest_of_each_line()
+    by_torch = {line.torch: line for line in lines}
+    assert [line.torch for line in lines] == sorted(by_torch, key=versions.parse)
+    assert (by_torch["2.7.1"].torch_npu, by_torch["2.7.1"].cann) == ("2.7.1.post8", "9.1.0")
+    assert by_torch["1.11.0"].state == "end_of_life" and by_torch["1.11.0"].python == ()
+    assert "2.13.0" not in by_torch

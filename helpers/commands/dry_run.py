@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 
 from helpers.commands import behind
 from helpers.launch import Progress
 from helpers.migration.dry_run import SEED, dry_run
 from helpers.migration.rewrite import INJECT, MODES
 from helpers.report import Report
+from helpers.words import Scalar, say
 
 NAME = "dry-run"
 
@@ -54,11 +56,14 @@ def run(args: argparse.Namespace) -> Report:
         seed=args.seed,
         timeout_s=args.timeout,
         loss_regex=args.loss_regex,
-        on_progress=tell,
+        on_progress=partial(tell, lang=args.lang),
     )
 
 
-def tell(side: str, progress: Progress) -> None:
-    """A line for each step."""
+def tell(side: str, progress: Progress, *, lang: str | None = None) -> None:
+    """A line for each step; a side that is neither the baseline nor the target goes by its device's name."""
     if progress.loss is not None:
-        print(f"{side}: step {progress.step}/{progress.steps} loss {progress.loss:.6g}", file=sys.stderr)
+        told: Scalar = {"say": f"migration.side.{side}"} if side in ("baseline", "target") else side
+        loss = f"{progress.loss:.6g}"
+        line = say("migration.step", lang, side=told, step=progress.step, steps=progress.steps, loss=loss)
+        print(line, file=sys.stderr)

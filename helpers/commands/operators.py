@@ -13,6 +13,7 @@ Examples:
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from helpers.commands import behind
 from helpers.commands.dry_run import tell
@@ -44,5 +45,5 @@ def run(args: argparse.Namespace) -> Report:
         out=args.out,
         nproc=args.nproc,
         timeout_s=args.timeout,
-        on_progress=tell,
+        on_progress=partial(tell, lang=args.lang),
     )

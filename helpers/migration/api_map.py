@@ -21,3 +21,9 @@ def entry(name: str, key: str) -> dict[str, str] | None:
     """What the map says of one name; None where it says nothing."""
     found: dict[str, str] | None = load(name)["names"].get(key)
     return found
+
+
+def instead(entry: dict[str, str]) -> dict[str, Any]:
+    """What to take instead (`use`) and the page that says so, or the sentence that there is none (`link`)."""
+    without = {"say": f"migration.without.{entry.get('without', '')}"}
+    return {"use": {"say": f"migration.use.{entry['use']}"}, "link": entry.get("link", without)}

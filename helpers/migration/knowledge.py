@@ -19,6 +19,14 @@ VERSIONS = "torch 2.13.0, torch_npu 2.13.0"
 ASCEND = "https://github.com/Ascend/pytorch/blob/9e73e708ab9350d203475609f36f8a43f6a0c2ab/"
 TRANSFER = ASCEND + "torch_npu/contrib/transfer_to_npu.py"
 VARIABLES = ASCEND + "docs/zh/api/environment_variable/"
+PROFILER = ASCEND + "docs/zh/developer_notes/ascend_pytorch_profiler_user_guide.md"
+INSTALLING = ASCEND + "docs/zh/installation_guide/references/installation_via_pip.md"
+IMAGES = ASCEND + "docs/zh/installation_guide/references/installation_via_docker.md"
+NPU_SMI = "https://www.hiascend.com/document/detail/zh/HDK/latest/A2/A2npu/npusmi_0020.html"
+#: In place of versions: what holds for any, and what each entry of a table says for itself.
+ANY: Scalar = {"say": "migration.versions_of.any"}
+BY_ENTRY: Scalar = {"say": "migration.versions_of.entry"}
+TODAY: Scalar = {"say": "migration.versions_of.today"}
 NATIVE = ASCEND + "docs/zh/api/native_api/"
 #: Person-hours for one place of a class, review and a run included; an estimate to be corrected by experience.
 HOURS = {AUTO: 0.0, REWRITE: 0.1, ADVICE: 0.1, MANUAL: 1.0, UNSUPPORTED: 16.0}
@@ -26,12 +34,16 @@ HOURS = {AUTO: 0.0, REWRITE: 0.1, ADVICE: 0.1, MANUAL: 1.0, UNSUPPORTED: 16.0}
 
 @dataclass(frozen=True)
 class Known:
-    """A rule's own facts. `hours` and `inferred` name outcomes (`kernel` of `MIG105.kernel`) that differ."""
+    """A rule's own facts. `hours`, `links` and `inferred` name outcomes (`kernel` of `MIG105.kernel`) that differ.
+
+    `link` is the page that says what the rule says; where there is none, the sentence that says so.
+    """
 
     confidence: str
-    link: str
-    versions: str = VERSIONS
+    link: Scalar
+    versions: Scalar = VERSIONS
     hours: dict[str, float] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
     inferred: tuple[str, ...] = ()
 
 
@@ -45,6 +57,6 @@ def dress(finding: Finding, known: Known) -> Finding:
         "confidence": INFERRED if outcome in known.inferred else known.confidence,
         "effort_h": known.hours.get(outcome, HOURS[repair]) if repair != AUTO else 0.0,
         "versions": known.versions,
-        "link": known.link,
+        "link": known.links.get(outcome, known.link),
     }
     return replace(finding, args={**facts, **finding.args})

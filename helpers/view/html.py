@@ -93,7 +93,7 @@ def table(whole: Table, lang: str, *, page: bool = False) -> str:
     names = [column.name for column in content.columns]
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
     body = "".join(
-        "<tr>" + "".join(f"<td>{_cell(text, name, browsed)}</td>" for text, name in zip(row, names)) + "</tr>"
+        "<tr>" + "".join(f"<td>{_cell(text, name)}</td>" for text, name in zip(row, names)) + "</tr>"
         for row in rows
     )
     left = len(content.rows) - len(rows)
@@ -113,8 +113,8 @@ def picture(report: Report, lang: str) -> str:
     return f'<p><img alt="{escape(report.title(lang))}" src="data:image/png;base64,{data}"></p>'
 
 
-def _cell(text: str, name: str, browsed: bool) -> str:
-    if browsed and text.startswith("https://"):  # to be followed by the reader; the page itself loads nothing
+def _cell(text: str, name: str) -> str:
+    if text.startswith("https://"):  # to be followed by the reader; the page itself loads nothing
         return browse.link(text)
     return badge(text) if name == "status" and text in Status.__members__ else escape(text).replace("\n", "<br>")
 

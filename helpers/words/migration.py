@@ -7,22 +7,6 @@ _HEADINGS = {
     "scan_classes": ("What has to be done", "需要做什么"),
     "rewrite": ("The migrated script", "迁移后的脚本"),
     "dry_run": ("Dry run: losses before and after", "试运行：迁移前后的损失"),
-    "assess": ("Assessment of the migration", "迁移评估"),
-    "assess_effort": ("Effort by class", "各类工作量"),
-    "assess_risks": ("Risks, the gravest first", "风险（由重到轻）"),
-    "assess_libraries": ("Third-party libraries", "第三方库"),
-    "assess_plan": ("Plan, baselines and acceptance", "计划、基线与验收"),
-    "repair_kinds": ("Kinds", "种类数"),
-    "effort": ("Effort", "工作量"),
-    "effort_assumed": ("Assumed", "估算依据"),
-    "risk": ("Risk", "风险"),
-    "risk_first": ("First place", "首个位置"),
-    "link": ("Read on", "参考"),
-    "library": ("Library", "库"),
-    "library_use": ("On an NPU", "在 NPU 上"),
-    "plan_step": ("Step", "步骤"),
-    "plan_work": ("What to do", "工作内容"),
-    "plan_target": ("Done when", "完成标准"),
     "repair": ("Class", "类别"),
     "repair_action": ("What happens on an NPU, what to do", "在 NPU 上的表现与处理办法"),
     "repair_count": ("Places", "处数"),
@@ -54,61 +38,6 @@ _CONFIDENCE = {
     "documented": ("documentation or source", "文档或源码"),
     "inferred": ("concluded from this file", "由本文件推断"),
 }
-
-_ASSUMED = {
-    "auto": ("nothing to do", "无需处理"),
-    "rewrite": ("{hours} h a kind: review of the edit and a run", "每种 {hours} 小时：核对修改并运行"),
-    "manual": ("{hours} h a kind unless the rule knows better", "每种 {hours} 小时，规则另有说明者除外"),
-    "unsupported": ("{hours} h a kind: find and try the alternative", "每种 {hours} 小时：寻找并验证替代方案"),
-    "advice": ("{hours} h a kind: read and decide", "每种 {hours} 小时：阅读并决定"),
-}
-
-#: What to do, and when it is done. The figures are starting points for an agreement, not measurements.
-_PLAN = {
-    "baseline": (
-        ("collect the GPU's baseline: versions, loss of each step with a fixed seed, samples/s after warm-up, "
-         "peak memory, final metric",
-         "采集 GPU 基线：版本、固定种子下每步损失、预热后的吞吐、峰值内存、最终指标"),
-        ("two runs with one seed agree; loss of at least 1,000 steps is saved",
-         "同一种子的两次运行一致；已保存至少 1000 步的损失"),
-    ),
-    "versions": (
-        ("set up the versions that the rules were tried with: {versions}, and the CANN that belongs to them",
-         "安装规则所依据的版本：{versions}，以及配套的 CANN"),
-        ("`check` is green on the target machine", "目标机器上 `check` 通过"),
-    ),
-    "unsupported": (
-        ("decide on each unsupported place first: alternative, port or leave out",
-         "首先逐项决定不支持之处：替代、移植或去掉"),
-        ("no unsupported place stands on the path that training takes", "训练路径上没有不支持之处"),
-    ),
-    "rewrite": (
-        ("`rewrite`, then the manual places", "执行 `rewrite`，再处理手工项"),
-        ("a scan of the result finds nothing to rewrite", "对结果再扫描，没有待改写项"),
-    ),
-    "dry_run": (
-        ("`dry-run` on the simulated NPU, then on a real one", "先在模拟 NPU 上 `dry-run`，再在真实 NPU 上运行"),
-        ("20 steps run; each operator that falls back to the CPU is known", "能运行 20 步；已知回退到 CPU 的算子"),
-    ),
-    "precision": (
-        ("compare losses and tensors with the baseline (notebook 03)", "与基线比较损失与张量（笔记本 03）"),
-        ("relative loss error of the first step at most 1e-4 (float32) or 1e-2 (half precision), mean over 1,000 "
-         "steps at most 1 %, final metric within the spread of the baseline's seeds",
-         "首步损失相对误差不超过 1e-4（float32）或 1e-2（半精度），1000 步平均不超过 1%，"
-         "最终指标在基线不同种子的波动范围内"),
-    ),
-    "performance": (
-        ("profile a few steps, mend the largest cause, measure again (notebook 04)",
-         "采集若干步性能数据，处理最大的瓶颈后再测（笔记本 04）"),
-        ("samples/s reach the share of the baseline that was agreed on; less than 10 % of a step is idle",
-         "吞吐达到与基线约定的比例；每步空闲时间低于 10%"),
-    ),
-    "long_run": (
-        ("train to the end on the planned number of cards", "按计划的卡数完成整个训练"),
-        ("final metric within the baseline's spread, no growth of memory, a restart from a checkpoint continues",
-         "最终指标在基线波动范围内，内存不增长，可从检查点继续"),
-    ),
-}  # fmt: skip
 
 _RULES: dict[str, Words] = {
     "MIG101.same": Words("{name} is replaced by its torch.npu counterpart", "{name} 由 torch.npu 的同名接口替换"),
@@ -489,23 +418,7 @@ WORDS: dict[str, Words] = {
     **{f"migration.class.{name}": Words(en, zh) for name, (en, zh) in _CLASSES.items()},
     **{f"migration.meaning.{name}": Words(en, zh) for name, (en, zh) in _MEANINGS.items()},
     **{f"migration.confidence.{name}": Words(en, zh) for name, (en, zh) in _CONFIDENCE.items()},
-    **{f"migration.assumed.{name}": Words(en, zh) for name, (en, zh) in _ASSUMED.items()},
-    **{f"migration.plan.{name}": Words(*work) for name, (work, _) in _PLAN.items()},
-    **{f"migration.target.{name}": Words(*target) for name, (_, target) in _PLAN.items()},
     **_RULES,
-    "MIG160.estimate": Words(
-        "about {hours} person-hours for {files} Python file(s): {unsupported} place(s) unsupported, {manual} by hand",
-        "{files} 个 Python 文件约需 {hours} 人时：不支持 {unsupported} 处，手工 {manual} 处",
-    ),
-    "MIG160.gate": Words("{count} place(s) of a class that was to fail: {kind}", "存在 {count} 处不允许的类别：{kind}"),
-    "MIG160.assumed": Words(
-        "an estimate: full hours for the first place of a kind, {share} of them for each further one",
-        "估算：同种问题首处计全部工时，其余每处计 {share}",
-    ),
-    "MIG160.risks": Words("{shown} of {all} kinds of risk", "共 {all} 种风险，列出 {shown} 种"),
-    "MIG160.no_risk": Words("nothing unsupported, nothing to do by hand", "没有不支持或须手工处理之处"),
-    "MIG160.libraries": Words("{count} librar(y/ies) with GPU code of their own", "{count} 个自带 GPU 代码的第三方库"),
-    "MIG160.plan": Words("first: {first}", "首先：{first}"),
     "migration.no_class": Words(
         "{name} is no class of finding",
         "{name} 不是结果类别",

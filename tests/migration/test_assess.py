@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from helpers import versions
 from helpers.__main__ import main
 from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.migration.assess import REPEATED, assess, kinds_of, ranked
+from helpers.migration.assess.effort import TESTING_LEAST_H, TESTING_SHARE
 from helpers.migration.repair import CLASSES
 from helpers.report import Report
+from helpers.view.cells import grid
 
 CODE = """import torch
 import flash_attn
@@ -43,7 +46,8 @@ def test_hours_add_up_and_a_repeated_repair_costs_less(repository: Path) -> None
 def test_the_gravest_risk_stands_first(repository: Path) -> None:
     report = assess(repository)
     risks = report.facts["risks"]
-    assert [risk["class"] for risk in risks] == ["unsupported", "unsupported", "manual"]
+    assert [(risk["class"], risk["weight"]) for risk in risks] == [("unsupported", "high"), ("manual", "low")]
+    assert risks[0]["places"] == 2, "a library's import and its line in the requirements are one decision"
     assert risks[0]["first"].endswith(":1") and risks[0]["effort_h"] >= risks[-1]["effort_h"]
     assert ranked(kinds_of(report.findings)) == []
 
@@ -78,3 +82,89 @@ def test_the_command_gates_and_writes_json(repository: Path, tmp_path: Path) -> 
     assert main(["assess", str(repository), "--lang", "zh"]) == 0
     assert main(["assess", str(repository), "--fail-on", "unsupported", "--json", str(out), "--lang", "en"]) == 1
     assert json.loads(out.read_text(encoding="utf-8"))["facts"]["failed_on"] == ["unsupported"]
+
+
+def _part(report: Report, verb: str) -> Report:
+    return next(part for part in report.parts if part.verb == verb)
+
+
+def _number(text: str) -> float:
+    return float(text.split()[0]) if text not in ("-", "") else 0.0
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_sum_adds_up_from_what_is_shown(repository: Path, lang: str) -> None:
+    more = CODE.replace("import flash_attn", "") + "z.cuda('cuda:2')\nimport xformers\nimport apex\nimport DALI\n"
+    (repository / "b.py").write_text(more, encoding="utf-8")
+    report = assess(repository)
+    table = _part(report, "assess_effort").table
+    assert table
+    _, rows = grid(table, lang, 100)
+    *lines, testing, whole = [[_number(text) for text in row[1:6]] for row in rows]
+    assert len(lines) > 4
+    for kinds, first, repeats, each, shown in lines:
+        assert shown == pytest.approx(kinds * first + repeats * each, abs=0.001)
+    repairs = sum(line[-1] for line in lines)
+    assert testing[-1] == pytest.approx(max(TESTING_LEAST_H, TESTING_SHARE * repairs), abs=0.01)
+    assert whole[-1] == pytest.approx(repairs + testing[-1], abs=0.001)
+    assert report.table
+    by_class = [[_number(text) for text in row[3:6]] for row in grid(report.table, lang, 100)[1]]
+    estimate = report.facts["estimate_h"]
+    for at, name in enumerate(("likely", "low", "high")):
+        assert sum(row[at] for row in by_class) == pytest.approx(estimate[name], abs=0.001)
+    assert estimate["likely"] == pytest.approx(whole[-1]) and estimate["low"] < whole[-1] < estimate["high"]
+    assert f"{round(estimate['likely'])}" in report.verdict(lang)
+
+
+PINS = {
+    "torch==1.13.1+cu117": ("none", "2.6.0", "maintenance"),
+    "torch==2.7.1  # 固定": ("fits", "2.7.1", "development"),
+    "torch>=1.8": ("fits", "2.12.0", "development"),
+    "torch>=1.8,<2.0": ("old", "1.11.0", "end_of_life"),
+    "torch~=2.1.0": ("old", "2.1.0", "end_of_life"),
+    "torch==2.1.2": ("none", "2.1.0", "end_of_life"),
+    "torch == 2.6.*": ("fits", "2.6.0", "maintenance"),
+}
+
+
+@pytest.mark.parametrize("line", PINS)
+def test_the_versions_belong_to_the_torch_that_is_pinned(tmp_path: Path, line: str) -> None:
+    (tmp_path / "requirements.txt").write_text(f"numpy\n{line}\n", encoding="utf-8")
+    (tmp_path / "a.py").write_text("import torch\n")
+    report = assess(tmp_path)
+    chosen = report.facts["versions"]
+    pin = chosen["pinned"][0]
+    assert (pin["outcome"], pin["torch"], pin["state"]) == PINS[line] and pin["place"] == "requirements.txt:2:1"
+    assert (_part(report, "assess_versions").status is Status.WARN) == (pin["outcome"] != "fits")
+    assert versions.pair_cann(pin["torch_npu"], pin["cann"]) == "recommended"
+    for lang in ("en", "zh"):
+        assert pin["torch_npu"] in _part(report, "assess_versions").text(lang)
+
+
+def test_what_is_recommended_is_what_check_pairs(repository: Path) -> None:
+    best = assess(repository).facts["versions"]["recommended"]
+    assert versions.pair_torch(best["torch"], best["torch_npu"]) == "matches"
+    assert versions.pair_cann(best["torch_npu"], best["cann"]) == "recommended"
+    assert versions.pair_driver(best["cann"], best["driver"]) == "recommended"
+    assert all(best["torch_npu"] in assess(repository).html(lang) for lang in ("en", "zh"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "pins"),
+    [
+        ("environment.yml", "dependencies:\n  - pytorch=1.8.0=py3.8_cuda10.2\n", ["pytorch=1.8.0"]),
+        ("pyproject.toml", "[tool.poetry.dependencies]\ntorch = \"^2.1\"\n", ["torch^2.1"]),
+        ("setup.py", "setup(install_requires=['torch>=2.0,!=2.1.1; python_version>\"3.8\"'])\n", [
+            "torch>=2.0,!=2.1.1"]),
+        ("run.sh", "pip install torch==2.4.0 torchvision==0.19\n", ["torch==2.4.0"]),
+        ("requirements.txt", "torch\ntorchvision==0.8\ntorch-geometric==2.0\n# torch==1.0\n", []),
+    ],
+)
+def test_pins_are_read_where_torch_is_installed(tmp_path: Path, name: str, text: str, pins: list[str]) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert [pin["pin"] for pin in assess(tmp_path).facts["versions"]["pinned"]] == pins
+
+
+def test_links_lead_to_a_page_and_are_links(repository: Path) -> None:
+    page = assess(repository).html("zh")
+    assert '<a href="https://pypi.org/project/flash-attn-npu/"' in page and ">https://" not in page

@@ -43,7 +43,7 @@ def reason(message: str) -> dict[str, Scalar] | None:
         known = api_map.entry("third_party", missing.group(1).split(".")[0])
         return {
             "say": "migration.reason.missing",
-            "args": {"module": missing.group(1), "use": known["use"] if known else "-"},
+            "args": {"module": missing.group(1), "use": {"say": f"migration.use.{known['use']}"} if known else "-"},
         }
     for pattern, key in REASONS:
         if re.search(pattern, message):

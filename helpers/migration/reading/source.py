@@ -21,6 +21,7 @@ from typing import TypeVar
 
 from helpers.finding import Edit, Place
 from helpers.migration.reading.names import Names
+from helpers.words import Scalar, show
 
 Node = TypeVar("Node", bound=ast.AST)
 #: The line ends Python knows; str.splitlines would also split at form feeds and U+2028.
@@ -28,10 +29,10 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class Unreadable(Exception):
-    """A file that cannot be parsed: `line` and `error` say where and why."""
+    """A file that cannot be parsed: `line` and `error` say where and why, in Python's words or a sentence of ours."""
 
-    def __init__(self, error: str, line: int = 0) -> None:
-        super().__init__(error)
+    def __init__(self, error: Scalar, line: int = 0) -> None:
+        super().__init__(show(error, "en"))
         self.error = error
         self.line = line
 
@@ -174,7 +175,7 @@ def decode(data: bytes) -> tuple[str, str, bytes]:
 def refuse_binary(data: bytes) -> None:
     """Python has no NUL in its source; a file that has one is no script, whatever its name. Raises Unreadable."""
     if b"\0" in data:
-        raise Unreadable("it holds NUL bytes: no text, or text in UTF-16; save it as UTF-8")
+        raise Unreadable({"say": "migration.unread.binary"})
 
 
 def read(file: Path, path: str | None = None) -> Source:

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
-from helpers.migration.knowledge import MEASURED, Known
+from helpers.migration.knowledge import ASCEND, MEASURED, Known
 from helpers.migration.reading.calls import string, within_string
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import REWRITE, found
 
 CODE = "MIG139"
 WORDS = ("CUDA ", "cuda ", "CUDNN_", "CUBLAS_")
-KNOWN = Known(MEASURED, "https://gitcode.com/Ascend/pytorch", hours={"message": 0.1})
+KNOWN = Known(MEASURED, ASCEND + "torch_npu/csrc/core/npu/NPUCachingAllocator.cpp", hours={"message": 0.1})
 MESSAGE = re.compile(r"(CUDA|cuda) (out of memory|error)|CUDNN_STATUS|CUBLAS_STATUS")
 EXAMPLES = (
     (

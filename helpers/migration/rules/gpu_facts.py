@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable
 
 from helpers.finding import Finding
-from helpers.migration.knowledge import INFERRED, Known
+from helpers.migration.knowledge import ANY, INFERRED, Known
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found
 
 CODE = "MIG120"
-KNOWN = Known(INFERRED, "https://www.nvidia.com/en-us/data-center/", versions="any", hours={"peak": 0.25})
+KNOWN = Known(INFERRED, {"say": "migration.without.datasheet"}, versions=ANY, hours={"peak": 0.25})
 #: Peak FLOP/s of V100, A100, H100 and RTX cards as their data sheets give them.
 PEAKS = {
     125e12,

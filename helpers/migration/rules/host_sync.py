@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
-from helpers.migration.knowledge import INFERRED, Known
+from helpers.migration.knowledge import ANY, INFERRED, Known
 from helpers.migration.reading.calls import method
 from helpers.migration.reading.names import Function
 from helpers.migration.reading.source import Source
@@ -22,7 +22,7 @@ TOKENS = ("backward",)
 NEEDS = "torch"
 FREQUENT = 2
 SYNCS = {"item", "tolist", "numpy", "cpu"}
-KNOWN = Known(INFERRED, "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html", versions="any")
+KNOWN = Known(INFERRED, "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html", versions=ANY)
 STEP = "import torch\nfor b in data:\n    l = f(b)\n    l.backward()\n"
 EXAMPLES = (
     (STEP + "    总和 += l.item()\n    n.append(m.tolist())\n", "advice", None),

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterable
 
 from helpers.finding import Finding
-from helpers.migration.knowledge import DOCUMENTED, Known
+from helpers.migration.knowledge import ANY, DOCUMENTED, NPU_SMI, Known
 from helpers.migration.reading.calls import string
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found
 
 CODE = "MIG123"
 WORDS = ("nvidia-smi",)
-KNOWN = Known(DOCUMENTED, "https://www.hiascend.com/document", versions="any")
+KNOWN = Known(DOCUMENTED, NPU_SMI, versions=ANY)
 RUNNERS = re.compile(r"(subprocess\.|os\.(system|popen)|shutil\.which)")
 EXAMPLES = (
     ("import subprocess\nsubprocess.run(['nvidia-smi'])  # 显存\n", "manual", None),

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
-from helpers.migration.knowledge import DOCUMENTED, Known
+from helpers.migration.knowledge import DOCUMENTED, NPU_SMI, TRANSFER, Known
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found
 
@@ -15,7 +15,7 @@ CODE = "MIG135"
 LIBRARIES = {"pynvml": "nvml", "py3nvml": "nvml", "nvidia_smi": "nvml", "GPUtil": "nvml", "gpustat": "nvml",
              "nvtx": "nvtx"}  # fmt: skip
 TOKENS = set(LIBRARIES)
-KNOWN = Known(DOCUMENTED, "https://www.hiascend.com/document", hours={"nvml": 0.5, "nvtx": 0.1})
+KNOWN = Known(DOCUMENTED, NPU_SMI, hours={"nvml": 0.5, "nvtx": 0.1}, links={"nvtx": TRANSFER})
 EXAMPLES = (
     ("import pynvml\npynvml.nvmlInit()  # 显存\n", "manual", None),
     ("from pynvml import nvmlDeviceGetHandleByIndex as get\nh = get(0)\n", "manual", None),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration import api_map
-from helpers.migration.knowledge import DOCUMENTED, Known
+from helpers.migration.knowledge import DOCUMENTED, TODAY, Known
 from helpers.migration.reading.calls import string
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found
@@ -15,7 +15,7 @@ from helpers.migration.repair import MANUAL, found
 CODE = "MIG129"
 RETIRED = api_map.load("retired")["names"]
 TOKENS = {name.rpartition(".")[2] for name in RETIRED} | {name.split(".")[0] for name in RETIRED if "." not in name}
-KNOWN = Known(DOCUMENTED, "https://gitcode.com/Ascend/mstt", versions="today's names: MindStudio 8, torch_npu 2.13.0",
+KNOWN = Known(DOCUMENTED, "https://pypi.org/project/mindstudio-probe/", versions=TODAY,
               hours={"gone": 0.25})  # fmt: skip
 EXAMPLES = (
     ("from torch_npu.contrib.transfer_to_npu import get_npu_device  # 旧教程\n", "manual", None),
@@ -52,7 +52,7 @@ def check(source: Source) -> Iterable[Finding]:
 
 
 def _gone(source: Source, node: ast.AST, name: str) -> Finding:
-    return found(source, node, "MIG129.gone", MANUAL, name=name, use=RETIRED[name]["use"])
+    return found(source, node, "MIG129.gone", MANUAL, name=name, use={"say": f"migration.use.{RETIRED[name]['use']}"})
 
 
 def _imported(node: ast.stmt) -> Iterator[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from helpers.finding import Finding, Status
-from helpers.migration.knowledge import INFERRED, Known
+from helpers.migration.knowledge import ANY, INFERRED, Known
 from helpers.migration.reading.source import Source
 
 CODE = "MIG125"
 WORDS = ("import *",)
 NEEDS = "torch"
-KNOWN = Known(INFERRED, "https://docs.python.org/3/tutorial/modules.html", versions="any")
+KNOWN = Known(INFERRED, "https://docs.python.org/3/tutorial/modules.html", versions=ANY)
 EXAMPLES = (("from torch.cuda import *  # 全部\n", "", None),)
 NEAR_MISSES = ("from math import *  # 全部\n", "from torch.cuda import amp\n")
 

@@ -28,8 +28,8 @@ TOKENS = ("tensorflow", "horovod")
 LEVELS = api_map.load("tensorflow")["names"]
 KNOWN = Known(
     DOCUMENTED,
-    "https://gitcode.com/Ascend/tensorflow",
-    versions="TensorFlow 1.15 and 2.6.5",
+    "https://github.com/Ascend/tensorflow/tree/82507eb26ab120c02bf217610975754100686970/convert_tf2npu",
+    versions="TensorFlow 1.15, 2.6.5",
     hours={"tool": 0.5, "by_hand": 2.0, "script": 4.0},
 )
 #: Levels that only the list of 2021 gives, and what it calls them.

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration import api_map
-from helpers.migration.knowledge import DOCUMENTED, Known
+from helpers.migration.knowledge import BY_ENTRY, DOCUMENTED, Known
 from helpers.migration.reading.calls import argument, string
 from helpers.migration.reading.names import load
 from helpers.migration.reading.source import Source
@@ -26,12 +26,8 @@ METHODS = {
     "set_use_memory_efficient_attention_xformers": "xformers",
 }
 TOKENS = {name.split(".")[0] for name in api_map.load("third_party")["names"]} | set(METHODS)
-KNOWN = Known(
-    DOCUMENTED,
-    "https://www.hiascend.com/document",
-    versions="as the entry says",
-    hours={"use": 0.5},
-)
+#: Each entry brings its own link.
+KNOWN = Known(DOCUMENTED, None, versions=BY_ENTRY, hours={"use": 0.5})
 ELSEWHERE = {"triton"}  # triton.py
 #: One decision for the whole project; their calls are ordinary ones.
 WHOLE = {"megatron", "mmcv", "mmdet3d", "detectron2", "dgl", "vllm", "unsloth", "gptqmodel", "auto_gptq", "autoawq",
@@ -83,7 +79,7 @@ def check(source: Source) -> Iterable[Finding]:
 def _about(source: Source, node: ast.AST, library: str, outcome: str) -> Finding:
     entry = api_map.entry("third_party", library)
     assert entry is not None
-    return found(source, node, f"MIG113.{outcome}", entry["class"], library=library, use=entry["use"])
+    return found(source, node, f"MIG113.{outcome}", entry["class"], library=library, **api_map.instead(entry))
 
 
 def _uses(source: Source) -> Iterator[Finding]:

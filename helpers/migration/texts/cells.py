@@ -42,7 +42,7 @@ def cells(text: str) -> list[Cell]:
         path: tuple[str | int, ...] = ("cells",) if key == "cells" else ("worksheets", 0, "cells")
         kinds = [(cell.get("cell_type"), "source" if "source" in cell else "input") for cell in sheet]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as cause:
-        raise Unreadable(f"no notebook: {cause}") from cause
+        raise Unreadable({"say": "migration.unread.no_notebook"}) from cause
     strings = _strings(text)
     found = []
     for at, (kind, field) in enumerate(kinds):

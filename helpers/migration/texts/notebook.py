@@ -158,9 +158,9 @@ def _cells(data: bytes) -> Iterator[tuple[int, str]]:
         cells: list[dict[str, Any]] = list(sheet["cells"])
         language = _language(content)
     except (ValueError, KeyError, IndexError, TypeError, RecursionError) as cause:
-        raise Unreadable(f"no notebook: {cause}") from cause
+        raise Unreadable({"say": "migration.unread.no_notebook"}) from cause
     if language not in ("", "python"):
-        raise Unreadable(f"a notebook of {language}")
+        raise Unreadable({"say": "migration.unread.language", "args": {"language": language}})
     for number, cell in enumerate(cells, 1):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             code = cell.get("source", cell.get("input", ""))
@@ -174,7 +174,7 @@ def _language(content: dict[str, Any]) -> str:
     return "python" if str(spec or "").lower().startswith("python") else str(spec or "").lower()
 
 
-def not_read(place: str, line: int, error: str) -> Finding:
+def not_read(place: str, line: int, error: Scalar) -> Finding:
     args: dict[str, Scalar] = {"path": place, "line": line, "error": error}
     return Finding("MIG100", Status.SKIPPED, "MIG100.unreadable", args, Place(place, line))
 

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration import api_map
-from helpers.migration.knowledge import DOCUMENTED, Known
+from helpers.migration.knowledge import BY_ENTRY, DOCUMENTED, INSTALLING, Known
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found_at
 from helpers.migration.texts.dependencies import dependency_lines
 
 CODE = "MIG128"
-KNOWN = Known(DOCUMENTED, "https://www.hiascend.com/document", versions="as the entry says")
+#: A line of a list costs little; what its library costs stands at the imports.
+HOURS = {"library": 0.25, "toolkit": 0.1, "cuda_build": 0.25, "index": 0.1}
+KNOWN = Known(DOCUMENTED, INSTALLING, versions=BY_ENTRY, hours=HOURS)
 NAMES = ("setup.py", "setup.cfg", "pyproject.toml", "environment.yml", "environment.yaml", "conda.yml", "conda.yaml")
 #: A name at the start of a line, of a YAML item or of a quoted string, behind its conda channel and up to its version.
 REQUIREMENT = re.compile(
@@ -117,17 +119,17 @@ def _repositories(source: Source, start: int, line: str) -> Iterator[Finding]:
     for match in REPOSITORY.finditer(line):
         library = match.group(1)
         named = REQUIREMENT.match(line)
-        if not (named and _import_name(named.group(1).lower()) == _import_name(library.lower())):
+        if not (named and import_name(named.group(1).lower()) == import_name(library.lower())):
             finding = _judge(source, start + match.start(1), library, "")
             if finding:
                 yield finding
 
 
 def _judge(source: Source, at: int, name: str, rest: str) -> Finding | None:
-    library = _import_name(name.lower())
+    library = import_name(name.lower())
     said = api_map.entry("third_party", library)
     if said is not None and said["class"] != "advice":
-        return found_at(source, at, "MIG128.library", said["class"], library=name, use=said["use"])
+        return found_at(source, at, "MIG128.library", said["class"], library=name, **api_map.instead(said))
     if TOOLKIT.match(name.lower()):
         return found_at(source, at, "MIG128.toolkit", MANUAL, library=name)
     if name.lower() in TORCH and CUDA_BUILD.search(rest.split(",")[0]):
@@ -135,7 +137,8 @@ def _judge(source: Source, at: int, name: str, rest: str) -> Finding | None:
     return None
 
 
-def _import_name(name: str) -> str:
+def import_name(name: str) -> str:
+    """What Python imports for a distribution of this name, in small letters."""
     for written, imported in IMPORTED.items():
         if name == written or (written.endswith("*") and name.startswith(written[:-1])):
             return imported

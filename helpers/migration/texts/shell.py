@@ -11,14 +11,22 @@ import re
 from collections.abc import Iterable, Iterator
 
 from helpers.finding import Edit, Finding
-from helpers.migration.knowledge import DOCUMENTED, VARIABLES, Known
+from helpers.migration.knowledge import DOCUMENTED, IMAGES, INSTALLING, NPU_SMI, PROFILER, TRANSFER, VARIABLES, Known
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
 from helpers.migration.rules.environment import RENAMED, TAKES, WITHOUT_EFFECT, takes
 from helpers.migration.texts.requirements import installed
 
 CODE = "MIG127"
-KNOWN = Known(DOCUMENTED, VARIABLES + "env_variable_list.md")
+RUN = "https://docs.pytorch.org/docs/stable/elastic/run.html"
+KNOWN = Known(
+    DOCUMENTED, VARIABLES + "env_variable_list.md",
+    links={
+        "smi": NPU_SMI, "nvidia_profiler": PROFILER, "toolkit": INSTALLING, "wheel": INSTALLING, "docker": IMAGES,
+        "analyse": "https://pypi.org/project/msprof-analyze/", "launch": RUN, "torchrun": RUN,
+        **dict.fromkeys(("backend", "upper_case", "fixed_choices"), TRANSFER),
+    },
+)  # fmt: skip
 SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
 #: A quoted string, or a comment.
 COMMENT = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|(?P<comment>(?:^|(?<=[\s;]))#.*$)")

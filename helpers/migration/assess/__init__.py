@@ -1,0 +1,170 @@
+"""`assess`: what migrating a repository will take, before any of it is done: effort, risks, versions, a plan.
+
+Built from one scan. What to read first stands first: the hours, the risks, the versions, the libraries, the plan, and
+at the end how the hours come about (effort.py).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from helpers import versions
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.migration.assess import advised, effort
+from helpers.migration.assess.effort import Sum
+from helpers.migration.assess.kinds import REPEATED, Kind, Risk, kinds_of, ranked
+from helpers.migration.files import tree
+from helpers.migration.knowledge import CONFIDENCE, VERSIONS
+from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED
+from helpers.migration.scan import scan
+from helpers.report import Column, Report, Table
+from helpers.words import Scalar
+
+__all__ = ["REPEATED", "assess", "kinds_of", "ranked"]
+RULE = "MIG160"
+WEIGHT = 1000.0
+RISKS = 15
+#: Hours from which work by hand is more than a small matter.
+MUCH_H = 4.0
+#: From here on a reader wants no tenths of hours.
+WHOLE_H = 10.0
+#: The plan's steps, each with what has to be there at its end; the sentences are in the catalogue.
+STEPS = ("baseline", "versions", "unsupported", "rewrite", "dry_run", "precision", "performance", "long_run")
+
+
+def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
+    """The assessment of a file or folder. With `fail_on` (classes) the status is FAIL where one of them occurs.
+
+    `facts` has `counts` and `effort_h` (repairs) by class, `estimate_h` (testing and the range), `versions`, `risks`
+    and `libraries`, as a CI job reads them. Raises WorkbookError for an unknown class or a path that does not exist.
+    """
+    gates = tuple(fail_on)
+    unknown = [name for name in gates if name not in CLASSES]
+    if unknown:
+        raise WorkbookError("migration.no_class", name=unknown[0], classes=list(CLASSES))
+    scanned = scan(path)
+    kinds = kinds_of(scanned.findings)
+    lines = effort.lines_of(kinds)
+    sums = effort.sums_of(lines)
+    chosen = advised.report(advised.pinned(tree(path)))
+    tensorflow = scanned.facts.get("tensorflow", {"counts": {}})["counts"]  # counted apart by the scan
+    counts = {name: count + tensorflow.get(name, 0) for name, count in scanned.facts["counts"].items()}
+    unread = [finding for finding in scanned.findings if finding.status is Status.SKIPPED]
+    risks = ranked(kinds)
+    parts = (_risks(risks), chosen, _libraries(risks, kinds), _plan(counts), effort.calculation(lines, sums))
+    hours = {name: sums[name].likely for name in CLASSES}
+    facts: dict[str, Any] = {
+        "path": os.fspath(path), "files": scanned.facts["files"], "counts": counts, "effort_h": hours,
+        "effort_total_h": round(sum(hours.values()), 2), "estimate_h": _estimate(sums), "versions": chosen.facts,
+        "rules_tried_with": VERSIONS, "fail_on": list(gates), "failed_on": [name for name in gates if counts[name]],
+        "risks": [_as_fact(risk) for risk in risks], "unread": len(unread),
+    }  # fmt: skip
+    findings = (_summary(facts), *_gate(facts), *unread)
+    table = effort.summary(lines, sums) if lines else None
+    return Report("migration", "assess", findings, table, effort.CHART if lines else None, facts=facts, parts=parts)
+
+
+def _estimate(sums: dict[str, Sum]) -> dict[str, float]:
+    whole = effort.total(sums.values())
+    return {"testing": sums[effort.TESTING].likely, "likely": whole.likely, "low": whole.low, "high": whole.high}
+
+
+def _summary(facts: dict[str, Any]) -> Finding:
+    counts = facts["counts"]
+    if not any(counts.values()):
+        return Finding(RULE, Status.NOTE, "MIG160.nothing", {"files": facts["files"]}, weight=WEIGHT)
+    args: dict[str, Scalar] = {
+        "files": facts["files"], "unsupported": counts[UNSUPPORTED], "manual": counts[MANUAL],
+        "hours": _plain(facts["estimate_h"]["likely"]), "low": _plain(facts["estimate_h"]["low"]),
+        "high": _plain(facts["estimate_h"]["high"]),
+    }  # fmt: skip
+    status = Status.WARN if counts[UNSUPPORTED] or counts[MANUAL] else Status.NOTE
+    return Finding(RULE, status, "MIG160.estimate", args, weight=WEIGHT)
+
+
+def _plain(hours: float) -> Scalar:
+    return round(hours) if hours >= WHOLE_H else round(hours, 1)
+
+
+def _gate(facts: dict[str, Any]) -> Iterable[Finding]:
+    for name in facts["failed_on"]:
+        kind: Scalar = {"say": f"migration.class.{name}"}
+        yield Finding(RULE, Status.FAIL, "MIG160.gate", {"kind": kind, "count": facts["counts"][name]})
+
+
+def _as_fact(risk: Risk) -> dict[str, Any]:
+    return {
+        "rule": risk.first.rule, "class": risk.repair, "weight": _weight(risk), "key": risk.first.key,
+        "args": risk.first.args, "first": _first(risk.first), "places": risk.places, "effort_h": risk.hours,
+    }  # fmt: skip
+
+
+def _weight(risk: Risk) -> str:
+    """high: training cannot run as it is; medium: it may not, or there is much to do; low: the rest."""
+    if risk.first.status is Status.FAIL:
+        return "high"
+    return "medium" if risk.repair == UNSUPPORTED or risk.hours >= MUCH_H else "low"
+
+
+def _first(finding: Finding) -> str:
+    return str(finding.place) if finding.place else str(finding.args.get("first", ""))
+
+
+def _risks(order: list[Risk]) -> Report:
+    columns = (
+        Column("risk_weight"), Column("risk", wrap=80), Column("repair"), Column("repair_count"),
+        Column("effort", "h", 6), Column("risk_first", wrap=40), Column("confidence"), Column("link", detail=True),
+    )  # fmt: skip
+    rows = tuple(map(_risk, order[:RISKS]))
+    key = "MIG160.risks" if rows else "MIG160.no_risk"
+    args: dict[str, Scalar] = {"shown": len(rows), "all": len(order)} if rows else {}
+    finding = Finding(RULE, Status.NOTE, key, args)
+    return Report("migration", "assess_risks", (finding,), Table(columns, rows) if rows else None)
+
+
+def _risk(risk: Risk) -> tuple[Scalar, ...]:
+    args = risk.first.args
+    said: Scalar = {"say": risk.first.key, "args": args}
+    sure: Scalar = {"say": f"migration.confidence.{args.get('confidence', CONFIDENCE[-1])}"}
+    weight: Scalar = {"say": f"migration.weight.{_weight(risk)}"}
+    kind: Scalar = {"say": f"migration.class.{risk.repair}"}
+    return weight, said, kind, risk.places, risk.hours, _first(risk.first), sure, args.get("link")
+
+
+def _libraries(risks: list[Risk], kinds: list[Kind]) -> Report:
+    """A row per library, found by its import or in a list of requirements: the grave first, then those that work."""
+    every = [(risk.kinds[0], risk.places) for risk in risks] + [(kind, kind.places) for kind in kinds]
+    rows: dict[str, tuple[Scalar, ...]] = {}
+    for kind, places in every:
+        args = kind.first.args
+        if kind.library:
+            repair: Scalar = {"say": f"migration.class.{kind.repair}"}
+            use = args.get("use", {"say": kind.first.key, "args": args})
+            row = (str(args["library"]), repair, use, places, str(kind.first.place), args.get("link"))
+            rows.setdefault(kind.library, row)
+    columns = (
+        Column("library"), Column("repair"), Column("library_use", wrap=80), Column("repair_count"),
+        Column("risk_first", wrap=40), Column("link", detail=True),
+    )  # fmt: skip
+    finding = Finding(RULE, Status.NOTE if rows else Status.OK, "MIG160.libraries", {"count": len(rows)})
+    table = Table(columns, tuple(rows.values())) if rows else None
+    return Report("migration", "assess_libraries", (finding,), table)
+
+
+def _plan(counts: dict[str, int]) -> Report:
+    columns = (Column("plan_step"), Column("plan_work", wrap=60), Column("plan_target", wrap=60))
+    best = advised.said(versions.recommended())
+    steps = [step for step in STEPS if step != "unsupported" or counts[UNSUPPORTED]]
+    rows: tuple[tuple[Scalar, ...], ...] = tuple(
+        (
+            number,
+            {"say": f"migration.plan.{step}", "args": {"versions": best}},
+            {"say": f"migration.target.{step}"},
+        )
+        for number, step in enumerate(steps, 1)
+    )
+    finding = Finding(RULE, Status.NOTE, "MIG160.plan", {"first": {"say": "migration.plan.baseline", "args": {}}})
+    return Report("migration", "assess_plan", (finding,), Table(columns, rows))

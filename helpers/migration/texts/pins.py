@@ -1,0 +1,99 @@
+"""Which torch a repository asks for: in its lists of requirements, and where its scripts install it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from helpers.finding import Place
+from helpers.migration.reading.source import Source
+from helpers.migration.texts.dependencies import dependency_lines
+from helpers.migration.texts.requirements import ARGUMENT, INSTALL, REQUIREMENT, is_requirements
+from helpers.versions import NotAVersion, parse
+
+TORCH = {"torch", "pytorch"}
+#: `==1.13.1`, `>= 2.0`, conda's `=1.8`, Poetry's `^2.1`.
+CLAUSE = re.compile(r"(===|==|~=|!=|>=|<=|>|<|=|\^|~)\s*(\d[\d.]*\d|\d)(\.\*)?")
+#: Poetry's `torch = "2.1.0"`, which means this version.
+PLAIN = re.compile(r"^\s*=\s*(?:\{\s*version\s*=\s*)?['\"](?=\d)")
+#: Where the version ends and something else begins: a marker, a comment, the string's end.
+REST = re.compile(r"[;#]|['\"]\s*(?:$|[,\])])")
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A version asked for: how it is written, its clauses (operator, version) and where it stands."""
+
+    text: str
+    clauses: tuple[tuple[str, str], ...]
+    place: Place
+
+    def admits(self, torch: str) -> bool:
+        return all(_admits(sign, asked, torch) for sign, asked in self.clauses)
+
+    @property
+    def wanted(self) -> str:
+        """The version that the pin is about: the exact one, else the greatest that it names."""
+        exact = [asked for sign, asked in self.clauses if sign in ("==", "===", "=")]
+        return exact[0] if exact else max((asked for _, asked in self.clauses), key=lambda asked: parse(asked))
+
+
+def pins(source: Source) -> Iterator[Pin]:
+    """The pins of one text, in its order; torch without a version is none."""
+    name = source.path.rpartition("/")[2]
+    if is_requirements(name):
+        for start, line in dependency_lines(source):
+            for match in REQUIREMENT.finditer(line):
+                yield from _pin(source, start + match.start(1), match.group(1), line[match.end() :])
+    else:
+        for number, start in enumerate(source.line_starts, 1):
+            yield from _installed(source, start, source.line(number))
+
+
+def _installed(source: Source, start: int, line: str) -> Iterator[Pin]:
+    for command in INSTALL.finditer(line):
+        for argument in ARGUMENT.finditer(line, command.start(1), command.end(1)):
+            given = argument.group("given") or ""
+            name = REQUIREMENT.match(given)
+            if name:
+                at = start + argument.start("given") + name.start(1)
+                yield from _pin(source, at, name.group(1), given[name.end() :])
+
+
+def _pin(source: Source, at: int, name: str, rest: str) -> Iterator[Pin]:
+    if name.lower() not in TORCH:
+        return
+    plain = PLAIN.match(rest)
+    asked = f"=={rest[plain.end() :]}" if plain else rest
+    end = REST.search(asked)
+    found = list(CLAUSE.finditer(asked[: end.start()] if end else asked))
+    clauses = []
+    for match in found:
+        sign, version, any_end = match.groups()
+        with_end = "=" if any_end and sign == "==" else sign
+        try:
+            parse(version)
+        except NotAVersion:
+            continue
+        clauses.append((with_end, version))
+    if "=" in (sign for sign, _ in clauses):  # conda's `=1.8.0=py3.8_cuda10.2`: the build is no version
+        clauses = clauses[:1]
+    if clauses:
+        line = bisect_right(source.line_starts, at)
+        place = Place(source.path, line, at - source.line_starts[line - 1] + 1)
+        yield Pin(f"{name}{','.join(sign + version for sign, version in clauses)}", tuple(clauses), place)
+
+
+def _admits(sign: str, asked: str, torch: str) -> bool:
+    has, wants, parts = parse(torch)[0][:3], parse(asked)[0][:3], asked.count(".") + 1
+    if sign in ("==", "==="):
+        return has == wants
+    if sign == "=":
+        return has[:parts] == wants[:parts]
+    if sign in ("~=", "~", "^"):
+        kept = {"~=": max(1, parts - 1), "~": min(parts, 2), "^": 1 if wants[0] else 2}[sign]
+        return has >= wants and has[:kept] == wants[:kept]
+    compared = {"!=": has != wants, ">=": has >= wants, "<=": has <= wants, ">": has > wants, "<": has < wants}
+    return compared[sign]

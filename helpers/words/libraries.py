@@ -54,9 +54,19 @@ _USES = {
         "torch.device('npu'); transfer_to_npu itself has no functions to call",
         "torch.device('npu')；transfer_to_npu 本身没有可调用的函数",
     ),
+    "dgl": (
+        "PyTorch Geometric's layers in plain PyTorch, or the graph on the CPU: DGL has kernels for CPU and CUDA only",
+        "PyTorch Geometric 的纯 PyTorch 层，或把图留在 CPU 上：DGL 只有 CPU 与 CUDA 内核",
+    ),
     "experimental": (
         "torch_npu.profiler._ExperimentalConfig",
         "torch_npu.profiler._ExperimentalConfig",
+    ),
+    "hub_kernel": (
+        "torch.nn.functional.scaled_dot_product_attention or torch_npu's fused operators: a kernel of the hub is a "
+        "compiled binary, and flash attention's are compiled for CUDA",
+        "torch.nn.functional.scaled_dot_product_attention 或 torch_npu 的融合算子：hub 上的内核是编译好的二进制，"
+        "其中的 flash attention 为 CUDA 编译",
     ),
     "inference": (
         "Ascend's ATC and .om models, or torch_npu for inference",

@@ -242,6 +242,10 @@ _RULES: dict[str, Words] = {
         "under transfer_to_npu torch.jit.script gives the module itself: {name} needs a ScriptModule; trace it",
         "transfer_to_npu 下 torch.jit.script 返回模块自身：{name} 需要 ScriptModule；请用 trace",
     ),
+    "MIG119.cudnn_operator": Words(
+        "{name} is an operator of cuDNN: an NPU has none; use the plain one (conv2d, batch_norm, ...)",
+        "{name} 是 cuDNN 的算子，NPU 上没有；请改用普通算子（conv2d、batch_norm 等）",
+    ),
     "MIG119.cufft": Words(
         "cuFFT's plan cache is not there: reading or setting it raises", "没有 cuFFT 的 plan 缓存：读取或设置都会出错"
     ),

@@ -22,10 +22,20 @@ def branch(source: Source, node: ast.AST) -> list[ast.AST]:
             return list(around.body)
         if isinstance(around, ast.IfExp) and around.test is child:
             return [around.body]
-        if isinstance(around, (ast.UnaryOp, ast.stmt)):
+        if isinstance(around, ast.UnaryOp):
+            return _otherwise(source, around)
+        if isinstance(around, ast.stmt):
             return []
         child = around
     return []
+
+
+def _otherwise(source: Source, negated: ast.UnaryOp) -> list[ast.AST]:
+    """What runs where `not x` is false, of a plain `if not x:`."""
+    above = source.names.parent(negated)
+    if not isinstance(negated.op, ast.Not) or not isinstance(above, (ast.If, ast.IfExp)) or above.test is not negated:
+        return []
+    return list(above.orelse) if isinstance(above, ast.If) else [above.orelse]
 
 
 def has_kernel(source: Source, statements: list[ast.AST]) -> bool:

@@ -1,19 +1,21 @@
-"""Kernels that a project compiled for itself: modules named `…_cuda`, and `_C` of a package, with their calls."""
+"""Kernels that a project compiled for itself: modules named `…_cuda`, a package's `_C` or `_ext`, and their calls."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration import api_map
 from helpers.migration.knowledge import ASCEND, INFERRED, Known
-from helpers.migration.reading.calls import argument, string
+from helpers.migration.reading.calls import argument, method, string
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import UNSUPPORTED, found
+from helpers.migration.rules import extension
 
 CODE = "MIG137"
-TOKENS = {"_C"}
+TOKENS = {"_C", "_ext"}
 WORDS = ("_cuda",)
 KNOWN = Known(
     INFERRED,
@@ -26,6 +28,13 @@ EXAMPLES = (
     ("from . import _C\ny = _C.forward(x)\n", "unsupported", None),
     ("import importlib\nk = importlib.import_module('fused_adam_cuda')\nk.adam(1)\n", "unsupported", None),
     ("from knn_cuda import KNN\nk = KNN(4)\n", "unsupported", None),
+    ("import torch\nimport ball._ext as _ext\ny = _ext.query(点)\n", "unsupported", None),
+    ("import torch\nfrom .._ext import pool\npool.forward(x)\n", "unsupported", None),
+    (
+        "try:\n    import near_cuda_corr\nexcept ImportError:\n    pass\ny, = near_cuda_corr.forward(a)\n",
+        "unsupported",
+        None,
+    ),
 )
 NEAR_MISSES = (
     "from .misc import move_to_cuda\nx = move_to_cuda(x)  # 搬到显卡\n",
@@ -34,11 +43,16 @@ NEAR_MISSES = (
     "from .kernels import scan_cuda\n",
     "import torch.cuda\ntorch.cuda.synchronize()\n",
     "import test_cuda\n",
+    "import my_cuda_timer\nmy_cuda_timer.start()  # 计时\n",
+    "import torch\nimport a._ext as _ext\nprint(_ext)\n",
+    "from ._ext import fast\ny = fast.sum([1])\n",
 )
 DYNAMIC = {"importlib.import_module", "__import__"}
 #: First words of modules and functions that only talk about CUDA.
 HELPERS = ("utils_", "util_", "test_", "check_", "init_", "setup_", "config_", "to_", "is_", "use_", "move_", "has_",
            "get_", "set_", "try_", "device_", "with_", "no_", "require")  # fmt: skip
+#: What the two kernels of an operator are called.
+LAUNCHED = re.compile(r"(forward|backward|fwd|bwd)", re.IGNORECASE)
 #: Packages whose own compiled part is no matter of CUDA, or that have NPU builds.
 PLAIN = {"torch", "torchvision", "torchaudio", "torch_npu"}
 
@@ -46,10 +60,12 @@ PLAIN = {"torch", "torchvision", "torchaudio", "torch_npu"}
 def check(source: Source) -> Iterable[Finding]:
     roots = [(call, _root(call)) for call in source.nodes(ast.Call)]
     called = {name for _, name in roots}
+    launched = {name for call, name in roots if LAUNCHED.match(method(call))}
+    built = extension.built(source)
     given: dict[str, str] = {}
     for node in (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom)):
-        for module, local, is_module in _modules(node):
-            if is_module or local in called:
+        for module, local, is_module in _modules(node, "torch" in source.text):
+            if is_module or local in (launched if "_cuda_" in module else called):
                 given[local] = module
                 yield found(source, node, "MIG137.module", UNSUPPORTED, name=module)
     for call, _ in roots:
@@ -60,14 +76,14 @@ def check(source: Source) -> Iterable[Finding]:
             given |= {target.id: module for target in targets if isinstance(target, ast.Name)}
             yield found(source, call, "MIG137.module", UNSUPPORTED, name=module)
     for call, name in roots:
-        if name in given:
+        if name in given and name not in built:  # extension.py speaks of what is built here
             yield found(source, call, "MIG137.call", UNSUPPORTED, name=given[name])
 
 
 def names(source: Source) -> set[str]:
     """What this file calls the compiled modules that it imports."""
     imports = (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom))
-    return {local for node in imports for _, local, _ in _modules(node)}
+    return {local for node in imports for _, local, _ in _modules(node, "torch" in source.text)}
 
 
 def _root(call: ast.Call) -> str:
@@ -78,16 +94,23 @@ def _root(call: ast.Call) -> str:
     return f"{func.id}()" if isinstance(func, ast.Name) else ""
 
 
-def _modules(node: ast.stmt) -> Iterator[tuple[str, str, bool]]:
+def _modules(node: ast.stmt, with_torch: bool) -> Iterator[tuple[str, str, bool]]:
     """Such modules of an import: what they are called, by what root calls name them, and whether that is sure."""
     if isinstance(node, ast.Import):
-        yield from ((name.name, name.asname or name.name, True) for name in node.names if _is_kernels(name.name))
+        for name in node.names:
+            if _is_kernels(name.name):
+                yield name.name, name.asname or name.name, True
+            elif _is_middle(name.name) or (name.asname and with_torch and name.name.endswith("._ext")):
+                yield name.name, name.asname or name.name, False
     elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] not in PLAIN:
         for name in node.names:
             if node.module and _is_kernels(node.module):
                 yield node.module, f"{name.asname or name.name}()", True
-            elif name.name == "_C" or _is_kernels(name.name):
+            elif name.name == "_C" or _is_kernels(name.name) or (with_torch and name.name == "_ext"):
                 yield name.name, name.asname or name.name, False
+            elif with_torch and (node.module or "").split(".")[-1] == "_ext":
+                yield node.module or "", name.asname or name.name, False
+                yield node.module or "", f"{name.asname or name.name}()", False
 
 
 def _dynamic(source: Source, call: ast.Call) -> str:
@@ -102,3 +125,8 @@ def _is_kernels(module: str) -> bool:
     first, last = module.split(".")[0], module.rpartition(".")[2]
     known = api_map.entry("third_party", first) or api_map.entry("third_party", last)
     return last.endswith("_cuda") and not last.startswith(HELPERS) and known is None
+
+
+def _is_middle(module: str) -> bool:
+    """`alt_cuda_corr`: a top-level module with cuda between its words; kernels only where one is called `forward`."""
+    return "." not in module and "_cuda_" in module and not module.startswith(HELPERS)

@@ -16,7 +16,8 @@ from helpers.migration.reading.source import Source
 from helpers.migration.repair import UNSUPPORTED, found
 
 CODE = "MIG109"
-TOKENS = ("DataParallel", "data_parallel", "replicate")
+TOKENS = ("DataParallel", "data_parallel", "replicate", "parallel_apply", "scatter", "gather")
+PATTERN = "arallel"
 KNOWN = Known(MEASURED, NATIVE, hours={"no_kernel": 4.0})
 NAMES = {
     "torch.nn.DataParallel",
@@ -26,6 +27,13 @@ NAMES = {
     "torch.nn.parallel.data_parallel.data_parallel",
     "torch.nn.parallel.replicate",
     "torch.nn.parallel.replicate.replicate",
+    "torch.nn.parallel.parallel_apply",
+    "torch.nn.parallel.parallel_apply.parallel_apply",
+    "torch.nn.parallel.scatter",
+    "torch.nn.parallel.scatter_gather.scatter",
+    "torch.nn.parallel.scatter_gather.scatter_kwargs",
+    "torch.nn.parallel.gather",
+    "torch.nn.parallel.scatter_gather.gather",
 }
 EXAMPLES = (
     ("import torch.nn as nn\nm = nn.DataParallel(m)  # 多卡\n", "unsupported", None),
@@ -33,11 +41,15 @@ EXAMPLES = (
     ("from torch import nn\nclass 并行(nn.DataParallel):\n    pass\n", "unsupported", None),
     ("from torch import nn\nwrap = nn.DataParallel if many else keep\n", "unsupported", None),
     ("from torch.nn.parallel import replicate\nms = replicate(m, [0, 1])\n", "unsupported", None),
+    ("from torch.nn.parallel.scatter_gather import gather as g\ny = g(各卡, 0)\n", "unsupported", None),
+    ("from torch.nn.parallel.parallel_apply import parallel_apply\ny = parallel_apply(ms, xs)\n", "unsupported", None),
 )
 NEAR_MISSES = (
     "import torch.nn as nn\n模型 = nn.parallel.DistributedDataParallel(m)\n",
     "import torch.nn as nn\nok = isinstance(m, nn.DataParallel)\n",
     "from mmcv.parallel import DataParallel\nm = DataParallel(m)\n",
+    "import torch.nn.parallel\ny = torch.gather(x, 0, i)  # 张量\nx.scatter(0, i, 1)\n",
+    "import torch.distributed as dist\ndist.gather(x)  # DataParallel\ndist.scatter(x)\n",
 )
 
 

@@ -14,6 +14,7 @@ from helpers.finding import Edit, Finding
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.reading.calls import is_docstring, method, string, within_string
 from helpers.migration.reading.source import Source
+from helpers.migration.reading.written import only_names
 from helpers.migration.repair import ADVICE, AUTO, REWRITE, found
 from helpers.migration.rules import amp
 
@@ -32,7 +33,7 @@ NOT_REPLACED = {
     "torch.distributed.distributed_c10d.get_default_backend_for_device",
 }
 #: Messages, and calls that other rules speak of.
-ELSEWHERE = ("startswith", "print", "info", "debug", "warning", "error", "cuda", "type")
+ELSEWHERE = ("startswith", "info", "debug", "warning", "error", "cuda", "type")
 #: What else may be called cuda.
 OTHER = {"impl", "implementation", "kernel", "kernel_type", "kernel_impl", "op_backend"}
 #: Calls that take the word for a pattern, a path or the name of an attribute.
@@ -45,6 +46,7 @@ EXAMPLES = (
     ("device = 'cuda:' + str(0)\n", "auto", None),
     ("device = 'cuda:{}'.format(卡)\n", "auto", None),
     ("device = 'cuda:%d' % rank\n", "auto", None),
+    ("p.add_argument('--dev', dest='dev', choices=('cpu', 'cuda'))  # 设备\n", "auto", None),
     (
         "import torch\n名 = torch.asarray([1], device='cuda:0')\n",
         "rewrite",
@@ -72,6 +74,9 @@ NEAR_MISSES = (
     "y = upfirdn(x, impl='cuda')\n",
     "ok = hasattr(torch, 'cuda')\n状态 = {'cuda': 1}\n",
     "p.add_argument('--impl', default='cuda', choices=['cuda', 'ref'])\n",
+    "p.add_argument('--cuda', dest='cuda', action='store_true')  # 用显卡\n",
+    "print('cuda')\n",
+    "from typing import Literal\ndef f(device: Literal['cpu', 'cuda'] = 'cpu'):\n    pass\n",
 )
 
 
@@ -83,7 +88,7 @@ def check(source: Source) -> Iterable[Finding]:
 
 def _judge(source: Source, node: ast.expr) -> Iterable[Finding]:
     above = source.names.parent(node)
-    if isinstance(above, (ast.JoinedStr, ast.Subscript)) or is_other(source, node):
+    if isinstance(above, (ast.JoinedStr, ast.Subscript)) or is_other(source, node) or only_names(source, node):
         return  # `states["cuda"]`: a key of the script's own
     call = next((up for up in source.names.above(node) if isinstance(up, ast.Call)), None)
     if call and amp.owns(source, call):
@@ -92,7 +97,7 @@ def _judge(source: Source, node: ast.expr) -> Iterable[Finding]:
         yield found(source, node, "MIG102.pin_memory_device", ADVICE)
     elif call and source.names.call(call) in NOT_REPLACED:
         yield found(source, node, "MIG102.not_replaced", REWRITE, _edits(source, node), name=source.names.call(call))
-    elif not (call and method(call) in (*ELSEWHERE, *TEXT)):
+    elif not (call and (method(call) in (*ELSEWHERE, *TEXT) or getattr(call.func, "id", "") == "print")):
         yield found(source, node, "MIG102.replaced", AUTO)
 
 

@@ -30,6 +30,8 @@ WITHOUT_EFFECT = {
     "CUBLAS_WORKSPACE_CONFIG", "CUDA_DEVICE_ORDER", "CUDNN_BENCHMARK", "NVIDIA_TF32_OVERRIDE",
     "TORCH_CUDNN_V8_API_ENABLED", "CUDA_MODULE_LOADING", "CUDA_CACHE_PATH",
 }  # fmt: skip
+#: Where a build finds NCCL: nothing that a run reads.
+OF_A_BUILD = re.compile(r"NCCL_(INCLUDE_DIRS?|LIB_DIRS?|LIBRARY|LIBRARIES|ROOT(_DIR)?|HOME|VERSION)")
 #: What the new variable takes, where a value is written out, and how a message says it.
 TAKES = {
     "CUDA_VISIBLE_DEVICES": (re.compile(r"\d+(,\d+)*"), "0,1"),
@@ -86,6 +88,8 @@ EXAMPLES = (
         "import os\nos.system('ASCEND_RT_VISIBLE_DEVICES=1 python 训练.py')\n",
     ),
     ("import os\nos.environ.update({'NCCL_DEBUG': 'INFO'})\n", "manual", None),
+    ("import os\ndirs = os.getenv('NCCL_INCLUDE_DIRS')\n", "advice", None),
+    ("import os\nos.environ['NCCL_SOCKET_IFNAME'] = 'eth0'\n", "manual", None),
     ("import os\nos.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'backend:cudaMallocAsync'\n", "manual", None),
     (
         "import os\nos.environ.setdefault('PYTORCH_CUDA_ALLOC_CONF', "
@@ -178,7 +182,7 @@ def _judge(
         yield found(source, node, "MIG107.value", MANUAL, name=name, new=RENAMED[name], value=value, form=form)
     elif name in RENAMED:
         yield found(source, node, "MIG107.renamed", REWRITE, edits, name=name, new=RENAMED[name])
-    elif name in WITHOUT_EFFECT:
+    elif name in WITHOUT_EFFECT or OF_A_BUILD.fullmatch(name):
         yield found(source, node, "MIG107.no_effect", ADVICE, name=name)
     elif name.startswith(("NCCL_", "TORCH_NCCL_")):
         yield found(source, node, "MIG107.nccl", MANUAL, name=name)

@@ -1,7 +1,8 @@
 """CUDA extensions: .cu sources need nvcc and a GPU. Ascend C operators are built with NpuExtension.
 
 Found are torch's own builders, any call that is handed .cu sources or flags for nvcc (a project's wrapper around
-them), and what is called in a module that was built so.
+them), a call of this file's own function that returns such a module, and what is called in a module that was built so,
+torch.ops.<its name> included.
 """
 
 from __future__ import annotations
@@ -17,13 +18,15 @@ from helpers.migration.reading.source import Source
 from helpers.migration.repair import UNSUPPORTED, found
 
 CODE = "MIG114"
-TOKENS = ("cpp_extension", "cu", "extra_cuda_cflags")
+TOKENS = ("cpp_extension", "cu", "extra_cuda_cflags", "fused_kernels")
 KNOWN = Known(
     MEASURED,
     ASCEND + "docs/zh/developer_notes/custom_operator_adaptation/c_extensions_operator_adaptation.md",
     hours={"cuda": 40.0, "call": 1.0},
 )
 BUILD = "torch.utils.cpp_extension."
+#: Functions of well-known projects that build their CUDA kernels.
+BUILDERS = ("megatron.fused_kernels.load", "megatron.legacy.fused_kernels.load")
 EXAMPLES = (
     ("from torch.utils.cpp_extension import CUDAExtension\ne = CUDAExtension('核', ['a.cu'])\n", "unsupported", None),
     (
@@ -40,6 +43,19 @@ EXAMPLES = (
     ("from torch.utils import cpp_extension as c\nc.CppExtension('核', sources=['a.cu'])\n", "unsupported", None),
     ("import torch.utils.cpp_extension as c\nbuild = c.CUDAExtension if x else c.CppExtension\n", "unsupported", None),
     ("k = ops.get_plugin(name='a', sources=['a.cpp', 'a.cu'])\n", "unsupported", None),
+    (
+        "import torch\nfrom torch.utils.cpp_extension import load\nload('wkv', ['a.cu'], is_python_module=False)"
+        "\ny = torch.ops.wkv.forward(x)  # 核\n",
+        "unsupported",
+        None,
+    ),
+    (
+        "from torch.utils import cpp_extension as c\ndef 构建(n):\n    k = c.load(n, [n + '.cu'])\n    return k\n\n\n"
+        "m = 构建('a')\nm.go()\n",
+        "unsupported",
+        None,
+    ),
+    ("from megatron import fused_kernels\nfused_kernels.load(args)\n", "unsupported", None),
 )
 NEAR_MISSES = (
     "from torch.utils.cpp_extension import CppExtension\ne = CppExtension('核', ['a.cpp'])\n",
@@ -48,6 +64,9 @@ NEAR_MISSES = (
     "from torch.utils.cpp_extension import BuildExtension, CUDAExtension\n",
     "from torch.utils.cpp_extension import load\nm = load(name='a', sources=files)  # 来源未知，无 GPU 字样\n",
     "files = ['a.cu']\nprint(len(files))\n",
+    "import torch\nfrom torch.utils.cpp_extension import load\nload('cpu_ops', ['a.cpp'])\ntorch.ops.cpu_ops.f(张量)\n",
+    "def load(args):\n    return open('a.cu')\nf = load(1)\n",
+    "from mine import fused_kernels\nfused_kernels.load(1)\n",
 )
 
 
@@ -56,20 +75,51 @@ SUFFIXES = (".cu", ".cuh")
 
 
 def check(source: Source) -> Iterable[Finding]:
-    built: dict[str, str] = {}
-    for call in source.nodes(ast.Call):
-        name = source.names.call(call)
-        if _is_cuda(source, call, name[len(BUILD) :] if name.startswith(BUILD) else ""):
-            said = name or getattr(call.func, "attr", "") or getattr(call.func, "id", "")
-            yield found(source, call, "MIG114.cuda", UNSUPPORTED, name=said)
-            above = source.names.parent(call)
-            if isinstance(above, ast.Assign):
-                built |= {target.id: said for target in above.targets if isinstance(target, ast.Name)}
+    spaces: set[str] = set()
+    for call in _builds(source):
+        name = source.names.call(call) or getattr(call.func, "attr", "") or getattr(call.func, "id", "")
+        yield found(source, call, "MIG114.cuda", UNSUPPORTED, name=name)
+        spaces.add(f"torch.ops.{string(argument(call, 0, 'name'))}.")
     yield from _builders(source)
-    for call in source.nodes(ast.Call) if built else ():
+    modules = built(source) if spaces else set()
+    for call in source.nodes(ast.Call) if spaces else ():
         base = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if isinstance(base, ast.Name) and base.id in built:
+        if isinstance(base, ast.Name) and base.id in modules:
             yield found(source, call, "MIG114.call", UNSUPPORTED, name=base.id)
+        elif source.names.call(call).startswith(tuple(spaces)):
+            yield found(source, call, "MIG114.call", UNSUPPORTED, name=source.names.call(call))
+
+
+def built(source: Source) -> set[str]:
+    """What this file calls the modules that it builds from CUDA code."""
+    given = (_given(source, call) for call in _builds(source))
+    return {name for names in given for name in names}
+
+
+def _builds(source: Source) -> list[ast.Call]:
+    """The calls that build CUDA code, and those of this file's functions that return what they build."""
+    direct = [call for call in source.nodes(ast.Call) if _is_build(source, call)]
+    makers = {name for call in direct for name in _returning(source, call)}
+    through = [call for call in source.nodes(ast.Call) if isinstance(call.func, ast.Name) and call.func.id in makers]
+    return direct + [call for call in through if call not in direct]
+
+
+def _given(source: Source, call: ast.Call) -> list[str]:
+    """The names that a call's result is given."""
+    above = source.names.parent(call)
+    targets = above.targets if isinstance(above, ast.Assign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _returning(source: Source, call: ast.Call) -> Iterable[str]:
+    """The name of the function that returns this call's result, at once or through a name."""
+    given = _given(source, call)
+    for around in source.names.above(call):
+        if isinstance(around, ast.FunctionDef):
+            returns = (inner.value for inner in ast.walk(around) if isinstance(inner, ast.Return))
+            if any(value is call or (isinstance(value, ast.Name) and value.id in given) for value in returns):
+                yield around.name
+            return
 
 
 def _builders(source: Source) -> Iterable[Finding]:
@@ -78,6 +128,11 @@ def _builders(source: Source) -> Iterable[Finding]:
         above = source.names.parent(node)
         if name == BUILD + "CUDAExtension" and isinstance(above, (ast.Assign, ast.IfExp)) and load(node):
             yield found(source, node, "MIG114.cuda", UNSUPPORTED, name=name)
+
+
+def _is_build(source: Source, call: ast.Call) -> bool:
+    full = source.names.call(call)
+    return full in BUILDERS or _is_cuda(source, call, full[len(BUILD) :] if full.startswith(BUILD) else "")
 
 
 def _is_cuda(source: Source, call: ast.Call, name: str) -> bool:

@@ -1,13 +1,17 @@
-"""Facts of one GPU written into the code: peak FLOPS for utilisation figures. The number is wrong on an NPU."""
+"""Facts of one GPU written into the code: peak FLOPS, bandwidth, and tables of them by the card's name.
+
+The number is wrong on an NPU, and a table by name does not have it.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import ANY, INFERRED, Known
+from helpers.migration.reading.calls import string
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found
 
@@ -36,14 +40,53 @@ PEAKS = {
 MANTISSAS = {f"{peak / 10**power:g}".rpartition(".")[2] + f"e{power}" for peak in PEAKS for power in range(12, 16)}
 TOKENS = {spelled for token in (*MANTISSAS, "0e12") for spelled in (token, token.upper())}
 WORDS = ("e+12", "e+13", "e+14", "E+12", "E+13", "E+14")
-EXAMPLES = (("peak = 312e12  # A100 的峰值\n", "manual", None), ("mfu = flops / 989.5e12\n", "manual", None))
-NEAR_MISSES = ("规模 = 1e12\n", "n = 312\n", "s = '312e12'\n")
+#: Cards by the names that tables of their facts use.
+CARDS = {"V100", "A100", "A800", "H100", "H800", "H200", "H20", "B200", "GB200", "A30", "A40", "L40S", "T4", "P100"}
+TOKENS |= CARDS | {card.lower() for card in CARDS}
+EXAMPLES = (
+    ("peak = 312e12  # A100 的峰值\n", "manual", None),
+    ("mfu = flops / 989.5e12\n", "manual", None),
+    ("带宽 = ((['h100', 'pcie'], 2.0e12), (['a100'], 1.5e12))\n", "manual", None),
+    ("TFLOPS = {'NVIDIA A100-SXM4-80GB': 312, 'cpu': 1}\n", "manual", None),
+)
+NEAR_MISSES = (
+    "规模 = 1e12\n",
+    "n = 312\n",
+    "s = '312e12'\n",
+    "d = {'A100': '训练卡', 'H100': None}\n",
+    "rows = [('a100', 'h100'), ('卡', 8)]\n",
+    "run('A100', 8)\n",
+)
 
 
 def check(source: Source) -> Iterable[Finding]:
+    told = set()
     for node in source.nodes(ast.Constant):
         if isinstance(node.value, float) and node.value in PEAKS and _is_written_out(source.segment(node)):
+            told.add(node)
             yield found(source, node, "MIG120.peak", MANUAL)
+    for name, fact in _tables(source):
+        if fact not in told and any(CARDS & set(re.split(r"[\W_]", word.upper())) for word in _words(name)):
+            yield found(source, fact, "MIG120.peak", MANUAL)
+
+
+def _tables(source: Source) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What a table pairs: `{"A100": 312}` and `(["a100"], 312e12)`."""
+    for table in source.nodes(ast.Dict):
+        yield from ((key, value) for key, value in zip(table.keys, table.values) if key and _is_number(value))
+    for pair in source.nodes(ast.Tuple):
+        if len(pair.elts) == 2 and _is_number(pair.elts[1]):
+            yield pair.elts[0], pair.elts[1]
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def _words(node: ast.expr) -> list[str]:
+    """The strings of `"a100"` or `["h100", "pcie"]`."""
+    among = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
+    return [text for text in map(string, among) if text]
 
 
 def _is_written_out(text: str) -> bool:

@@ -37,6 +37,12 @@ EXAMPLES = (
         "from . import _C\nclass F(Function):\n    def forward(self, x):\n        return _C.go(x)\n\n\n"
         'if ok and (x.is_cuda and x.device.type != "npu"):\n    y = F.apply(x)\n',
     ),
+    (
+        "if not x.is_cuda:  # 主机\n    y = scan(x)\nelse:\n    y = k.scan_cuda(x)\n",
+        "rewrite",
+        'if not (x.is_cuda and x.device.type != "npu"):  # 主机\n    y = scan(x)\nelse:\n    y = k.scan_cuda(x)\n',
+    ),
+    ("if not x.is_cuda:\n    scan_cuda(x.cpu())\nelse:\n    x = x.cpu()\n", "auto", None),
     ("if next(批).is_cuda:\n    y = scan_cuda(x)\n", "manual", None),
     ("while self.queue.pop().is_cuda:\n    pass\nif f(x).data.is_cuda:\n    scan_cuda(x)\n", "manual", None),
     (

@@ -15,6 +15,7 @@ from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.reading.calls import is_docstring, string, within_string
 from helpers.migration.reading.compared import behind_last, in_both
 from helpers.migration.reading.source import Source
+from helpers.migration.reading.written import only_names
 from helpers.migration.repair import AUTO, REWRITE, found
 
 CODE = "MIG106"
@@ -78,6 +79,8 @@ NEAR_MISSES = (
     "if backend in ('nccl', 'hccl'):\n    pass\n",
     "import torch.distributed as dist\ndist.init_process_group('gloo')\n",
     "name = 'nccl_test'\n",
+    "from typing import Literal\nclass A:\n    后端: Literal['gloo', 'nccl'] = 'gloo'\n",
+    "p.add_argument('--nccl', dest='nccl', action='store_true')\n",
     "if backend == 'gloo':\n    pass\n",
 )
 
@@ -85,7 +88,9 @@ NEAR_MISSES = (
 def check(source: Source) -> Iterable[Finding]:
     for node in source.nodes(ast.Constant):
         text = string(node)
-        if text and any(word in text for word in WORDS) and not is_docstring(source, node):
+        if not text or not any(word in text for word in WORDS):
+            continue
+        if not is_docstring(source, node) and not only_names(source, node):
             yield from _judge(source, node, text)
     for named, name in source.names.named:
         if isinstance(named, ast.Attribute) and name.startswith("torch.distributed.") and "nccl" in named.attr.lower():

@@ -25,7 +25,9 @@ METHODS = {
     "enable_xformers_memory_efficient_attention": "xformers",
     "set_use_memory_efficient_attention_xformers": "xformers",
 }
-TOKENS = {name.split(".")[0] for name in api_map.load("third_party")["names"]} | set(METHODS)
+#: Classes of Lightning that stand for one of these.
+PLUGINS = {"BitsandbytesPrecision": "bitsandbytes", "TransformerEnginePrecision": "transformer_engine"}
+TOKENS = {name.split(".")[0] for name in api_map.load("third_party")["names"]} | {*METHODS, *PLUGINS}
 #: Each entry brings its own link.
 KNOWN = Known(DOCUMENTED, None, versions=BY_ENTRY, hours={"use": 0.5})
 ELSEWHERE = {"triton"}  # triton.py
@@ -49,6 +51,8 @@ EXAMPLES = (
         None,
     ),
     ("import importlib\nk = importlib.import_module('amp_C')\n", "unsupported", None),
+    ("from lightning.fabric.plugins import BitsandbytesPrecision as B\np = B('nf4')  # 量化\n", "manual", None),
+    ("from kernels import get_kernel\nk = get_kernel('kernels-community/flash-attn3')\n", "unsupported", None),
 )
 NEAR_MISSES = (
     "import transformers  # 已支持\n",
@@ -58,6 +62,8 @@ NEAR_MISSES = (
     "print('import flash_attn')\n",
     "import mindspeed.megatron_adaptor\nfrom megatron.core import mpu  # 已适配\n",
     "flash_attn_func(1)\n",
+    "from lightning.fabric.plugins import MixedPrecision\np = MixedPrecision('16')\n",
+    "from kernels import scan, get\ny = scan(x)  # 自己的模块\n",
     "if args.enable_xformers_memory_efficient_attention:\n    pass\n",
 )
 
@@ -123,6 +129,9 @@ def _dynamic(source: Source) -> Iterator[Finding]:
     for call in source.nodes(ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
             yield _about(source, call, METHODS[call.func.attr], "use")
+        package, _, made = source.names.call(call).rpartition(".")
+        if made in PLUGINS and "lightning" in package:
+            yield _about(source, call, PLUGINS[made], "use")
         module = string(argument(call, 0, "name")) if isinstance(call.func, (ast.Name, ast.Attribute)) else None
         if not module or (source.names.call(call) or getattr(call.func, "id", "")) not in DYNAMIC:
             continue

@@ -14,7 +14,7 @@ from helpers.finding import Edit, Finding
 from helpers.migration.knowledge import DOCUMENTED, IMAGES, INSTALLING, NPU_SMI, PROFILER, TRANSFER, VARIABLES, Known
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
-from helpers.migration.rules.environment import RENAMED, TAKES, WITHOUT_EFFECT, takes
+from helpers.migration.rules.environment import OF_A_BUILD, RENAMED, TAKES, WITHOUT_EFFECT, takes
 from helpers.migration.texts.requirements import installed
 
 CODE = "MIG127"
@@ -74,6 +74,7 @@ EXAMPLES = (
         "export PYTORCH_NPU_ALLOC_CONF=\"expandable_segments:True\"; ASCEND_RT_VISIBLE_DEVICES=\"$1,2\" python t.py\n",
     ),
     ("export NCCL_SOCKET_IFNAME=eth0\n", "manual", None),
+    ("NCCL_HOME=/usr/local/nccl pip install .  # 编译\n", "advice", None),
     ("nvidia-smi -L | wc -l\n", "manual", None),
     ("docker run --gpus all image bash\n", "manual", None),
     ("python -m torch.distributed.launch t.py\n", "advice", None),
@@ -149,7 +150,9 @@ def judge_line(source: Source, start: int, line: str) -> Iterator[Finding]:
         else:
             yield found_at(source, at, "MIG127.no_effect", ADVICE, name=name)
     for match in NCCL_VARIABLE.finditer(line):
-        yield found_at(source, start + match.start(), "MIG127.nccl_variable", MANUAL, name=match.group())
+        built = OF_A_BUILD.fullmatch(match.group())
+        outcome, repair = ("no_effect", ADVICE) if built else ("nccl_variable", MANUAL)
+        yield found_at(source, start + match.start(), f"MIG127.{outcome}", repair, name=match.group())
     for match in BACKEND.finditer(line):
         yield _backend(source, start, match)
     for pattern, outcome, repair in COMMANDS:

@@ -31,7 +31,7 @@ from helpers.errors import WorkbookError  # noqa: E402
 from helpers.finding import Status  # noqa: E402
 from helpers.migration.dry_run import dry_run  # noqa: E402
 from helpers.migration.dry_run.mirror import migrated_texts  # noqa: E402
-from helpers.migration.rewrite import MODES  # noqa: E402
+from helpers.migration.rewrite.work import MODES  # noqa: E402
 from helpers.report import Report  # noqa: E402
 
 #: What MAE and timm 0.3.2 take from older releases of torch and NumPy, for both sides of a run.

@@ -2,6 +2,9 @@
 
 The page (--html) is for whoever decides; the JSON (--json) for CI, where --fail-on makes a class a failure.
 
+Verdict and exit code are those of `scan`: WARN where something is to rewrite, to do by hand or unsupported, FAIL (exit
+code 1) only where a class given with --fail-on occurs; 2 where there is nothing that could be looked at.
+
 Examples:
   ascend-workbook assess path/to/repository --html assessment.html
   ascend-workbook assess path/to/repository --fail-on unsupported --json assessment.json
@@ -11,8 +14,10 @@ from __future__ import annotations
 
 import argparse
 
+from helpers.commands import add_fail_on
 from helpers.migration.assess import assess
 from helpers.migration.repair import CLASSES
+from helpers.migration.verdict import refuse_unlooked
 from helpers.report import Report
 
 NAME = "assess"
@@ -20,10 +25,8 @@ NAME = "assess"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", help="a Python file, notebook or launch script, or a folder")
-    classes = ", ".join(CLASSES)
-    told = f"exit with 1 where this class occurs (may be repeated): {classes}"
-    parser.add_argument("--fail-on", action="append", default=[], choices=CLASSES, metavar="CLASS", help=told)
+    add_fail_on(parser, CLASSES, "the source")
 
 
 def run(args: argparse.Namespace) -> Report:
-    return assess(args.path, args.fail_on)
+    return refuse_unlooked(assess(args.path, args.fail_on))

@@ -20,7 +20,7 @@ from functools import partial
 from helpers.commands import behind
 from helpers.launch import Progress
 from helpers.migration.dry_run import SEED, dry_run
-from helpers.migration.rewrite import INJECT, MODES
+from helpers.migration.rewrite.work import INJECT, MODES
 from helpers.report import Report
 from helpers.words import Scalar, say
 

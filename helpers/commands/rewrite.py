@@ -3,6 +3,10 @@
 Modes: inject (two lines import transfer_to_npu, and what that leaves is edited) or explicit (the source says npu and
 needs no transfer_to_npu). Edits change their own characters only. Without --out or --in-place the input is not touched.
 
+The verdict speaks of what was done: OK where every edit was made and nothing is left, WARN with the count where places
+are left to do by hand or are unsupported. FAIL (exit code 1) means that an edit could not be made or written, or that
+a class given with --fail-on is left in the result; 2 that there is nothing to look at, or that nothing may be written.
+
 Examples:
   ascend-workbook rewrite train.py
   ascend-workbook rewrite train.py --mode explicit --diff
@@ -10,6 +14,7 @@ Examples:
   ascend-workbook rewrite path/to/repository --out path/to/migrated
   ascend-workbook scan path/to/repository --json scan.json
   ascend-workbook rewrite path/to/repository --in-place --expect scan.json
+  ascend-workbook rewrite path/to/repository --out path/to/migrated --fail-on unsupported
 """
 
 from __future__ import annotations
@@ -18,7 +23,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from helpers.migration.rewrite import INJECT, MODES, rewrite
+from helpers.commands import add_fail_on
+from helpers.migration.repair import CLASSES
+from helpers.migration.rewrite import rewrite
+from helpers.migration.rewrite.work import INJECT, MODES
+from helpers.migration.verdict import refuse_unlooked
 from helpers.report import Report
 from helpers.words import say
 
@@ -33,12 +42,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FOLDER", help="write all scripts here; what was here stays as NAME.orig")
     parser.add_argument("--in-place", action="store_true", help="write over the files; the old ones stay as NAME.orig")
     parser.add_argument("--expect", metavar="SCAN.JSON", help="refuse where a file has changed since this scan")
+    add_fail_on(parser, CLASSES, "the result")
 
 
 def run(args: argparse.Namespace) -> Report:
-    return rewrite(
-        args.path, args.out, mode=args.mode, patch=args.patch, in_place=args.in_place, expect=args.expect
-    )
+    report = rewrite(
+        args.path, args.out, mode=args.mode, patch=args.patch, in_place=args.in_place, expect=args.expect,
+        fail_on=args.fail_on,
+    )  # fmt: skip
+    return refuse_unlooked(report)
 
 
 def show(report: Report, args: argparse.Namespace) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 
 from helpers.errors import WorkbookError, reason
 from helpers.finding import Finding, Place
-from helpers.migration.reading.source import LINE_END, Unreadable, decode
+from helpers.migration.reading.source import LINE_END, decode
+from helpers.migration.reading.undecoded import Unreadable
 from helpers.migration.texts.cells import cells
 from helpers.migration.texts.lines import text_source
 

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from helpers.migration.reading.source import Unreadable, read
+from helpers.migration.reading.source import read
+from helpers.migration.reading.undecoded import Unreadable
 
 
 def closure(script: Path) -> list[Path]:

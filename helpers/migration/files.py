@@ -31,6 +31,11 @@ class Tree:
     texts: list[Path] = field(default_factory=list)
     notebooks: list[Path] = field(default_factory=list)
 
+    @property
+    def looked(self) -> list[Path]:
+        """Every file that is scanned and rewritten, once."""
+        return list(dict.fromkeys((*self.python, *self.texts, *self.notebooks)))
+
     def name(self, file: Path) -> str:
         return file.relative_to(self.root).as_posix()
 

@@ -1,8 +1,8 @@
 """What has to be done about a place, and the finding that says so.
 
-A script that runs under transfer_to_npu is never red: `auto` is OK, `advice` a NOTE. `rewrite` (its edit is
-at hand) and `manual` are WARN. `unsupported` is FAIL, but WARN where the place stands under an `if` or `try`
-and so may never be reached.
+`auto` is OK, `advice` a NOTE; `rewrite` (its edit is at hand), `manual` and `unsupported` are WARN. No place is red by
+itself: which class fails a repository is the user's to say (verdict.py). An unsupported place that no `if` or `try`
+stands over is reached whenever its file is: its argument `stops` says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from helpers.finding import Edit, Finding, Place, Status
 from helpers.migration.reading.source import Source
 
 AUTO, REWRITE, MANUAL, UNSUPPORTED, ADVICE = CLASSES = ("auto", "rewrite", "manual", "unsupported", "advice")
-STATUS = {AUTO: Status.OK, ADVICE: Status.NOTE, REWRITE: Status.WARN, MANUAL: Status.WARN, UNSUPPORTED: Status.FAIL}
+STATUS = {AUTO: Status.OK, ADVICE: Status.NOTE, REWRITE: Status.WARN, MANUAL: Status.WARN, UNSUPPORTED: Status.WARN}
 CODE_WIDTH = 100
 
 
@@ -23,12 +23,11 @@ def found(source: Source, node: ast.AST, key: str, repair: str, edits: tuple[Edi
     """A finding at a node. `key` is `<RULE>.<outcome>`; a rewrite without edits becomes manual."""
     if repair == REWRITE and not edits:
         repair = MANUAL
-    status = STATUS[repair]
-    if repair == UNSUPPORTED and conditional(source, node):
-        status = Status.WARN
+    if repair == UNSUPPORTED and not conditional(source, node):
+        args["stops"] = True
     place = source.place(node)
     code = shortened(source.line(place.line))
-    return Finding(key.split(".")[0], status, key, {"class": repair, "code": code, **args}, place, edits=edits)
+    return Finding(key.split(".")[0], STATUS[repair], key, {"class": repair, "code": code, **args}, place, edits=edits)
 
 
 def found_method(source: Source, call: ast.Call, key: str, repair: str, edits: tuple[Edit, ...] = ()) -> Finding:

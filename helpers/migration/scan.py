@@ -8,17 +8,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Callable
 
+from helpers.errors import reason
 from helpers.finding import Finding, Place, Status
 from helpers.migration import tensorflow
 from helpers.migration.files import Tree, tree
 from helpers.migration.knowledge import dress
 from helpers.migration.reading.settled import is_settled, written_for_npu
-from helpers.migration.reading.source import Source, Unreadable, decode, parse, refuse_binary
+from helpers.migration.reading.source import Source, decode, parse
+from helpers.migration.reading.undecoded import Unreadable, refuse_binary
 from helpers.migration.registry import Rule, wanted
 from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of
 from helpers.migration.spread import spread
 from helpers.migration.tables import classes, places
 from helpers.migration.texts import read_text, scan_notebook, scan_text
+from helpers.migration.verdict import UNREAD, counted, gate, gates, grave, no_file, unread
 from helpers.report import Report
 from helpers.rules import judge
 from helpers.words import Scalar
@@ -29,15 +32,16 @@ SUMMARY_WEIGHT = 1000.0
 Found = tuple[list[Finding], str]
 
 
-def scan(path: str | os.PathLike[str]) -> Report:
-    """Scans a Python file or a folder of them.
+def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
+    """Scans a Python file or a folder of them. With `fail_on` (classes) the status is FAIL where one of them occurs.
 
     The report's table has a row per use, in the order of the files; `parts[0]` counts them by class and has
     the chart. Every finding with a place carries its class in `args["class"]`, beside it `confidence`, `effort_h`
     (person-hours), `versions` and `link`. TensorFlow scripts stand apart: not in the table and `facts["counts"]`, but
     in a part of their own and `facts["tensorflow"]`. A file that cannot be read is a finding, never a gap. Raises
-    WorkbookError where the path does not exist.
+    WorkbookError where the path does not exist or a class of `fail_on` is none.
     """
+    asked = gates(fail_on)
     where = tree(path)
     findings: list[Finding] = []
     hashes: dict[str, str] = {}
@@ -47,10 +51,8 @@ def scan(path: str | os.PathLike[str]) -> Report:
         findings += found
         if sha256:
             hashes[name] = sha256
-    if not jobs:
-        findings.append(Finding(SUMMARY, Status.SKIPPED, "MIG100.no_file", {"path": os.fspath(path)}))
-    findings += not_python(where)
-    return _report(path, where, findings, hashes)
+    findings += [*no_file(path, where), *not_python(where)]
+    return _report(path, where, findings, hashes, asked)
 
 
 def _scan(job: tuple[Callable[[Path, str], Found], Path, str]) -> Found:
@@ -112,10 +114,8 @@ def scan_source(source: Source, *, strict: bool = False, rules: Iterable[Rule] |
 
 def unreadable(name: str, cause: Unreadable | OSError) -> Finding:
     """Not looked is not clean: a file that nobody could read."""
-    error = cause.error if isinstance(cause, Unreadable) else str(cause.strerror or cause)
-    line = cause.line if isinstance(cause, Unreadable) else 0
-    args: dict[str, Scalar] = {"path": name, "line": line, "error": error}
-    return Finding(SUMMARY, Status.SKIPPED, "MIG100.unreadable", args, Place(name, line))
+    why = cause if isinstance(cause, Unreadable) else Unreadable(reason(cause))
+    return Finding(SUMMARY, Status.SKIPPED, UNREAD, {"path": name, **why.told}, Place(name, why.line))
 
 
 def not_python(where: Tree) -> Iterable[Finding]:
@@ -129,36 +129,42 @@ def not_python(where: Tree) -> Iterable[Finding]:
         yield Finding(SUMMARY, Status.SKIPPED, "MIG100.not_python", args)
 
 
-def _report(path: str | os.PathLike[str], where: Tree, findings: list[Finding], hashes: dict[str, str]) -> Report:
+def _report(
+    path: str | os.PathLike[str], where: Tree, findings: list[Finding], hashes: dict[str, str], asked: tuple[str, ...]
+) -> Report:
     classed = [finding for finding in findings if class_of(finding)]
     scripts = [finding for finding in classed if finding.rule == tensorflow.RULE]
     uses = [finding for finding in classed if finding.rule != tensorflow.RULE]
     counts = Counter(map(class_of, uses))
-    files = len({*where.python, *where.texts, *where.notebooks})
+    files = len(where.looked)
     status = max((finding.status for finding in findings), default=Status.OK)
     summary = Finding(
-        SUMMARY, status, *_summary(counts, findings, scripts, files), weight=SUMMARY_WEIGHT
+        SUMMARY, status, *_summary(counts, findings, scripts, where), weight=SUMMARY_WEIGHT
     )
     facts: dict[str, Any] = {
         "path": os.fspath(path), "root": str(where.root.resolve()), "files": files, "sha256": hashes,
-        "counts": {name: counts[name] for name in CLASSES},
+        "counts": {name: counts[name] for name in CLASSES}, "fail_on": list(asked),
     }  # fmt: skip
+    in_all = Counter(map(class_of, classed))
+    facts["failed_on"] = [name for name in asked if in_all[name]]
     parts: tuple[Report, ...] = (classes(counts),)
     if scripts:
         parts += (tensorflow.report(scripts),)
         facts["tensorflow"] = parts[1].facts
-    return Report("migration", "scan", (summary, *findings), places(uses), facts=facts, parts=parts)
+    failed = gate(SUMMARY, in_all, asked)
+    return Report("migration", "scan", (summary, *failed, *findings), places(uses), facts=facts, parts=parts)
 
 
 def _summary(
-    counts: Counter[str], findings: list[Finding], scripts: list[Finding], files: int
+    counts: Counter[str], findings: list[Finding], scripts: list[Finding], where: Tree
 ) -> tuple[str, dict[str, Scalar]]:
-    unread = sum(finding.key == "MIG100.unreadable" for finding in findings)
+    files, missed = counted(where), sum(finding.key == UNREAD for finding in findings)
+    said: dict[str, Scalar] = {"files": files, "grave": grave(findings), "unread": unread(findings)}
     if scripts and not counts:
-        return "MIG100.only_tensorflow", {"files": files, "scripts": tensorflow.files_of(scripts)}
-    if unread and not counts:
-        return "MIG100.nothing_in_rest", {"files": files - unread, "unread": unread}
+        return "MIG100.only_tensorflow", {**said, "scripts": tensorflow.files_of(scripts)}
+    if missed and not counts:
+        return "MIG100.nothing_in_rest", {"files": len(where.looked) - missed, "unread": missed}
     if not counts:
         return "MIG100.nothing", {"files": files}
     numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
-    return "MIG100.counted", {"uses": sum(counts.values()), "files": files, **numbers}
+    return "MIG100.counted", {"uses": sum(counts.values()), **said, **numbers}

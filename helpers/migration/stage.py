@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from helpers.finding import Finding, Status
+from helpers.migration.verdict import stops
 from helpers.report import Report, overview
 from helpers.words import Scalar
 
@@ -18,10 +19,12 @@ def join(scanned: Report, rewritten: Report, ran: Report, *others: Report) -> Re
     """The reports as parts, `others` (the assessment, the operators) behind them.
 
     The verdict says what the scan counted and what the dry run showed. A place that `rewrite` has mended no longer
-    counts against the stage: its status is the worst of what is left to a person and of what was run.
+    counts against the stage: its status is the worst of what is left to a person and of what was run. An unsupported
+    place that stands where the script runs it is red here, whoever asked: the stage is about training on an NPU.
     """
     both = overview("migration", "migration", [scanned, rewritten, ran, *others], tier=ran.tier)
-    status = max(rewritten.status, ran.status, *(report.status for report in others if report.verb in RUNS))
+    left_red = Status.FAIL if any(map(stops, rewritten.findings)) else Status.OK
+    status = max(rewritten.status, left_red, ran.status, *(report.status for report in others if report.verb in RUNS))
     left = tuple(finding for finding in both.findings if finding.status <= status)
     summary = Finding(RULE, status, "MIG150.joined", {"scan": _said(scanned), "run": _said(ran)}, weight=WEIGHT)
     return replace(both, findings=(summary, *left))

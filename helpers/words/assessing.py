@@ -138,14 +138,14 @@ _SENTENCES: dict[str, Words] = {
         "baseline, dry run and comparison; see the calculation", "基线、试运行与精度比较；见工时明细"
     ),
     "MIG160.estimate": Words(
-        "about {hours} person-hours ({low} to {high}), testing included, for {files} file(s): "
-        "{unsupported} place(s) unsupported, {manual} by hand",
-        "{files} 个文件约需 {hours} 人时（{low} 至 {high}，含测试）：不支持 {unsupported} 处，手工 {manual} 处",
+        "{grave}about {hours} person-hours ({low} to {high}), testing included, for {files}: {unsupported} place(s) "
+        "unsupported, {manual} by hand, {rewrite} that `rewrite` edits{unread}",
+        "{grave}{files}约需 {hours} 人时（{low} 至 {high}，含测试）：不支持 {unsupported} 处，手工 {manual} 处，"
+        "由 `rewrite` 改写 {rewrite} 处{unread}",
     ),
     "MIG160.nothing": Words(
-        "nothing to migrate in {files} file(s): no CUDA use was found", "{files} 个文件无需迁移：没有 CUDA 用法"
+        "nothing to migrate in {files}: no CUDA use was found{unread}", "{files}无需迁移：没有 CUDA 用法{unread}"
     ),
-    "MIG160.gate": Words("{count} place(s) of a class that was to fail: {kind}", "存在 {count} 处不允许的类别：{kind}"),
     "MIG160.assumed": Words(
         "an estimate: kinds × hours of the first + further places × hours of each; a further place costs {share} of "
         "the first, at most {most} h. The range: unsupported × {unsupported}, the others × {others}",

@@ -146,10 +146,6 @@ _WITHOUT = {
 WORDS: dict[str, Words] = {
     **{f"migration.use.{name}": Words(en, zh) for name, (en, zh) in _USES.items()},
     **{f"migration.without.{name}": Words(en, zh) for name, (en, zh) in _WITHOUT.items()},
-    "migration.unread.binary": Words(
-        "it holds NUL bytes: no text, or text in UTF-16; save it as UTF-8",
-        "含有 NUL 字节：不是文本，或为 UTF-16 文本；请另存为 UTF-8",
-    ),
     "migration.step": Words("{side}: step {step}/{steps}, loss {loss}", "{side}：第 {step}/{steps} 步，损失 {loss}"),
     "migration.unread.no_notebook": Words(
         "no notebook: no JSON with a list of cells", "不是笔记本：不是含单元格列表的 JSON"

@@ -429,22 +429,22 @@ WORDS: dict[str, Words] = {
         "One of: {classes}.",
         "可选：{classes}。",
     ),
-    "MIG100.nothing": Words("no CUDA use in {files} file(s)", "{files} 个文件中没有 CUDA 用法"),
+    "MIG100.nothing": Words("no CUDA use in {files}", "{files}中没有 CUDA 用法"),
     "MIG100.nothing_in_rest": Words(
         "no CUDA use in {files} file(s); {unread} file(s) could not be read and were not checked",
         "{files} 个文件中没有 CUDA 用法；另有 {unread} 个文件无法读取，未检查",
     ),
     "MIG100.no_file": Words(
-        "{path} holds no Python file: nothing was scanned",
-        "{path} 中没有 Python 文件：未扫描任何内容",
+        "{path} holds no Python file, notebook, launch script or list of requirements: there was nothing to look at",
+        "{path} 中没有 Python 文件、笔记本、启动脚本或依赖清单：没有可检查的内容",
         "Give the training script, or the folder that holds it.",
         "请给出训练脚本或其所在的目录。",
     ),
     "MIG100.counted": Words(
-        "{uses} CUDA use(s) in {files} file(s): {auto} automatic, {rewrite} to rewrite, {manual} by hand, "
-        "{unsupported} unsupported, {advice} advice",
-        "{files} 个文件中有 {uses} 处 CUDA 用法："
-        "自动 {auto}，改写 {rewrite}，手工 {manual}，不支持 {unsupported}，建议 {advice}",
+        "{grave}{uses} CUDA use(s) in {files}: {auto} automatic, {rewrite} to rewrite, {manual} by hand, "
+        "{unsupported} unsupported, {advice} advice{unread}",
+        "{grave}{files}中有 {uses} 处 CUDA 用法："
+        "自动 {auto}，改写 {rewrite}，手工 {manual}，不支持 {unsupported}，建议 {advice}{unread}",
     ),
     "MIG100.classes": Words(
         "{auto} of {uses} handled at run time, {rewrite} by `rewrite`, {manual} by hand, "
@@ -452,10 +452,10 @@ WORDS: dict[str, Words] = {
         "共 {uses} 处：运行时自动处理 {auto}，由 `rewrite` 改写 {rewrite}，手工 {manual}，目前无法支持 {unsupported}",
     ),
     "MIG100.unreadable": Words(
-        "{path} could not be read as Python (line {line}): {error}; nothing in it was checked",
-        "{path} 无法按 Python 读取（第 {line} 行）：{error}；其内容未检查",
-        "Mend the file or leave it out; a Python 2 file must first become Python 3.",
-        "请修正或排除该文件；Python 2 文件须先转为 Python 3。",
+        "{path} could not be read{at}: {error}; nothing in it was checked",
+        "{path} 无法读取{at}：{error}；其内容未检查",
+        "{next}",
+        "{next}",
     ),
     "MIG100.not_python": Words(
         "{count} {kind} file(s) mention CUDA and were not scanned, first: {first}",
@@ -478,12 +478,6 @@ WORDS: dict[str, Words] = {
         "{path} 不是 Python 文件",
         "Give a .py file or a folder of them.",
         "请给出 .py 文件或其目录。",
-    ),
-    "migration.unreadable": Words(
-        "{path}, line {line}: not readable as Python: {error}",
-        "{path} 第 {line} 行：无法按 Python 读取：{error}",
-        "Mend the file, then rewrite again.",
-        "请先修正该文件再改写。",
     ),
     "migration.changed": Words(
         "{path} has changed since it was scanned; no edit was made",
@@ -510,12 +504,15 @@ WORDS: dict[str, Words] = {
         "请用 --out 指定另一个目录。",
     ),
     "MIG130.migrated": Words(
-        "{edits} edit(s) in {files} file(s): {imports} file(s) import transfer_to_npu, {rewrites} line(s) rewritten; "
-        "left to do by hand: {manual}, unsupported: {unsupported}",
-        "{files} 个文件共 {edits} 处修改：{imports} 个文件导入 transfer_to_npu，改写 {rewrites} 行；"
-        "尚需手工 {manual} 处，不支持 {unsupported} 处",
+        "{grave}{edits} edit(s) in {files} file(s): {imports} file(s) import transfer_to_npu, {rewrites} line(s) "
+        "rewritten; left to do by hand: {manual}, unsupported: {unsupported}{unread}",
+        "{grave}{files} 个文件共 {edits} 处修改：{imports} 个文件导入 transfer_to_npu，改写 {rewrites} 行；"
+        "尚需手工 {manual} 处，不支持 {unsupported} 处{unread}",
     ),
-    "MIG130.nothing": Words("nothing to change in {files} file(s)", "{files} 个文件无需修改"),
+    "MIG130.nothing": Words(
+        "{grave}nothing to change in {looked}; left to do by hand: {manual}, unsupported: {unsupported}{unread}",
+        "{grave}{looked}无需修改；尚需手工 {manual} 处，不支持 {unsupported} 处{unread}",
+    ),
     "MIG131.transfer": Words(
         "import torch_npu and transfer_to_npu before torch is used", "在使用 torch 前导入 torch_npu 与 transfer_to_npu"
     ),

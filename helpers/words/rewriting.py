@@ -10,10 +10,10 @@ WORDS = {
         "补丁：{path}（在被改写的目录中执行 `git apply {path}` 或 `patch -p1 -i {path}`）",
     ),
     "MIG130.explicit": Words(
-        "{edits} edit(s) in {files} file(s): the source says npu, {imports} file(s) import torch_npu, {rewrites} "
-        "line(s) rewritten; left to do by hand: {manual}, unsupported: {unsupported}",
-        "{files} 个文件共 {edits} 处修改：源码直接使用 npu，{imports} 个文件导入 torch_npu，改写 {rewrites} 行；"
-        "尚需手工 {manual} 处，不支持 {unsupported} 处",
+        "{grave}{edits} edit(s) in {files} file(s): the source says npu, {imports} file(s) import torch_npu, "
+        "{rewrites} line(s) rewritten; left to do by hand: {manual}, unsupported: {unsupported}{unread}",
+        "{grave}{files} 个文件共 {edits} 处修改：源码直接使用 npu，{imports} 个文件导入 torch_npu，改写 {rewrites} 行；"
+        "尚需手工 {manual} 处，不支持 {unsupported} 处{unread}",
     ),
     "MIG130.kept": Words(
         "{out} held {count} other file(s) under these names: each is kept as NAME.orig, the first as {first}",

@@ -39,8 +39,9 @@ WORDS: dict[str, Words] = {
     "migration.box.text": Words("contains", "包含"),
     "migration.box.shown": Words("{shown} of {count} place(s)", "共 {count} 处，显示 {shown} 处"),
     "MIG100.only_tensorflow": Words(
-        "no PyTorch use of CUDA in {files} file(s), but {scripts} TensorFlow script(s): their report is a part of this",
-        "{files} 个文件中没有 PyTorch 的 CUDA 用法，但有 {scripts} 个 TensorFlow 脚本，见其单独的报告",
+        "{grave}no PyTorch use of CUDA in {files}, but {scripts} TensorFlow script(s): their report is a part of "
+        "this{unread}",
+        "{grave}{files}中没有 PyTorch 的 CUDA 用法，但有 {scripts} 个 TensorFlow 脚本，见其单独的报告{unread}",
     ),
     "MIG100.foreign_cell": Words(
         "{path}: a %%{magic} cell that mentions CUDA was not looked at",
@@ -78,4 +79,17 @@ WORDS: dict[str, Words] = {
         "{name}：昇腾 TensorFlow 1.15 清单（2021）标为不支持，但清单中也有如今可运行的接口；请先试运行"
         "（本文件 {count} 处）",
     ),
+    "migration.gate": Words(
+        "{count} place(s) of a class that was not to occur (--fail-on): {kind}",
+        "存在 {count} 处不允许出现（--fail-on）的类别：{kind}",
+    ),
+    "migration.grave": Words(
+        "UNSUPPORTED on an NPU today: {count} place(s), first {first}; ",
+        "【不支持】目前 NPU 无法支持 {count} 处，首处 {first}；",
+    ),
+    "migration.unread": Words("; NOT READ: {count} file(s)", "；另有 {count} 个文件未能读取"),
+    "migration.files.python": Words("{count} Python file(s)", "{count} 个 Python 文件"),
+    "migration.files.notebook": Words("{count} notebook(s)", "{count} 个笔记本"),
+    "migration.files.launch": Words("{count} launch script(s)", "{count} 个启动脚本"),
+    "migration.files.requirements": Words("{count} list(s) of requirements", "{count} 个依赖清单"),
 }

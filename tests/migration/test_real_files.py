@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from helpers.finding import Edit
-from helpers.migration.reading.source import Source, Unreadable, decode, parse, read
+from helpers.migration.reading.source import Source, decode, parse, read
+from helpers.migration.reading.undecoded import Unreadable
 from helpers.migration.registry import registry, wanted
 from helpers.migration.repair import class_of
-from helpers.migration.rewrite import MODES, migrate
+from helpers.migration.rewrite import migrate
+from helpers.migration.rewrite.work import MODES
 from helpers.migration.scan import scan_source
 
 PACKAGES = ("torch", "transformers", "accelerate", "msprobe", "torch_npu", "numpy", "IPython", "pip")

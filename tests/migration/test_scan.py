@@ -18,16 +18,20 @@ from helpers.finding import Status
 from helpers.migration import rules as package
 from helpers.migration.assess import assess
 from helpers.migration.knowledge import CONFIDENCE
-from helpers.migration.reading.source import Unreadable, decode, parse, read
+from helpers.migration.reading.source import decode, parse, read
+from helpers.migration.reading.undecoded import Unreadable
 from helpers.migration.registry import registry, wanted
 from helpers.migration.repair import CLASSES, class_of
 from helpers.migration.rewrite import rewrite
 from helpers.migration.scan import scan, scan_source
+from helpers.migration.verdict import stops
 from helpers.report import Report
 from helpers.words import say
 
 MODULES = [import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)]
 ROOT = Path(__file__).resolve().parents[2]
+#: An unsupported place that nothing stands over.
+STOPS = "stops"
 CUDA = "import torch\nx = torch.zeros(1).cuda()\n"
 
 
@@ -85,16 +89,23 @@ def test_what_is_not_scanned_is_said(tmp_path: Path) -> None:
         ("import torch\ntorch.backends.cudnn.benchmark = True", Status.NOTE),
         ("x = x.cuda('cuda:0')", Status.WARN),
         ("import torch\ntorch.cuda.nvtx.mark('x')", Status.WARN),
-        ("import torch.nn as nn\nm = nn.DataParallel(m)", Status.FAIL),
+        ("import torch.nn as nn\nm = nn.DataParallel(m)", STOPS),
         ("import torch.nn as nn\nif many:\n    m = nn.DataParallel(m)", Status.WARN),
         ("try:\n    import flash_attn\nexcept ImportError:\n    flash_attn = None", Status.WARN),
-        ("import flash_attn", Status.FAIL),
+        ("import flash_attn", STOPS),
         ("try:\n    import a\nexcept ImportError:\n    import flash_attn", Status.WARN),
-        ("import torch\nif __name__ == '__main__':\n    m = torch.nn.DataParallel(m)", Status.FAIL),
+        ("import torch\nif __name__ == '__main__':\n    m = torch.nn.DataParallel(m)", STOPS),
     ],
 )
-def test_a_script_that_runs_is_never_red(tmp_path: Path, code: str, status: Status) -> None:
-    assert scan(_write(tmp_path, {"a.py": code}) / "a.py").status is status
+def test_a_script_that_runs_is_never_red(tmp_path: Path, code: str, status: str | Status) -> None:
+    """Without --fail-on nothing is; a place that is reached whenever its file is says so, not one under an `if`."""
+    report = scan(_write(tmp_path, {"a.py": code}) / "a.py")
+    assert report.status is (Status.WARN if status is STOPS else status)
+    assert any(map(stops, report.findings)) == (status is STOPS)
+    asked = scan(tmp_path / "a.py", ["unsupported"])
+    told = ("UNSUPPORTED" in report.verdict("en"), "不支持】" in report.verdict("zh"))
+    assert told == (asked.status is Status.FAIL,) * 2
+    assert asked.facts["failed_on"] == ["unsupported"] * (asked.status is Status.FAIL)
 
 
 def test_the_bundled_scripts_need_no_hand() -> None:
@@ -255,7 +266,8 @@ def test_tensorflow_is_counted_by_level_and_apart(tmp_path: Path) -> None:
 
 def test_a_tensorflow_script_alone_is_not_called_clean(tmp_path: Path) -> None:
     report = scan(_write(tmp_path, {"t.py": TENSORFLOW}))
-    assert "1 TensorFlow script(s)" in report.verdict("en") and report.status is Status.FAIL
+    assert "1 TensorFlow script(s)" in report.verdict("en") and report.status is Status.WARN
+    assert "UNSUPPORTED" in report.verdict("en") and scan(tmp_path, ["unsupported"]).status is Status.FAIL
 
 
 def test_a_scan_leaves_no_garbage_for_the_collector() -> None:

@@ -11,15 +11,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from helpers import versions
-from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.migration.assess import advised, effort
 from helpers.migration.assess.effort import Sum
 from helpers.migration.assess.kinds import REPEATED, Kind, Risk, kinds_of, ranked
 from helpers.migration.files import tree
 from helpers.migration.knowledge import CONFIDENCE, VERSIONS
-from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED
+from helpers.migration.repair import CLASSES, MANUAL, REWRITE, UNSUPPORTED
 from helpers.migration.scan import scan
+from helpers.migration.verdict import counted, gate, gates, grave, stops, unread
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar
 
@@ -41,28 +41,27 @@ def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     `facts` has `counts` and `effort_h` (repairs) by class, `estimate_h` (testing and the range), `versions`, `risks`
     and `libraries`, as a CI job reads them. Raises WorkbookError for an unknown class or a path that does not exist.
     """
-    gates = tuple(fail_on)
-    unknown = [name for name in gates if name not in CLASSES]
-    if unknown:
-        raise WorkbookError("migration.no_class", name=unknown[0], classes=list(CLASSES))
-    scanned = scan(path)
+    asked = gates(fail_on)
+    scanned, where = scan(path), tree(path)
     kinds = kinds_of(scanned.findings)
     lines = effort.lines_of(kinds)
     sums = effort.sums_of(lines)
-    chosen = advised.report(advised.pinned(tree(path)))
+    chosen = advised.report(advised.pinned(where))
     tensorflow = scanned.facts.get("tensorflow", {"counts": {}})["counts"]  # counted apart by the scan
     counts = {name: count + tensorflow.get(name, 0) for name, count in scanned.facts["counts"].items()}
-    unread = [finding for finding in scanned.findings if finding.status is Status.SKIPPED]
+    headline, *found = scanned.findings
+    untold = [finding for finding in found if finding.status is Status.SKIPPED]
+    said: dict[str, Scalar] = {"grave": grave(found), "unread": unread(found), "files": counted(where)}
     risks = ranked(kinds)
     parts = (_risks(risks), chosen, _libraries(risks, kinds), _plan(counts), effort.calculation(lines, sums))
     hours = {name: sums[name].likely for name in CLASSES}
     facts: dict[str, Any] = {
         "path": os.fspath(path), "files": scanned.facts["files"], "counts": counts, "effort_h": hours,
         "effort_total_h": round(sum(hours.values()), 2), "estimate_h": _estimate(sums), "versions": chosen.facts,
-        "rules_tried_with": VERSIONS, "fail_on": list(gates), "failed_on": [name for name in gates if counts[name]],
-        "risks": [_as_fact(risk) for risk in risks], "unread": len(unread),
+        "rules_tried_with": VERSIONS, "fail_on": list(asked), "failed_on": [name for name in asked if counts[name]],
+        "risks": [_as_fact(risk) for risk in risks], "unread": len(untold),
     }  # fmt: skip
-    findings = (_summary(facts), *_gate(facts), *unread)
+    findings = (_summary(facts, said, headline.status), *gate(RULE, counts, asked), *untold)
     table = effort.summary(lines, sums) if lines else None
     return Report("migration", "assess", findings, table, effort.CHART if lines else None, facts=facts, parts=parts)
 
@@ -72,27 +71,22 @@ def _estimate(sums: dict[str, Sum]) -> dict[str, float]:
     return {"testing": sums[effort.TESTING].likely, "likely": whole.likely, "low": whole.low, "high": whole.high}
 
 
-def _summary(facts: dict[str, Any]) -> Finding:
+def _summary(facts: dict[str, Any], said: dict[str, Scalar], status: Status) -> Finding:
+    """The status is the scan's: both speak of the source as it stands."""
     counts = facts["counts"]
     if not any(counts.values()):
-        return Finding(RULE, Status.NOTE, "MIG160.nothing", {"files": facts["files"]}, weight=WEIGHT)
+        kept = {name: said[name] for name in ("files", "unread")}
+        return Finding(RULE, status, "MIG160.nothing", kept, weight=WEIGHT)
     args: dict[str, Scalar] = {
-        "files": facts["files"], "unsupported": counts[UNSUPPORTED], "manual": counts[MANUAL],
+        **said, **{name: counts[name] for name in (UNSUPPORTED, MANUAL, REWRITE)},
         "hours": _plain(facts["estimate_h"]["likely"]), "low": _plain(facts["estimate_h"]["low"]),
         "high": _plain(facts["estimate_h"]["high"]),
     }  # fmt: skip
-    status = Status.WARN if counts[UNSUPPORTED] or counts[MANUAL] else Status.NOTE
     return Finding(RULE, status, "MIG160.estimate", args, weight=WEIGHT)
 
 
 def _plain(hours: float) -> Scalar:
     return round(hours) if hours >= WHOLE_H else round(hours, 1)
-
-
-def _gate(facts: dict[str, Any]) -> Iterable[Finding]:
-    for name in facts["failed_on"]:
-        kind: Scalar = {"say": f"migration.class.{name}"}
-        yield Finding(RULE, Status.FAIL, "MIG160.gate", {"kind": kind, "count": facts["counts"][name]})
 
 
 def _as_fact(risk: Risk) -> dict[str, Any]:
@@ -104,7 +98,7 @@ def _as_fact(risk: Risk) -> dict[str, Any]:
 
 def _weight(risk: Risk) -> str:
     """high: training cannot run as it is; medium: it may not, or there is much to do; low: the rest."""
-    if risk.first.status is Status.FAIL:
+    if stops(risk.first):
         return "high"
     return "medium" if risk.repair == UNSUPPORTED or risk.hours >= MUCH_H else "low"
 

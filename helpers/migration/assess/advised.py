@@ -12,7 +12,7 @@ from helpers import versions
 from helpers.finding import Finding, Status
 from helpers.migration.files import Tree
 from helpers.migration.knowledge import VERSIONS
-from helpers.migration.reading.source import Unreadable
+from helpers.migration.reading.undecoded import Unreadable
 from helpers.migration.texts import read_text
 from helpers.migration.texts.pins import Pin, pins
 from helpers.report import Column, Report, Table

@@ -10,6 +10,7 @@ from helpers.finding import Finding
 from helpers.migration.knowledge import HOURS
 from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED, class_of
 from helpers.migration.texts.requirements import import_name
+from helpers.migration.verdict import stops
 
 #: What a further place of a kind costs, as a share of the first and at most in hours: how to repair it is known then.
 REPEATED = 0.25
@@ -88,8 +89,8 @@ def ranked(kinds: Iterable[Kind]) -> list[Risk]:
     return sorted(risks, key=lambda risk: (*_gravity(risk.kinds[0])[:2], -risk.hours, -risk.places))
 
 
-def _gravity(kind: Kind) -> tuple[int, bool, float]:
-    return -kind.first.status, kind.repair != UNSUPPORTED, -kind.hours
+def _gravity(kind: Kind) -> tuple[bool, bool, float]:
+    return not stops(kind.first), kind.repair != UNSUPPORTED, -kind.hours
 
 
 def _places(found: list[Finding]) -> int:

@@ -18,7 +18,7 @@ from helpers.migration.dry_run import command_line, memory, warned
 from helpers.migration.dry_run.losses import FAR, LOSS_DIGITS, TOLERANCE, LossPair, drifts, narrowest, pair, worst
 from helpers.migration.dry_run.reasons import fallbacks, reason
 from helpers.migration.dry_run.sides import CHILD, Plan, Told, failure, folder, run_side
-from helpers.migration.rewrite import INJECT, MODES
+from helpers.migration.rewrite.work import INJECT, MODES
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from helpers.errors import WorkbookError
 from helpers.finding import Finding
 from helpers.migration.closure import closure
-from helpers.migration.reading.source import Source, Unreadable, read
-from helpers.migration.rewrite import INJECT, migrate
+from helpers.migration.reading.source import Source, read
+from helpers.migration.reading.undecoded import Unreadable
+from helpers.migration.rewrite import migrate
+from helpers.migration.rewrite.work import INJECT
 
 
 def migrated_texts(script: Path, mode: str = INJECT) -> tuple[dict[Path, bytes], list[Finding]]:
@@ -58,4 +60,4 @@ def _read(file: Path, name: str) -> Source:
     try:
         return read(file, name)
     except Unreadable as cause:
-        raise WorkbookError("migration.unreadable", path=str(file), line=cause.line, error=cause.error) from cause
+        raise WorkbookError("MIG100.unreadable", path=str(file), **cause.told) from cause

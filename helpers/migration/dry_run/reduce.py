@@ -14,7 +14,8 @@ from pathlib import Path
 
 from helpers.finding import Place
 from helpers.migration.closure import closure
-from helpers.migration.reading.source import Unreadable, read
+from helpers.migration.reading.source import read
+from helpers.migration.reading.undecoded import Unreadable
 
 BATCH, ACCUMULATE, LAYERS, WIDTH, HEADS, LENGTH = "batch", "accumulate", "layers", "width", "heads", "length"
 #: By role, what names it; the first that fits counts.

@@ -15,8 +15,8 @@ from helpers.device import Device
 from helpers.finding import Place
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
 from helpers.migration.dry_run.mirror import migrated_texts, mirror
-from helpers.migration.rewrite import EXPLICIT, INJECT
 from helpers.migration.rewrite.explicit.commands import arguments
+from helpers.migration.rewrite.work import EXPLICIT, INJECT
 from helpers.words import Scalar
 
 CHILD = Path(__file__).parents[1] / "child"

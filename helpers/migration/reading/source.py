@@ -21,20 +21,20 @@ from typing import TypeVar
 
 from helpers.finding import Edit, Place
 from helpers.migration.reading.names import Names
-from helpers.words import Scalar, show
+from helpers.migration.reading.python_2 import is_python_2
+from helpers.migration.reading.undecoded import (
+    PYTHON_2,
+    UNREADABLE,
+    Unreadable,
+    declared,
+    refuse_binary,
+    undecoded,
+    unknown,
+)  # fmt: skip
 
 Node = TypeVar("Node", bound=ast.AST)
 #: The line ends Python knows; str.splitlines would also split at form feeds and U+2028.
 LINE_END = re.compile(r"\r\n|\r|\n")
-
-
-class Unreadable(Exception):
-    """A file that cannot be parsed: `line` and `error` say where and why, in Python's words or a sentence of ours."""
-
-    def __init__(self, error: Scalar, line: int = 0) -> None:
-        super().__init__(show(error, "en"))
-        self.error = error
-        self.line = line
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,9 @@ def parse(
             warnings.simplefilter("ignore")  # invalid escapes are the script's own business
             tree = ast.parse(text)
     except SyntaxError as cause:
-        raise Unreadable(cause.msg or "syntax error", cause.lineno or 0) from cause
+        line, message = cause.lineno or 0, cause.msg or "syntax error"
+        key = PYTHON_2 if is_python_2(message, LINE_END.split(text)[line - 1 : line]) else UNREADABLE
+        raise Unreadable(message, line, key) from cause
     except (ValueError, RecursionError, MemoryError) as cause:
         raise Unreadable(str(cause) or type(cause).__name__) from cause
     return Source(path, text, tree, encoding, bom, file)
@@ -161,6 +163,7 @@ def parse(
 
 def decode(data: bytes) -> tuple[str, str, bytes]:
     """Text, encoding and BOM of a file's bytes, by PEP 263. Raises Unreadable."""
+    refuse_binary(data)
     bom = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     try:
         encoding = "utf-8"
@@ -168,14 +171,29 @@ def decode(data: bytes) -> tuple[str, str, bytes]:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
             encoding = encoding.replace("utf-8-sig", "utf-8")
         return data[len(bom) :].decode(encoding), encoding, bom
-    except (SyntaxError, LookupError, UnicodeDecodeError) as cause:
-        raise Unreadable(str(cause)) from cause
+    except UnicodeDecodeError as cause:
+        raise undecoded(data, len(bom) + cause.start, encoding) from cause
+    except (SyntaxError, LookupError) as cause:
+        raise _miscoded(data, str(cause)) from cause
 
 
-def refuse_binary(data: bytes) -> None:
-    """Python has no NUL in its source; a file that has one is no script, whatever its name. Raises Unreadable."""
-    if b"\0" in data:
-        raise Unreadable({"say": "migration.unread.binary"})
+def _miscoded(data: bytes, error: str) -> Unreadable:
+    """A coding line that cannot be followed; tokenize says the same of UTF-8 with a wrong byte in the first lines."""
+    named = declared(data)
+    if not named or _codec(named) == "utf-8":
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as wrong:
+            return undecoded(data, wrong.start, named or "utf-8")
+    return unknown(data, error)
+
+
+def _codec(name: str) -> str:
+    """Python's own name of an encoding, or the name as it is."""
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return name
 
 
 def read(file: Path, path: str | None = None) -> Source:

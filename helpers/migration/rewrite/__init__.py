@@ -9,52 +9,36 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.migration.files import Tree, tree
 from helpers.migration.reading.imports import TRANSFER, imported
-from helpers.migration.reading.source import Source, Unreadable, decode, parse, refuse_binary
+from helpers.migration.reading.source import Source, decode, parse
+from helpers.migration.reading.undecoded import Unreadable, refuse_binary
 from helpers.migration.registry import wanted
-from helpers.migration.repair import AUTO, CLASSES, MANUAL, REWRITE, UNSUPPORTED, class_of, found
+from helpers.migration.repair import AUTO, MANUAL, REWRITE, UNSUPPORTED, class_of, found
 from helpers.migration.rewrite import expected, writing
-from helpers.migration.rewrite.change import Change, apply, change
+from helpers.migration.rewrite.change import apply, change
 from helpers.migration.rewrite.entry import transfer_edit
 from helpers.migration.rewrite.explicit import commands, explicit
 from helpers.migration.rewrite.notebook_edit import rewrite_notebook
 from helpers.migration.rewrite.patch import patch as patch_of
-from helpers.migration.rewrite.patch import shown
+from helpers.migration.rewrite.result import report_of
 from helpers.migration.rewrite.scripts import is_entry, named, needs_import
-from helpers.migration.scan import not_python, scan_source, unreadable
+from helpers.migration.rewrite.work import EXPLICIT, INJECT, MODES, Work
+from helpers.migration.scan import scan_source, unreadable
 from helpers.migration.texts import read_text, scan_text, shell
-from helpers.report import Column, Listing, Report, Table
+from helpers.migration.verdict import gates
+from helpers.report import Report
 from helpers.words import Scalar
 
-INJECT, EXPLICIT = MODES = ("inject", "explicit")
-SUMMARY_WEIGHT = 1000.0
-COLUMNS = tuple(Column(name) for name in ("file", "line", "rule", "edit_before", "edit_after"))
 #: Made and left findings of one text.
 Judged = tuple[list[Finding], list[Finding]]
-
-
-@dataclass
-class Work:
-    """What is to be done for a tree."""
-
-    where: Tree
-    mode: str
-    changes: dict[str, Change] = field(default_factory=dict)
-    left: list[Finding] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    #: Places that run under transfer_to_npu only, and whether any file imports it.
-    relying: list[Finding] = field(default_factory=list)
-    imports: bool = False
 
 
 def rewrite(
@@ -65,6 +49,7 @@ def rewrite(
     patch: str | os.PathLike[str] | None = None,
     in_place: bool = False,
     expect: dict[str, str] | str | os.PathLike[str] | None = None,
+    fail_on: Iterable[str] = (),
 ) -> Report:
     """The migrated script or folder as a diff; without `out`, `patch` or `in_place` nothing is written.
 
@@ -72,12 +57,13 @@ def rewrite(
     the result under the same names, `patch` a file for one unified diff. `in_place` writes over the files. What stood
     under a name before is kept beside it as NAME.orig, in `out` too; a `patch` that is another file is refused.
     `expect` is a report that `scan` wrote as JSON, or its `facts["sha256"]`: a file that has changed since is refused
-    before anything is written.
+    before anything is written. With `fail_on` (classes) the status is FAIL where one of them is left in the result.
 
     Raises WorkbookError for a single file that cannot be read, for a refusal, for edits that overlap or would not
     parse; of a folder, a file that cannot be read or written is a finding and the rest goes on.
     """
     _check_arguments(mode, out, in_place)
+    asked = gates(fail_on)
     work = Work(_without(tree(path), out), mode)
     for judged in (_python, _texts, _notebooks):
         judged(work, single=Path(path).is_file())
@@ -86,6 +72,8 @@ def rewrite(
         expected.check(expect, work.where, work.changes.values())
     writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)
     failed: list[Finding] = []
+    if not work.where.looked:  # said by the report; an empty folder or patch would look like a result
+        return report_of(path, work, failed, asked, {"out": None, "patch": None, "in_place": False})
     if patch is not None:
         writing.write(Path(patch), patch_of(work.changes.values()))
     if out is not None:
@@ -93,7 +81,7 @@ def rewrite(
         failed += writing.replaced(Path(out), work.kept)
     if in_place:
         work.kept, failed = writing.in_place(work.where, work.changes.values())
-    return _report(path, work, failed, {"out": out, "patch": patch, "in_place": in_place})
+    return report_of(path, work, failed, asked, {"out": out, "patch": patch, "in_place": in_place})
 
 
 def migrate(source: Source, *, alone: bool = True, mode: str = INJECT) -> tuple[str, list[Finding]]:
@@ -107,6 +95,8 @@ def judge(
 ) -> Judged:
     """The findings whose edits are made in this mode, and those left to a person. `work` notes who relies on what."""
     scanned = scan_source(source)
+    if work is not None:
+        work.saw(scanned)
     if mode == EXPLICIT:
         return explicit(source, scanned)
     relying = [finding for finding in scanned if class_of(finding) == AUTO]
@@ -168,16 +158,18 @@ def _texts(work: Work, *, single: bool) -> None:
         with _unread(work, name, single):
             data = file.read_bytes()
             source = read_text(file, name)
-            made, left = judge_lines(source, work.mode)
+            made, left = judge_lines(source, work.mode, work)
             work.left += left
             if made:
                 after = apply(source, [edit for finding in made for edit in finding.edits])
                 work.changes[name] = change(source, file, data, after, made)
 
 
-def judge_lines(source: Source, mode: str) -> Judged:
+def judge_lines(source: Source, mode: str, work: Work | None = None) -> Judged:
     """As `judge`, for the lines of a launch script or a list of requirements."""
     scanned = scan_text(source)
+    if work is not None:
+        work.saw(scanned)
     made = [finding for finding in scanned if class_of(finding) == REWRITE]
     if mode == EXPLICIT and shell.is_shell(Path(source.path).name):
         made += commands.check(source)
@@ -190,7 +182,7 @@ def _notebooks(work: Work, *, single: bool) -> None:
         name = work.where.name(file)
         with _unread(work, name, single):
             python = partial(judge, mode=work.mode, root=work.where.root, work=work)
-            lines = partial(judge_lines, mode=work.mode)
+            lines = partial(judge_lines, mode=work.mode, work=work)
             made, left = rewrite_notebook(file, name, python, lines)
             work.left += _left(left)
             if made is not None:
@@ -213,11 +205,12 @@ def _left(findings: list[Finding]) -> list[Finding]:
 @contextmanager
 def _unread(work: Work, name: str, single: bool) -> Iterator[None]:
     """A file that cannot be read is an error where it is the only one, else a finding."""
+    work.now = name
     try:
         yield
     except Unreadable as cause:
         if single:
-            raise WorkbookError("migration.unreadable", path=name, line=cause.line, error=cause.error) from cause
+            raise WorkbookError("MIG100.unreadable", path=name, **cause.told) from cause
         work.left.append(unreadable(name, cause))
     except OSError as cause:
         if single:
@@ -253,40 +246,3 @@ def _without(where: Tree, out: str | os.PathLike[str] | None) -> Tree:
         where.root, kept(where.python), kept(where.cuda_sources), kept(where.others), kept(where.texts),
         kept(where.notebooks),
     )  # fmt: skip
-
-
-def _again(work: Work) -> Counter[str]:
-    """The classes that a scan of the Python results finds."""
-    counts: Counter[str] = Counter()
-    for made in work.changes.values():
-        if made.file.suffix in (".py", ".pyw"):
-            text, encoding, _ = decode(made.after)
-            counts.update(class_of(finding) for finding in scan_source(parse(text, made.name, encoding=encoding)))
-    return counts
-
-
-def _report(path: str | os.PathLike[str], work: Work, failed: list[Finding], asked: dict[str, Any]) -> Report:
-    changes = work.changes.values()
-    made = [finding for one in changes for finding in one.made]
-    imports = [finding for finding in made if finding.rule == "MIG131"]
-    numbers: dict[str, Scalar] = {
-        "edits": sum(len(finding.edits) for finding in made), "files": len(changes), "imports": len(imports),
-        "rewrites": len({(f.place.path, f.place.line) for f in made if f.place and f.rule != "MIG131"}),
-        "manual": sum(class_of(finding) == MANUAL for finding in work.left),
-        "unsupported": sum(class_of(finding) == UNSUPPORTED for finding in work.left),
-    }  # fmt: skip
-    rest = (*failed, *work.left, *not_python(work.where))
-    status = max((finding.status for finding in rest), default=Status.OK)
-    looked = len({*work.where.python, *work.where.texts, *work.where.notebooks})
-    key = "MIG130.nothing" if not changes else "MIG130.explicit" if work.mode == EXPLICIT else "MIG130.migrated"
-    summary = Finding("MIG130", status, key, numbers if changes else {"files": looked}, weight=SUMMARY_WEIGHT)
-    again = _again(work)
-    facts: dict[str, Any] = {
-        "path": os.fspath(path), "mode": work.mode,
-        **{name: os.fspath(place) if isinstance(place, (str, os.PathLike)) else place for name, place in asked.items()},
-        "backups": work.kept, "sha256": {one.name: one.text_sha256 for one in changes},
-        "scan_of_the_result": {name: again[name] for name in CLASSES},
-    }  # fmt: skip
-    table = Table(COLUMNS, tuple(row for one in changes for row in one.rows))
-    listing = Listing("diff", shown(changes), "diff")
-    return Report("migration", "rewrite", (summary, *rest), table, listing=listing, facts=facts)

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.finding import Edit, Finding, Place
-from helpers.migration.reading.source import LINE_END, Source, Unreadable, parse
+from helpers.migration.reading.source import LINE_END, Source, parse
+from helpers.migration.reading.undecoded import undecoded
 from helpers.migration.rewrite.change import Change, Row, apply
 from helpers.migration.texts import cells, notebook
 from helpers.migration.texts.cells import Cell
@@ -137,7 +138,7 @@ def _decode(data: bytes) -> tuple[str, bytes]:
     try:
         return data[len(bom) :].decode("utf-8"), bom
     except UnicodeDecodeError as cause:
-        raise Unreadable(f"no notebook: {cause}") from cause
+        raise undecoded(data, len(bom) + cause.start, "utf-8") from cause
 
 
 def _check(before: str, after: str, name: str) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from helpers.migration.closure import walk
 from helpers.migration.reading.imports import TRANSFER, imported
-from helpers.migration.reading.source import Source, Unreadable, read
+from helpers.migration.reading.source import Source, read
+from helpers.migration.reading.undecoded import Unreadable
 from helpers.migration.rewrite.entry import is_harmless
 
 #: What stands on lines of imports, also between brackets over several lines.

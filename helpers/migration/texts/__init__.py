@@ -11,17 +11,30 @@ from pathlib import Path
 
 from helpers.finding import Finding
 from helpers.migration.reading.source import Source, decode
+from helpers.migration.reading.undecoded import Unreadable, likely
 from helpers.migration.texts import notebook, requirements, shell
 from helpers.migration.texts.lines import scan_lines, text_source
 
-__all__ = ["is_text", "read_text", "scan_notebook", "scan_text", "text_source"]
+__all__ = ["decode_text", "is_text", "read_text", "scan_notebook", "scan_text", "text_source"]
 scan_text = scan_lines
 
 
 def read_text(file: Path, name: str) -> Source:
-    """Raises Unreadable or OSError."""
-    text, encoding, bom = decode(file.read_bytes())
+    """A text in its own encoding: a shell asks for none. Raises Unreadable or OSError."""
+    data = file.read_bytes()
+    text, encoding, bom = decode(data) if file.suffix == ".ipynb" else decode_text(data)
     return text_source(text, name, encoding, bom, file)
+
+
+def decode_text(data: bytes) -> tuple[str, str, bytes]:
+    """As `decode`, for what is no Python; every byte is a character of Latin-1. Raises Unreadable for UTF-16."""
+    try:
+        return decode(data)
+    except Unreadable:
+        if b"\0" in data:
+            raise
+    encoding = likely(data) or "latin-1"
+    return data.decode(encoding), encoding, b""
 
 
 def is_text(file: Path) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from helpers.finding import Edit
-from helpers.migration.reading.source import Unreadable
+from helpers.migration.reading.undecoded import Unreadable
 
 SPACE = re.compile(r"[ \t\r\n]*")
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)

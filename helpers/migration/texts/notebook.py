@@ -15,7 +15,8 @@ from typing import Any
 
 from helpers.finding import Finding, Place, Status
 from helpers.migration.knowledge import dress
-from helpers.migration.reading.source import LINE_END, Source, Unreadable, parse
+from helpers.migration.reading.source import LINE_END, Source, parse
+from helpers.migration.reading.undecoded import Unreadable, undecoded
 from helpers.migration.registry import wanted
 from helpers.migration.repair import shortened
 from helpers.migration.texts import requirements, shell
@@ -104,7 +105,7 @@ def _foreign(code: str, place: str) -> Iterator[Finding]:
         try:
             yield from _judge(program, place)
         except Unreadable as cause:
-            yield not_read(place, cause.line, cause.error)
+            yield not_read(place, cause.line, str(cause))
     elif target:
         yield from _moved(scan_lines(text_source(body, target)), place)
     else:
@@ -157,6 +158,8 @@ def _cells(data: bytes) -> Iterator[tuple[int, str]]:
         sheet = content if "cells" in content else content["worksheets"][0]  # worksheets: before version 4
         cells: list[dict[str, Any]] = list(sheet["cells"])
         language = _language(content)
+    except UnicodeDecodeError as cause:
+        raise undecoded(data, cause.start, cause.encoding) from cause
     except (ValueError, KeyError, IndexError, TypeError, RecursionError) as cause:
         raise Unreadable({"say": "migration.unread.no_notebook"}) from cause
     if language not in ("", "python"):
@@ -175,7 +178,7 @@ def _language(content: dict[str, Any]) -> str:
 
 
 def not_read(place: str, line: int, error: Scalar) -> Finding:
-    args: dict[str, Scalar] = {"path": place, "line": line, "error": error}
+    args = {"path": place, **Unreadable(error, line).told}
     return Finding("MIG100", Status.SKIPPED, "MIG100.unreadable", args, Place(place, line))
 
 

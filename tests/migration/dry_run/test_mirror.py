@@ -62,5 +62,5 @@ def test_a_mirror_inside_the_folder_does_not_hold_itself(script: Path) -> None:
 
 def test_a_module_that_cannot_be_read_is_named(script: Path) -> None:
     script.with_name("net.py").write_text("import torch\nx = (\n")
-    with pytest.raises(WorkbookError, match=r"net\.py, line 2"):
+    with pytest.raises(WorkbookError, match=r"net\.py could not be read as Python \(line 2\)"):
         migrated_texts(script)

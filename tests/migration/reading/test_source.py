@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.migration.reading.source import Source, Unreadable, decode, parse, read
+from helpers.errors import WorkbookError
+from helpers.migration.reading.source import Source, decode, parse, read
+from helpers.migration.reading.undecoded import Unreadable
+from helpers.migration.rewrite import rewrite
+from helpers.migration.scan import scan
 
 
 def _call(source: Source) -> ast.Call:
@@ -107,3 +111,59 @@ def test_an_edit_whose_text_is_not_there_is_not_made() -> None:
     source = parse("x.cuda(0)")
     function = _call(source).func
     assert source.replace(function, "cuda", "to") and source.replace(function, "npu", "to") == ()
+
+
+CHINESE = "# 训练脚本：把模型放到显卡上\nimport torch\nx = torch.zeros(1).cuda('cuda:0')  # 第一块显卡\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "key", "words", "step"),
+    [
+        (CHINESE.encode("gbk"), "unreadable.encoding", "0xC1 (line 1, byte 5 of the line)", "`# coding: gb18030`"),
+        (b"import torch\ncuda = 1\nx = 'caf\xe9'\n", "unreadable.encoding", "0xE9 (line 3, byte 9", "`# coding: NAME`"),
+        (b"# coding: utf-8\n" + CHINESE.encode("gbk"), "unreadable.declared", "byte 0xC1 (line 2", "gb18030"),
+        (b"#!py\n# coding: gb2312\nx = '\x81\x40'\n", "unreadable.declared", "byte 0x81 (line 3", "coding"),
+        (b"# coding: no-such\nimport torch\n", "unreadable.coding", "no-such", "in place of no-such"),
+        (CHINESE.encode("utf-16"), "unreadable.utf_16", "UTF-16", "iconv"),
+        (CHINESE.encode("utf-16-le"), "unreadable.utf_16", "UTF-16", "iconv"),
+        (b"\x7fELF\x02\x01\x01" + bytes(40) + b"cuda", "unreadable.binary", "offset 7", "Leave it out"),
+        (b"import torch\nprint 'cuda'\n", "unreadable.python_2", "Python 2", "2to3"),
+        (b"try:\n    import torch.cuda\nexcept E, e:\n    pass\n", "unreadable.python_2", "Python 2", "2to3"),
+        (b"import torch\nx = ('cuda'\n", "unreadable.other", "never closed", "Mend the file"),
+    ],
+)
+def test_each_kind_of_unreadable_file_has_its_own_message(
+    tmp_path: Path, data: bytes, key: str, words: str, step: str
+) -> None:
+    (tmp_path / "bad.py").write_bytes(data)
+    with pytest.raises(Unreadable) as raised:
+        read(tmp_path / "bad.py")
+    assert raised.value.key == key
+    told = [finding for finding in scan(tmp_path).findings if finding.key == "MIG100.unreadable"]
+    assert len(told) == 1 and words in told[0].message("en") and step in told[0].hint("en")
+    assert told[0].place is not None and told[0].message("zh") and told[0].hint("zh")
+    assert ("Python 2" in told[0].message("en") + told[0].hint("en")) == (key == "unreadable.python_2")
+    with pytest.raises(WorkbookError) as refused:
+        rewrite(tmp_path / "bad.py")
+    assert refused.value.message("en") == told[0].message("en") and refused.value.hint("zh") == told[0].hint("zh")
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "gb18030", "gb2312", "big5", "shift_jis"])
+def test_a_declared_encoding_is_scanned_and_kept(tmp_path: Path, encoding: str) -> None:
+    text = f"# -*- coding: {encoding} -*-\r\n# 中文文件\r\nimport torch\r\nx = y.cuda('cuda:0')  # 中文\r\n"
+    (tmp_path / "a.py").write_bytes(text.encode(encoding))
+    assert [str(f.place) for f in scan(tmp_path).findings if f.args.get("class") == "rewrite"] == ["a.py:4:5"]
+    rewrite(tmp_path, tmp_path / "out")
+    two = "import torch_npu\r\nfrom torch_npu.contrib import transfer_to_npu\r\nimport torch\r\n"
+    expected = text.replace("import torch\r\n", two).replace(".cuda(", ".to(").encode(encoding)
+    assert (tmp_path / "out" / "a.py").read_bytes() == expected
+    compile((tmp_path / "out" / "a.py").read_bytes(), "a.py", "exec")
+
+
+@pytest.mark.parametrize("comment", ["# 训练".encode("gbk"), b"# caf\xe9", b"# \x81"])
+def test_a_launch_script_in_any_encoding_is_scanned_and_kept(tmp_path: Path, comment: bytes) -> None:
+    data = comment + b"\nexport CUDA_VISIBLE_DEVICES=0\n"
+    (tmp_path / "run.sh").write_bytes(data)
+    rewrite(tmp_path, tmp_path / "out")
+    new = data.replace(b"CUDA_VISIBLE_DEVICES", b"ASCEND_RT_VISIBLE_DEVICES")
+    assert (tmp_path / "out" / "run.sh").read_bytes() == new

@@ -16,8 +16,9 @@ from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.migration.files import tree
 from helpers.migration.reading.source import read
-from helpers.migration.rewrite import MODES, rewrite, writing
+from helpers.migration.rewrite import rewrite, writing
 from helpers.migration.rewrite.change import change
+from helpers.migration.rewrite.work import MODES
 from helpers.migration.scan import scan
 from tests.conftest import ROOT
 

@@ -1,0 +1,33 @@
+"""What is gathered while a tree is rewritten."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from helpers.finding import Finding
+from helpers.migration.files import Tree
+from helpers.migration.repair import class_of
+from helpers.migration.rewrite.change import Change
+
+INJECT, EXPLICIT = MODES = ("inject", "explicit")
+
+
+@dataclass
+class Work:
+    """What is to be done for a tree."""
+
+    where: Tree
+    mode: str
+    changes: dict[str, Change] = field(default_factory=dict)
+    left: list[Finding] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    #: Places that run under transfer_to_npu only, and whether any file imports it.
+    relying: list[Finding] = field(default_factory=list)
+    imports: bool = False
+    #: How many places of each class a scan finds in a file, and the file that is judged now.
+    classes: dict[str, Counter[str]] = field(default_factory=dict)
+    now: str = ""
+
+    def saw(self, scanned: list[Finding]) -> None:
+        self.classes.setdefault(self.now, Counter()).update(map(class_of, scanned))

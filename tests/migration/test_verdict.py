@@ -1,0 +1,105 @@
+"""scan, assess and rewrite say the same of one repository: status, exit code, counts, and what they cannot look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.__main__ import main
+from helpers.finding import Finding, Status
+from helpers.migration.assess import assess
+from helpers.migration.repair import CLASSES
+from helpers.migration.rewrite import rewrite
+from helpers.migration.scan import scan
+from helpers.migration.stage import join
+from helpers.report import Report
+
+VERBS = ("scan", "assess", "rewrite")
+#: A file for each class, with what its scan finds.
+SOURCES = {
+    "": "print('你好')\n",
+    "auto": "import torch\nx = torch.zeros(1).cuda()\n",
+    "advice": "import torch\ntorch.backends.cudnn.benchmark = True\n",
+    "rewrite": "import torch\nx = torch.zeros(1).cuda('cuda:0')\n",
+    "manual": "import torch\ntorch.cuda.nvtx.mark('x')\n",
+    "unsupported": "import flash_attn\n",
+}
+
+
+def _exit(verb: str, path: Path, *options: str) -> int:
+    return main([verb, str(path), "--lang", "en", *options])
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("asked", CLASSES)
+def test_three_verbs_have_one_exit_code(tmp_path: Path, kind: str, asked: str) -> None:
+    """Without --fail-on 0; with it 1 where that class occurs, for rewrite: where it is left (of an edit: `.to`)."""
+    (tmp_path / "a.py").write_text(SOURCES[kind], encoding="utf-8")
+    assert [_exit(verb, tmp_path) for verb in VERBS] == [0, 0, 0]
+    found = int(bool(scan(tmp_path).facts["counts"][asked]))
+    left = 0 if asked == "rewrite" else int((kind, asked) == ("rewrite", "auto")) or found
+    assert [_exit(verb, tmp_path, "--fail-on", asked) for verb in VERBS] == [found, found, left]
+
+
+def test_scan_and_assess_have_one_status_and_rewrite_speaks_of_what_is_left(tmp_path: Path) -> None:
+    for kind, text in SOURCES.items():
+        (tmp_path / "a.py").write_text(text, encoding="utf-8")
+        assert scan(tmp_path).status is assess(tmp_path).status, kind
+        left = rewrite(tmp_path)
+        assert left.status is (Status.WARN if kind in ("manual", "unsupported") else Status.OK), kind
+        assert ("UNSUPPORTED" in left.verdict("en")) == (kind == "unsupported")
+
+
+def test_a_cuda_source_is_as_unsupported_after_the_rewrite(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(SOURCES["auto"], encoding="utf-8")
+    (tmp_path / "k.cu").write_bytes(b"")
+    told = [scan(tmp_path), assess(tmp_path), rewrite(tmp_path)]
+    assert [report.headline.args["unsupported"] for report in told if report.headline] == [1, 1, 1]
+    assert all("first k.cu" in report.verdict("en") for report in told)
+
+
+@pytest.mark.parametrize("files", [{}, {"readme.md": b"cuda"}, {"c.yaml": b"cuda"}, {"a.py": b"\x7fELF\0cuda"}])
+def test_nothing_to_look_at_is_one_error(
+    tmp_path: Path, files: dict[str, bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "r").mkdir()
+    for name, data in files.items():
+        (tmp_path / "r" / name).write_bytes(data)
+    told = set()
+    for verb in VERBS:
+        assert _exit(verb, tmp_path / "r") == 2
+        shown = capsys.readouterr()
+        told.add(shown.err)
+        assert "next step: " in shown.err and not shown.out
+    assert len(told) == 1
+    if "a.py" not in files:
+        rewrite(tmp_path / "r", tmp_path / "out", patch=tmp_path / "p.patch")
+        assert not (tmp_path / "out").exists() and not (tmp_path / "p.patch").exists()
+
+
+def test_files_are_counted_by_kind(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(SOURCES["rewrite"], encoding="utf-8")
+    (tmp_path / "setup.py").write_text("", encoding="utf-8")
+    (tmp_path / "n.ipynb").write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}')
+    (tmp_path / "run.sh").write_text("python a.py\n")
+    (tmp_path / "requirements.txt").write_text("numpy\n")
+    en = "2 Python file(s), 1 notebook(s), 1 launch script(s), 1 list(s) of requirements"
+    zh = "2 个 Python 文件、1 个笔记本、1 个启动脚本、1 个依赖清单"
+    for report in (scan(tmp_path), assess(tmp_path)):
+        assert en in report.verdict("en") and zh in report.verdict("zh")
+    assert rewrite(tmp_path).facts["files"] == scan(tmp_path).facts["files"] == 5
+
+
+def test_what_was_not_read_stands_in_every_verdict(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(SOURCES["manual"], encoding="utf-8")
+    (tmp_path / "b.py").write_text("import torch\nx = ('cuda'")
+    for report in (scan(tmp_path), assess(tmp_path), rewrite(tmp_path)):
+        assert "NOT READ: 1 file(s)" in report.verdict("en") and "1 个文件未能读取" in report.verdict("zh")
+
+
+@pytest.mark.parametrize(("kind", "status"), [("unsupported", Status.FAIL), ("manual", Status.WARN), ("", Status.OK)])
+def test_the_stage_stays_red_for_an_unsupported_place(tmp_path: Path, kind: str, status: Status) -> None:
+    (tmp_path / "a.py").write_text(SOURCES[kind], encoding="utf-8")
+    ran = Report("migration", "dry_run", (Finding("MIG140", Status.OK, "MIG141.none"),))
+    assert join(scan(tmp_path), rewrite(tmp_path), ran).status is status

@@ -1,13 +1,16 @@
 """Run a script before and after migration for a few steps and compare the losses.
 
 The original runs on CUDA, or on the CPU standing in for it; the migrated script on the NPU, real or
-simulated. Each runs in a mirror of the script's folder; the folder itself is not written to. Our options
-stand before the script, its own behind it. --meta takes one step on tensors without values instead.
+simulated. Each runs in a mirror of the script's folder, and of the folders around it that its imports reach.
+Our options stand before the script, its own behind it. A notebook's code cells run as a script; of a shell
+script the one launch command is taken. --meta takes one step on tensors without values instead.
 
 Examples:
   ascend-workbook dry-run train.py
   ascend-workbook dry-run --steps 20 --device npu-simulated train.py --epochs 1 --batch-size 8
   ascend-workbook dry-run torchrun --nproc_per_node=2 train.py --epochs 1
+  ascend-workbook dry-run train.ipynb
+  ascend-workbook dry-run bash scripts/run.sh 8
   ascend-workbook dry-run --meta train.py --layers 80
 """
 
@@ -38,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FOLDER", help="keep logs and the migrated script here")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds allowed for each run")
     parser.add_argument("--loss-regex", metavar="PATTERN", help="take the losses from the output")
-    parser.add_argument("script", help="the training script as it runs on a GPU, or its launch command")
+    parser.add_argument("script", help="the training script or notebook as it runs on a GPU, or what launches it")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="the script's own arguments")
 
 

@@ -34,9 +34,15 @@ WORDS: dict[str, Words] = {
         "单机 {ranks} 个 rank 不能说明：多机、经网络的 HCCL、其速度与超时行为",
     ),
     "MIG143.new": Words(
-        "warnings: {baseline} on the baseline, {target} in the migrated run; {new} kind(s) only there: {texts}",
-        "警告：基线 {baseline} 条，迁移后 {target} 条；其中 {new} 种仅在迁移后出现：{texts}",
+        "warnings: {baseline} on the baseline, {target} in the migrated run; {new} kind(s) only there, listed below",
+        "警告：基线 {baseline} 条，迁移后 {target} 条；其中 {new} 种仅在迁移后出现，见下表",
     ),
+    "MIG143.listed": Words("{count} kind(s)", "{count} 种"),
+    "name.new_warnings": Words("Warnings that only the migrated script prints", "仅迁移后的脚本输出的警告"),
+    "name.warning": Words("Warning", "警告"),
+    "name.whole_warning": Words("Whole text", "全文"),
+    "name.baseline_count": Words("Baseline", "基线"),
+    "name.target_count": Words("Migrated", "迁移后"),
     "MIG143.same": Words(
         "warnings: {baseline} on the baseline, {target} in the migrated run, none of a kind that is new",
         "警告：基线 {baseline} 条，迁移后 {target} 条，没有新的种类",

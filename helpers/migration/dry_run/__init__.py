@@ -14,10 +14,12 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, Plugin
 from helpers.migration.beside import beside
-from helpers.migration.dry_run import command_line, memory, warned
+from helpers.migration.dry_run import memory, random_draws, warned
+from helpers.migration.dry_run.failed import troubles
 from helpers.migration.dry_run.losses import FAR, LOSS_DIGITS, TOLERANCE, LossPair, drifts, narrowest, pair, worst
-from helpers.migration.dry_run.reasons import fallbacks, reason
-from helpers.migration.dry_run.sides import CHILD, Plan, Told, failure, folder, run_side
+from helpers.migration.dry_run.original import prepare
+from helpers.migration.dry_run.reasons import fallbacks
+from helpers.migration.dry_run.sides import CHILD, Plan, Told, folder, run_side
 from helpers.migration.rewrite.work import INJECT, MODES
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
@@ -47,27 +49,25 @@ def dry_run(
 ) -> Report:
     """Runs both sides for `steps` steps, each in a mirror of the script's folder, and compares the losses.
 
-    `script` may be a launch command (`"torchrun --nproc_per_node=2 train.py --epochs 1"`). `out` keeps logs, outputs
-    and the migrated script (default: a temporary folder, removed unless a side failed: then the finding names its
-    log). `mode` is how `rewrite` migrates; "explicit" makes devices and backends among `args` the NPU's there.
-    `baseline` is auto, cuda or cpu. `meta` takes one step on tensors without values instead, for a model that is
-    too large for this machine: see helpers.migration.dry_run.meta_pass. `on_progress(side, progress)` is told of
-    steps, side being "baseline" or "target". A script that fails is a FAIL finding; WorkbookError is raised where
-    nothing could be launched.
+    `script` may be a launch command (`"torchrun --nproc_per_node=2 train.py --epochs 1"`), a shell script with one, or
+    a notebook. `out` keeps logs, outputs and the migrated script (default: a temporary folder, removed unless a side
+    failed: then the finding names its log). `mode` is how `rewrite` migrates; "explicit" makes devices and backends
+    among `args` the NPU's there. `baseline` is auto, cuda or cpu. `meta` takes one step on tensors without values
+    instead, for a model that is too large for this machine: see helpers.migration.dry_run.meta_pass.
+    `on_progress(side, progress)` is told of steps, side being "baseline" or "target". A script that fails is a FAIL
+    finding; WorkbookError is raised where nothing could be launched.
     """
-    path, given, nproc = command_line.read(script, args, nproc)
-    if not path.is_file():
-        raise WorkbookError("launch.script_missing", path=str(path if path.suffix else script))
     if mode not in MODES:
         raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
     if meta:
         from helpers.migration.dry_run.meta_pass import meta_pass
 
-        return meta_pass(path, given, out=out, seed=seed, python=python, timeout_s=timeout_s)
+        return meta_pass(script, args, nproc, out=out, seed=seed, python=python, timeout_s=timeout_s, mode=mode)
+    original = prepare(script, args, nproc)
     target, base = devices.find(device, python=python), devices.baseline(baseline, python=python)
     with folder(out, "dry-run-") as made:
-        limit = memory.limit_mib(nproc)
-        plan = Plan(path, given, made, steps, nproc, seed, python, timeout_s, loss_regex, limit, mode)
+        limit = memory.limit_mib(original.nproc)
+        plan = Plan(original, made, steps, seed, python, timeout_s, loss_regex, limit, mode)
         before = run_side(plan, "baseline", base, on_progress, _plugins(plan, base))
         after = None
         if before.ok and target.accelerator == "npu":
@@ -80,26 +80,42 @@ def dry_run(
 
 def _plugins(plan: Plan, where: Device) -> tuple[Plugin, ...]:
     watch = {"limit_mib": plan.limit_mib, "device": where.accelerator}
-    return Plugin(CHILD / "number_types.py"), Plugin(CHILD / "memory_watch.py", watch)
+    device = {"device": where.accelerator}
+    return (
+        Plugin(CHILD / "number_types.py"),
+        Plugin(CHILD / "memory_watch.py", watch),
+        Plugin(CHILD / "random_watch.py", device),
+    )
 
 
 def _report(plan: Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None) -> Report:
     pairs = pair(before.losses, after.losses if after else [])
     dtype = narrowest(_low_precision(before) | (_low_precision(after) if after else set()))
-    findings = _troubles(plan, before, after)
+    findings = [*troubles(plan, before, after), *plan.original.findings]
     if after is None and before.ok:
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
-        findings += [_judged(pairs, dtype, base), *_uncompared(pairs), *_step_counts(before, after), *_off_npu(after)]
+        findings += [*_verdict(plan, pairs, dtype, base, after), *_uncompared(pairs)]
+        findings += [*_step_counts(before, after), *_off_npu(after)]
         findings += [*_ranks(before, after, dtype), *_device_findings(target, after)]
     findings += [*warned.findings(before, after), *memory.findings(before, after)]
     rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)
     chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
     facts = _facts(plan, base, target, before, after, dtype)
     tier = target.tier if after is not None else base.tier
-    parts = beside(one for one in findings if one.weight < WEIGHT)
+    parts = (*beside(one for one in findings if one.weight < WEIGHT), *warned.listed(before, after))
     table = Table(COLUMNS, rows)
     return Report("migration", "dry_run", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
+
+
+def _verdict(plan: Plan, pairs: list[LossPair], dtype: str, base: Device, after: LaunchResult) -> list[Finding]:
+    """Losses that part where the device drew at random prove nothing: that is then the verdict."""
+    judged = _judged(pairs, dtype, base)
+    far = worst(pairs)
+    drawn = random_draws.finding(plan, pairs, after, far is not None and (far.error or 0.0) > TOLERANCE[dtype])
+    if drawn is not None and drawn.status is Status.WARN:
+        return [drawn]
+    return [judged, *([drawn] if drawn is not None else [])]
 
 
 def _judged(pairs: list[LossPair], dtype: str, base: Device) -> Finding:
@@ -174,30 +190,6 @@ def _losses_by_rank(before: LaunchResult, after: LaunchResult) -> list[tuple[lis
     return [(left.losses, right.losses) for left, right in zip(before.logs, after.logs)]
 
 
-def _troubles(plan: Plan, before: LaunchResult, after: LaunchResult | None) -> list[Finding]:
-    """A side that failed, with the place in the user's own file and what the message means."""
-    findings = []
-    for side, result in (("baseline", before), ("target", after)):
-        if result is None or result.ok:
-            continue
-        trouble, place = failure(plan, side, result)
-        args: dict[str, Scalar] = {
-            "side": {"say": f"migration.side.{side}"},
-            "why": trouble,
-            "log": str(result.output_path),
-        }
-        error = result.error
-        findings.append(Finding("MIG140", Status.FAIL, "MIG140.failed", args, place, WEIGHT))
-        large = memory.too_large(plan, side, result)
-        if large is not None:
-            findings.append(large)
-            continue
-        why = reason(f"{error.message}\n" + "\n".join(error.traceback)) if error else None
-        if why and side == "target":
-            findings.append(Finding("MIG140", Status.FAIL, "MIG140.reason", {"reason": why}, place))
-    return findings
-
-
 def _device_findings(target: Device, after: LaunchResult) -> list[Finding]:
     """Operators that fell back, and what this run cannot show.
 
@@ -242,6 +234,7 @@ def _facts(
 def _side_facts(where: Device, result: LaunchResult | None) -> dict[str, Any]:
     """`rank_losses` only where there are several; memory in MiB over all ranks."""
     facts: dict[str, Any] = {"tier": where.tier, "name": where.name, "losses": result.losses if result else None}
+    facts["warnings"] = warned.facts(result)
     if result is not None and len(result.logs) > 1:
         facts["rank_losses"] = [log.losses for log in result.logs]
     return facts | {"memory": memory.peaks(result)}

@@ -10,7 +10,9 @@ from pathlib import Path
 from helpers.errors import WorkbookError
 
 PYTHON = re.compile(r"python[\d.]*$")
-MODULES = ("torch.distributed.run", "torch.distributed.launch", "torch.distributed.elastic")
+MODULES = (
+    "torch.distributed.run", "torch.distributed.launch", "torch.distributed.elastic", "accelerate.commands.launch"
+)  # fmt: skip
 PROCESSES = ("nproc_per_node", "num_processes")
 MACHINES = ("nnodes", "num_machines")
 #: Options without a value (torch/distributed/run.py; accelerate/commands/launch.py).

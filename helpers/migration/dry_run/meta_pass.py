@@ -17,12 +17,13 @@ from helpers.report import Report
 
 
 def meta_pass(
-    script: Path, args: Sequence[str], *, out: str | Path | None, seed: int, python: str, timeout_s: float | None
-) -> Report:
+    script: str | Path, args: Sequence[str], nproc: int, *, out: str | Path | None, seed: int, python: str,
+    timeout_s: float | None, mode: str,
+) -> Report:  # fmt: skip
     """The report of `operators` on device meta, from the first forward on, with what it did not prove."""
     report = operators(
-        script, args, META, 1, warmup=0, out=out, seed=seed, python=python, timeout_s=timeout_s
-    )  # fmt: skip
+        script, args, META, 1, warmup=0, out=out, nproc=nproc, seed=seed, mode=mode, python=python, timeout_s=timeout_s
+    )
     if report.facts["steps"]:
         done = Finding("MIG146", Status.OK, "MIG146.passed", weight=600.0)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -14,9 +15,11 @@ from helpers import device as devices
 from helpers.device import Device
 from helpers.finding import Place
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
-from helpers.migration.dry_run.mirror import migrated_texts, mirror
+from helpers.migration.dry_run.mirror import mirror
+from helpers.migration.dry_run.original import Original
 from helpers.migration.rewrite.explicit.commands import arguments
 from helpers.migration.rewrite.work import EXPLICIT, INJECT
+from helpers.migration.rules.environment import RENAMED
 from helpers.words import Scalar
 
 CHILD = Path(__file__).parents[1] / "child"
@@ -29,11 +32,9 @@ Told = Callable[[str, Progress], None]
 class Plan:
     """What all sides share. Numbers of steps and seconds are per run; `limit_mib` is for each process of a run."""
 
-    script: Path
-    args: tuple[str, ...]
+    original: Original
     out: Path
     steps: int
-    nproc: int
     seed: int
     python: str
     timeout_s: float | None
@@ -41,11 +42,24 @@ class Plan:
     limit_mib: int | None = None
     mode: str = INJECT
 
+    @property
+    def script(self) -> Path:
+        """The user's file, a notebook perhaps."""
+        return self.original.given
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        return self.original.args
+
+    @property
+    def nproc(self) -> int:
+        return self.original.nproc
+
 
 @contextmanager
 def folder(out: str | Path | None, prefix: str) -> Iterator[Path]:
     """`out`, or a temporary folder; that one is removed where an error leaves no report to name it."""
-    made = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix=prefix))
+    made = Path(out).resolve() if out is not None else Path(tempfile.mkdtemp(prefix=prefix)).resolve()
     try:
         yield made
     except BaseException:
@@ -64,26 +78,27 @@ def run_side(
     grad_norm: bool = True,
 ) -> LaunchResult:
     """Runs it in a fresh mirror below `out/<side>`; migrated where the side is not "baseline" and has an NPU."""
-    into = plan.out / side
-    shutil.rmtree(into / "work", ignore_errors=True)
+    into, original, around = plan.out / side, plan.original, plan.original.layout
+    work = into / "work"
+    shutil.rmtree(work, ignore_errors=True)
     migrated = side != "baseline" and where.accelerator == "npu"
-    contents, _ = migrated_texts(plan.script, plan.mode) if migrated else ({}, [])
-    script = mirror(plan.script, into / "work", contents)
+    contents = original.migrated(plan.mode) if migrated else original.texts
+    script = mirror(original.script, work, contents, around.root, (around.cwd, *around.paths))
     spec = LaunchSpec(
         out=into,
         script=script,
         args=arguments(plan.args) if migrated and plan.mode == EXPLICIT else plan.args,
-        cwd=into / "work",
+        cwd=work / around.cwd.relative_to(around.root),
         python=plan.python,
         nproc=plan.nproc,
-        env=_environment(where, plan.nproc),
+        env=_environment(where, plan, work, migrated=migrated),
         transform="baseline_cpu" if where.tier == "cpu" else "none",
         steps=plan.steps,
         seed=plan.seed,
         deterministic=True,
         loss_regex=plan.loss_regex,
         timeout_s=plan.timeout_s,
-        plugins=plugins,
+        plugins=[*plugins, *([Plugin(CHILD / "notebook_names.py")] if original.cells else [])],
         grad_norm=grad_norm,
         tier=where.tier,
         simulated=where.simulated,
@@ -91,10 +106,17 @@ def run_side(
     return launch(spec, _once_a_step(side, on_progress) if on_progress else None)
 
 
-def _environment(where: Device, nproc: int) -> dict[str, str]:
+def _environment(where: Device, plan: Plan, work: Path, *, migrated: bool) -> dict[str, str]:
+    """The device's, with what a launch script sets; folders of modules are those of the mirror."""
     env = devices.child_environment(where.tier)
-    if where.simulated and nproc > int(env.get("ASCEND_WORKBOOK_SIM_DEVICES") or SIMULATED_DEVICES):
-        env["ASCEND_WORKBOOK_SIM_DEVICES"] = str(nproc)
+    for name, value in plan.original.environment.items():
+        env[RENAMED.get(name, name) if migrated else name] = value
+    if where.simulated and plan.nproc > int(env.get("ASCEND_WORKBOOK_SIM_DEVICES") or SIMULATED_DEVICES):
+        env["ASCEND_WORKBOOK_SIM_DEVICES"] = str(plan.nproc)
+    around = plan.original.layout
+    ours = [str(work / path.relative_to(around.root)) for path in around.paths]
+    if ours:
+        env["PYTHONPATH"] = os.pathsep.join([*ours, *filter(None, [env.get("PYTHONPATH", "")])])
     return env
 
 
@@ -112,15 +134,26 @@ def _once_a_step(side: str, on_progress: Told) -> Callable[[Progress], None]:
 
 def place_of(plan: Plan, side: str, path: str | None, line: int | None) -> Place | None:
     """A place that a side named, as the user's own file has it: migrating puts lines in."""
+    found = in_original(plan, side, path, line)
+    if found is None:
+        return Place(path, line or 0) if path else None
+    return plan.original.place(*found)
+
+
+def in_original(plan: Plan, side: str, path: str | None, line: int | None) -> tuple[Path, int] | None:
+    """The module, by its path below the root, and the line of it before it was migrated; None for another's file."""
     if not path:
         return None
-    work = (plan.out / side / "work").resolve()
+    work, around = plan.out / side / "work", plan.original.layout
     file = Path(path) if Path(path).is_absolute() else work / path
-    there = file.parent.resolve() / file.name  # the mirror's links must not be followed
-    if not there.is_relative_to(work):
-        return Place(str(there), line or 0)
-    name = there.relative_to(work)
-    return Place(name.as_posix(), line_before(plan.script.parent / name, there, line or 0))
+    there = Path(os.path.normpath(file))  # the mirror's links must not be followed
+    if there.is_relative_to(work):
+        name = there.relative_to(work)
+    elif there.is_relative_to(around.root.resolve()):
+        name = there.relative_to(around.root.resolve())  # a module that Python found behind a link
+    else:
+        return None
+    return name, line_before(plan.original.texts.get(around.root / name), there, line or 0)
 
 
 def failure(plan: Plan, side: str, result: LaunchResult) -> tuple[dict[str, Scalar], Place | None]:
@@ -129,16 +162,22 @@ def failure(plan: Plan, side: str, result: LaunchResult) -> tuple[dict[str, Scal
     error = result.error
     place = place_of(plan, side, error.path, error.line) if error else None
     args = trouble.get("args")
-    if place is not None and isinstance(args, dict) and args.get("place"):
-        trouble["args"] = {**args, "place": str(place)}
+    if isinstance(args, dict):
+        work, root = str(plan.out / side / "work"), str(plan.original.layout.root)
+        args = {name: text.replace(work, root) if isinstance(text, str) else text for name, text in args.items()}
+        if place is not None and args.get("place"):
+            args["place"] = f"({place})"
+        trouble["args"] = args
     return trouble, place
 
 
-def line_before(original: Path, migrated: Path, line: int) -> int:
+def line_before(before: bytes | None, migrated: Path, line: int) -> int:
     """The line of the original that became `line` of the migrated file; where none did, the one above."""
     try:
-        before, after = (file.read_bytes() for file in (original, migrated))
+        after = migrated.read_bytes()
     except OSError:
+        return line
+    if before is None:
         return line
     if before == after:
         return line

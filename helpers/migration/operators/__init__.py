@@ -15,11 +15,12 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, Plugin
 from helpers.migration.beside import beside
-from helpers.migration.dry_run import command_line
+from helpers.migration.dry_run.original import prepare
 from helpers.migration.dry_run.sides import CHILD, Plan, Told, failure, folder, place_of, run_side
 from helpers.migration.operators.findings import findings_of
 from helpers.migration.operators.rows import rows_of
 from helpers.migration.operators.support import states
+from helpers.migration.rewrite.work import INJECT, MODES
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
 
@@ -47,6 +48,7 @@ def operators(
     out: str | Path | None = None,
     nproc: int = 1,
     seed: int = SEED,
+    mode: str = INJECT,
     python: str = sys.executable,
     timeout_s: float | None = None,
     on_progress: Told | None = None,
@@ -58,15 +60,15 @@ def operators(
     from the first forward on. `script` may be a launch command, as for dry_run; rank 0 is traced. Raises WorkbookError
     where nothing could be launched.
     """
-    path, given, nproc = command_line.read(script, args, nproc)
-    if not path.is_file():
-        raise WorkbookError("launch.script_missing", path=str(path if path.suffix else script))
+    if mode not in MODES:
+        raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
+    original = prepare(script, args, nproc)
     for name, value, least in (("steps", steps, 1), ("warmup", warmup, 0)):
         if value < least:
             raise WorkbookError("launch.not_positive", name=name, value=value)
     where = devices.find("cpu" if device == META else device, python=python)
     with folder(out, "operators-") as made:
-        plan = Plan(path, given, made, warmup + steps, nproc, seed, python, timeout_s)
+        plan = Plan(original, made, warmup + steps, seed, python, timeout_s, mode=mode)
         result = _run(plan, where, warmup, on_progress, fake=device == META)
         instead: list[Finding] = []
         if not _traced(result) and device == "auto" and where.accelerator == "npu":
@@ -115,7 +117,7 @@ def _report(plan: Plan, where: Device, result: LaunchResult, warmup: int, fake: 
     side = result.out.name
     on_npu = where.accelerator == "npu"
     rows = rows_of(found["calls"], steps, lambda path, line: place_of(plan, side, path, line), on_npu=on_npu)
-    findings = [*instead, *findings_of(rows, found, where, fake)]
+    findings = [*instead, *plan.original.findings, *findings_of(rows, found, where, fake)]
     if not result.ok or not found["steps"]:
         findings.append(_trouble(plan, side, result, bool(found["calls"])))
     table = Table(COLUMNS, tuple(row.cells() for row in rows))
@@ -124,6 +126,7 @@ def _report(plan: Plan, where: Device, result: LaunchResult, warmup: int, fake: 
         "args": list(plan.args),
         "seed": plan.seed,
         "nproc": plan.nproc,
+        "mode": plan.mode,
         "steps": found["steps"],
         "warmup": warmup,
         "device": META if fake else where.tier,

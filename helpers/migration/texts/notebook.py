@@ -49,7 +49,7 @@ def scan(data: bytes, name: str) -> list[Finding]:
     """The findings of a notebook's bytes, cell by cell. Raises Unreadable where it is no notebook of Python."""
     program = Program()
     found: list[Finding] = []
-    for number, code in _cells(data):
+    for number, code in code_cells(data):
         place = f"{name}#cell{number}"
         if is_foreign(code):
             found += _foreign(code, place)
@@ -149,10 +149,11 @@ def _moved(findings: Iterable[Finding], place: str) -> Iterator[Finding]:
 
 def check_language(data: bytes) -> None:
     """Raises Unreadable where it is no notebook of Python."""
-    next(_cells(data), None)
+    next(code_cells(data), None)
 
 
-def _cells(data: bytes) -> Iterator[tuple[int, str]]:
+def code_cells(data: bytes) -> Iterator[tuple[int, str]]:
+    """Number (from 1, over all cells) and code of each code cell. Raises Unreadable: no notebook of Python."""
     try:
         content: dict[str, Any] = json.loads(data)
         sheet = content if "cells" in content else content["worksheets"][0]  # worksheets: before version 4

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers.migration.dry_run.memory import NO_MEMORY, available_mib
-from helpers.migration.dry_run.warned import warned
+from helpers.migration.dry_run.warned import shortened, warned
 
 OUTPUT = """train.py:3: UserWarning: step 12 is slow
 train.py:9: UserWarning: step 13 is slow
@@ -44,3 +44,11 @@ def test_a_container_may_have_less_than_the_machine(tmp_path: Path) -> None:
     most.write_text("max\n", encoding="ascii")
     assert available_mib(meminfo, [(str(most), str(used))]) == 2000
     assert available_mib(tmp_path / "none", []) is None
+
+
+def test_a_long_warning_is_cut_between_words() -> None:
+    text = "UserWarning: " + "several words " * 20
+    cut = shortened(text)
+    assert len(cut) <= 102 and cut.endswith("words …") and shortened("short") == "short"
+    assert shortened("x" * 300) == "x" * 99 + " …"
+    assert text.strip() in warned(f"a.py:3: {text}\n")

@@ -1,0 +1,113 @@
+"""A notebook's code cells as one script to run, with the way back from its lines to the cells.
+
+Cells are read as `scan` reads them: a cell magic that runs this notebook's Python is blanked, files that %%writefile
+makes lie beside the script from the start, and what is a shell's, IPython's or another language's is left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from helpers.errors import WorkbookError
+from helpers.finding import Place
+from helpers.migration.reading.source import LINE_END, parse
+from helpers.migration.reading.undecoded import Unreadable
+from helpers.migration.texts import notebook
+from helpers.migration.texts.magics import read_cell
+
+#: Magics that no training needs.
+HARMLESS = re.compile(r"\s*%(?:matplotlib|load_ext|reload_ext|autoreload|config|precision|pylab\b)")
+APPEND = re.compile(r"%%\w+\s+(?:-a|--append)\b")
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is not run: a cell, or from a line of it. `what` is how the line begins."""
+
+    place: Place
+    what: str
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class CellScript:
+    """`files` are what cells write, by their path beside the notebook; `at` is the place of each line of `text`."""
+
+    text: str
+    tree: ast.Module
+    files: dict[str, str]
+    at: tuple[Place, ...]
+    left: tuple[Left, ...]
+    cells: int
+
+    def place(self, line: int) -> Place:
+        return self.at[min(max(line, 1), len(self.at)) - 1]
+
+
+def cell_script(file: Path) -> CellScript:
+    """Raises WorkbookError where it is no notebook of Python, or has no code to run."""
+    try:
+        cells = list(notebook.code_cells(file.read_bytes()))
+        return _joined(file.name, cells)
+    except Unreadable as cause:
+        raise WorkbookError("MIG100.unreadable", path=str(file), **cause.told) from cause
+
+
+def _joined(name: str, cells: list[tuple[int, str]]) -> CellScript:
+    lines: list[str] = []
+    at: list[Place] = []
+    files: dict[str, str] = {}
+    left: list[Left] = []
+    run = 0
+    for number, code in cells:
+        place = f"{name}#cell{number}"
+        if notebook.is_foreign(code):
+            written = _written(code)
+            if written is None:
+                left.append(Left(Place(place, 1), LINE_END.split(code.strip(), 1)[0]))
+            else:
+                files[written[0]] = written[1]
+            continue
+        cell = read_cell(code)
+        if cell.error is not None:
+            left.append(Left(Place(place, cell.error.lineno or 0), "", cell.error.msg))
+            continue
+        given = LINE_END.split(code)
+        for line, (before, after) in enumerate(zip(given, cell.python.split("\n")), 1):
+            if before != after and after.strip() and not _runs_on(before, after):
+                left.append(Left(Place(place, line), before.strip()))
+            lines.append(after)
+            at.append(Place(place, line))
+        run += bool(code.strip())
+    if not run:
+        raise WorkbookError("dry_run.no_cells", path=name)
+    text = "\n".join(lines) + "\n"
+    try:
+        tree = parse(text, name).tree
+    except Unreadable as cause:
+        place_of = at[min(max(cause.line, 1), len(at)) - 1]
+        raise WorkbookError("MIG100.unreadable", path=str(place_of), **cause.told) from cause
+    return CellScript(text, tree, files, tuple(at), tuple(left), run)
+
+
+def _written(code: str) -> tuple[str, str] | None:
+    """Name and text of the file that a cell writes; None where it writes none, appends, or leads out of the folder."""
+    magic = notebook.CELL_MAGIC.match(code)
+    if magic is None or magic.group(1) not in notebook.WRITES or APPEND.match(code.lstrip()):
+        return None
+    words = magic.group(2).split()
+    name = PurePosixPath(words[-1].strip("'\"")) if words else None
+    if name is None or name.is_absolute() or ".." in name.parts:
+        return None
+    return str(name), code[notebook.magic_end(code) :]
+
+
+def _runs_on(before: str, after: str) -> bool:
+    """Nothing of the training is left out: only a clock, or what draws and reloads."""
+    magic = notebook.CELL_MAGIC.match(before)
+    if magic is not None and magic.group(1) in notebook.TRANSPARENT or HARMLESS.match(before):
+        return True
+    return after.lstrip().startswith("0;") and before.rstrip().endswith(after.lstrip()[2:].strip())

@@ -1,0 +1,229 @@
+"""The commands of a shell script that launch a training, with the variables that the script sets for them.
+
+The script is read, not run: a command below an `if` or in a loop, one that another program starts, and one with a word
+that only the shell can tell are found, but are not plain.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from helpers.migration.texts.shell_words import Command, NotPlain, Variables, Word, commands, expand, plain
+from helpers.words import Scalar
+
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=")
+OPENS = {"if", "for", "while", "until", "case", "select", "{"}
+CLOSES = {"fi", "done", "esac", "}"}
+BETWEEN = {"then", "do", "else", "elif", "in", "!"}
+TESTS = {"[", "[[", "test"}
+DECLARES = {"export", "declare", "local", "readonly", "typeset"}
+#: Stand before a command and change nothing of it; with how many words of their own.
+BEFORE = {"nohup": 0, "time": 0, "exec": 0, "env": 0, "stdbuf": 1, "nice": 0, "unbuffer": 0}
+#: Start a training in a way of their own.
+STARTERS = re.compile(r"(?:deepspeed|srun|mpirun|mpiexec|horovodrun|colossalai|composer|bsub|sbatch)$")
+PYTHON = re.compile(r"python[\d.]*$")
+#: Modules and scripts that train nothing.
+TOOLS = re.compile(
+    r"(?:pip|venv|ensurepip|json\.tool|pytest|unittest|http\.server|build|compileall|nltk\..*)$|.*setup\.py$"
+)
+SHELLS = re.compile(r"(?:ba|z|da)?sh$|source$|\.$")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launch command. `words` are expanded, and empty where `why` says that it is not plain.
+
+    `folder` is the one that `cd` led to, as a path from where the shell script was started; None: not to be told.
+    `environment` holds what the script exports for it, `unknown` the names whose values only a shell can tell.
+    """
+
+    line: int
+    source: str
+    words: tuple[str, ...] = ()
+    why: Scalar | None = None
+    folder: str | None = "."
+    environment: Mapping[str, str] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass
+class _Shell:
+    """What a shell would know at a command. `depth`: how many conditions and loops it stands in."""
+
+    variables: Variables
+    depth: int = 0
+    exported: set[str] = field(default_factory=set)
+    folder: str | None = "."
+
+
+def launches(text: str, own_folder: str, arguments: Sequence[str], outside: Mapping[str, str]) -> list[Launch]:
+    """`own_folder` is the script's, seen from where it is started; `arguments` its own, `outside` the environment."""
+    shell = _Shell(Variables(own_folder, arguments, outside))
+    found: list[Launch] = []
+    tested = False
+    for command in commands(text):
+        words = _enter(shell, command)
+        tested = command.before in ("&&", "||") and tested
+        while words and (plain(words[0]) in BETWEEN):
+            words = words[1:]
+        found += _one(shell, command, words, conditional=shell.depth > 0 or tested or command.before == "||")
+        tested = tested or bool(words) and plain(words[0]) in TESTS
+    return found
+
+
+def other_scripts(text: str) -> Iterator[tuple[int, str]]:
+    """Line and text of commands that run another shell script."""
+    for command in commands(text):
+        names = [plain(word) for word in command.words]
+        if names and (SHELLS.match(names[0]) and names[1:] or names[0].endswith(".sh")):
+            yield command.line, command.source
+
+
+def _enter(shell: _Shell, command: Command) -> list[Word]:
+    """Notes where a condition, loop or function begins and ends; the command's words without those."""
+    words = list(command.words)
+    if command.end == "(" and len(words) == 1 or words and plain(words[0]) == "function":
+        return []  # a function's name; its body is in braces
+    if command.before == "(" or command.end == ")":
+        return words  # a subshell: what it sets is lost, but reads the same
+    while words and plain(words[0]) in OPENS | CLOSES | BETWEEN:
+        name = plain(words[0])
+        shell.depth = max(0, shell.depth + (name in OPENS) - (name in CLOSES))
+        if name in ("for", "select") and len(words) > 1:
+            shell.variables.values[plain(words[1])] = None
+        words = [] if name in ("for", "case", "select") else words[1:]
+    return words
+
+
+def _one(shell: _Shell, command: Command, words: list[Word], *, conditional: bool) -> Iterator[Launch]:
+    if not words:
+        return
+    prefix, rest = _assignments(words)
+    name = plain(rest[0]) if rest else ""
+    if name in DECLARES:
+        for word in rest[1:]:
+            target = ASSIGNMENT.match(plain(word))
+            if target:
+                _assign(shell, word, conditional=conditional)
+            if name == "export" and not plain(word).startswith("-"):
+                shell.exported.add(plain(word).partition("=")[0])
+    elif name in ("cd", "pushd"):
+        _change_folder(shell, rest, conditional=conditional)
+    elif not rest:
+        for word in prefix:
+            _assign(shell, word, conditional=conditional)
+    elif _is_launch([_told(word, shell.variables) for word in _bare(rest)]):
+        yield _launch(shell, command, prefix, rest, conditional=conditional)
+
+
+def _assignments(words: list[Word]) -> tuple[list[Word], list[Word]]:
+    at = 0
+    while at < len(words) and ASSIGNMENT.match(words[at][0].text) and not words[at][0].quoted:
+        at += 1
+    return words[:at], words[at:]
+
+
+def _assign(shell: _Shell, word: Word, *, conditional: bool) -> None:
+    target = ASSIGNMENT.match(plain(word))
+    assert target is not None
+    name, values = target.group(1), shell.variables.values
+    made = None if conditional else _values(shell.variables, word)
+    old = values.get(name, [])
+    more = target.group(2) == "+"
+    if more and made is not None and old is not None:
+        array = _array(word) is not None
+        made = [*old, *made] if array else ["".join((*old[:1], *made)), *old[1:]]
+    values[name] = None if more and old is None else made
+
+
+def _values(known: Variables, word: Word) -> list[str] | None:
+    """What an assignment gives: one value, an array's, or None where only the shell can tell."""
+    inner = _array(word)
+    try:
+        if inner is not None:
+            return [text for one in commands(inner) for each in one.words for text in expand(each, known)]
+        kept = tuple(type(part)(part.text, part.plain, True) for part in word)
+        return [expand(kept, known)[0].partition("=")[2]]
+    except NotPlain:
+        return None
+
+
+def _array(word: Word) -> str | None:
+    if len(word) == 2 and word[1].text.startswith("(") and not word[1].quoted:
+        return word[1].text[1:-1]
+    return None
+
+
+def _change_folder(shell: _Shell, words: list[Word], *, conditional: bool) -> None:
+    try:
+        to = [text for word in words[1:] for text in expand(word, shell.variables)]
+    except NotPlain:
+        to = []
+    to = [text for text in to if text != "--"]
+    known = shell.folder is not None and not conditional and len(to) == 1 and to[0] != "-"
+    shell.folder = posixpath.normpath(posixpath.join(shell.folder or ".", to[0])) if known else None
+
+
+def _bare(words: list[Word]) -> list[Word]:
+    """The command without what stands before it: nohup, time, env A=1."""
+    while words and (name := plain(words[0])) in BEFORE:
+        words = words[1 + BEFORE[name] :]
+        while words and (plain(words[0]).startswith("-") or ASSIGNMENT.match(plain(words[0]))):
+            words = words[1:]
+    return words
+
+
+def _told(word: Word, known: Variables) -> str:
+    """A word as it is run, or as it is written where only the shell can tell."""
+    try:
+        return " ".join(expand(word, known))
+    except NotPlain:
+        return plain(word)
+
+
+def _is_launch(names: list[str]) -> bool:
+    if not names:
+        return False
+    name, rest = posixpath.basename(names[0]), names[1:]
+    if STARTERS.match(name):
+        return any(text.endswith(".py") for text in rest)
+    if name == "torchrun" or name == "accelerate" and rest[:1] == ["launch"]:
+        return True
+    if not PYTHON.match(name) and not re.search(r"python|torchrun|launch", name, re.IGNORECASE):
+        return False
+    if "-m" in rest[:3]:
+        module = rest[rest.index("-m") + 1 :][:1]
+        return bool(module) and not TOOLS.match(module[0])
+    script = next((text for text in rest if text.endswith(".py")), "")
+    return bool(script) and not TOOLS.match(script) and "-c" not in rest[: rest.index(script)]
+
+
+def _launch(shell: _Shell, command: Command, prefix: list[Word], words: list[Word], *, conditional: bool) -> Launch:
+    bare = _bare(words)
+    extra = [word for word in words[: len(words) - len(bare)] if ASSIGNMENT.match(plain(word))]
+    environment, unknown = _environment(shell, [*prefix, *extra])
+    starter = posixpath.basename(plain(bare[0]))
+    why: Scalar | None = None
+    expanded: tuple[str, ...] = ()
+    try:
+        expanded = tuple(text for word in bare for text in expand(word, shell.variables))
+    except NotPlain as cause:
+        why = {"say": "shell_launch.unknown", "args": {"text": str(cause)}}
+    if STARTERS.match(starter):
+        why = {"say": "shell_launch.starter", "args": {"starter": starter}}
+    elif conditional:
+        why = {"say": "shell_launch.conditional"}
+    expanded = () if why else expanded
+    return Launch(command.line, command.source, expanded, why, shell.folder, environment, unknown)
+
+
+def _environment(shell: _Shell, prefix: list[Word]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """What the command sees beyond what the shell was given: exported, and set in front of it."""
+    found = {name: shell.variables.values[name] for name in shell.exported if name in shell.variables.values}
+    for word in prefix:
+        found[plain(word).partition("=")[0].rstrip("+")] = _values(shell.variables, word)
+    known = {name: value[0] if value else "" for name, value in sorted(found.items()) if value is not None}
+    return known, tuple(sorted(name for name, value in found.items() if value is None))

@@ -1,0 +1,81 @@
+"""A notebook as a script: its lines lead back to the cells, and what does not run is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.migration.dry_run.cells_script import cell_script
+from helpers.migration.dry_run.original import prepare
+
+CELLS = (
+    "%%bash\npip install x",
+    "import torch\n!nvidia-smi \\\n  -L\n%matplotlib inline\nimport written",
+    "%%time\n%time x = 1\n损失 = x",
+    "%%writefile written.py\nimport torch\nx = torch.ones(1).cuda('cuda:0')\n",
+    "%%writefile ../out.py\nx = 1\n",
+    "x = (\n",
+    "y = 2",
+)
+
+
+def _notebook(folder: Path, cells: tuple[str, ...] = CELLS, language: str = "python") -> Path:
+    made = [{"cell_type": "markdown", "metadata": {}, "source": ["# 训练"]}]
+    made += [{"cell_type": "code", "metadata": {}, "source": code.splitlines(keepends=True)} for code in cells]  # type: ignore[dict-item]
+    file = folder / "train.ipynb"
+    content = {"cells": made, "metadata": {"language_info": {"name": language}}, "nbformat": 4}
+    file.write_text(json.dumps(content), encoding="utf-8")
+    return file
+
+
+def test_lines_lead_back_to_the_cells(tmp_path: Path) -> None:
+    script = cell_script(_notebook(tmp_path))
+    at = {line: str(script.place(number)) for number, line in enumerate(script.text.splitlines(), 1)}
+    assert at["import torch"] == "train.ipynb#cell3:1" and at["import written"] == "train.ipynb#cell3:5"
+    assert at["损失 = x"] == "train.ipynb#cell4:3" and at["y = 2"] == "train.ipynb#cell8:1"
+    assert script.cells == 3 and list(script.files) == ["written.py"]
+
+
+def test_what_is_left_out_is_named(tmp_path: Path) -> None:
+    left = [(str(one.place), one.what) for one in cell_script(_notebook(tmp_path)).left if not one.error]
+    assert left == [
+        ("train.ipynb#cell2:1", "%%bash"),
+        ("train.ipynb#cell3:2", "!nvidia-smi \\"),
+        ("train.ipynb#cell6:1", "%%writefile ../out.py"),
+    ]
+    broken = [one.place.path for one in cell_script(_notebook(tmp_path)).left if one.error]
+    assert broken == ["train.ipynb#cell7"]
+
+
+def test_files_that_cells_write_are_migrated_with_the_rest(tmp_path: Path) -> None:
+    original = prepare(_notebook(tmp_path), (), 1)
+    assert original.script.name == "train.ipynb.py" and not original.script.exists()
+    changed = original.migrated("inject")
+    assert b".to('cuda:0')" in changed[tmp_path / "written.py"]
+    assert b"transfer_to_npu" in changed[original.script] and b"transfer" not in original.texts[original.script]
+    (said,) = original.findings
+    assert said.status.name == "WARN" and "4 cell(s) or line(s) are left out" in said.message("en")
+
+
+@pytest.mark.parametrize(
+    ("cells", "language", "key"),
+    [
+        (("%%bash\nls",), "python", "dry_run.no_cells"),
+        (("x = 1",), "julia", "MIG100.unreadable"),
+        (("return 1", "x = 1\n"), "python", None),
+        (("%%writefile a.py\nx = (\n", "import a"), "python", "dry_run.cell_file"),
+    ],
+)
+def test_a_notebook_that_cannot_run_is_one_clear_error(
+    tmp_path: Path, cells: tuple[str, ...], language: str, key: str | None
+) -> None:
+    file = _notebook(tmp_path, cells, language)
+    if key is None:
+        prepare(file, (), 1)
+        return
+    with pytest.raises(WorkbookError) as error:
+        prepare(file, (), 1)
+    assert error.value.key == key and error.value.message("zh")

@@ -1,0 +1,112 @@
+"""Launch commands of shell scripts: variables, arrays, folders; what only a shell can tell is said, never guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.migration.dry_run import from_shell
+from helpers.migration.texts.launches import launches
+
+SCRIPT = r"""#!/bin/bash
+# python nothing.py  注释
+export CUDA_DEVICE_MAX_CONNECTIONS=1 NAME="a b"
+GPUS=2
+WORLD=$(($GPUS*2))
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+DIST="
+    --nproc_per_node $GPUS \
+    --nnodes ${NNODES:-1}
+"
+ARGS=(
+    --lr 1e-3   # rate
+    --name "$NAME"
+)
+ARGS+=(--world $WORLD)
+cat <<EOF > config
+python hidden.py
+EOF
+mkdir -p logs && CUDA_VISIBLE_DEVICES=0,1 nohup torchrun $DIST tools/train.py \
+    "${ARGS[@]}" --title 'it # is $x' "$@" > logs/x.log 2>&1 &
+"""
+
+
+def test_variables_arrays_and_the_folder_are_read() -> None:
+    (found,) = launches(SCRIPT, "scripts", ["--more", "c d"], {})
+    assert found.words == (
+        "torchrun", "--nproc_per_node", "2", "--nnodes", "1", "tools/train.py", "--lr", "1e-3", "--name", "a b",
+        "--world", "4", "--title", "it # is $x", "--more", "c d",
+    )  # fmt: skip
+    assert found.line == 19 and found.folder == "." and found.why is None
+    assert found.environment == {"CUDA_DEVICE_MAX_CONNECTIONS": "1", "NAME": "a b", "CUDA_VISIBLE_DEVICES": "0,1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("python train.py --a ${1:-3}\n", "python train.py --a 3"),
+        ("PY=${PYTHON:-python3}\n$PY -u t.py 2>&1 | tee x\n", "python3 -u t.py"),
+        ("cd sub; (python t.py \"$@\")\n", "python t.py"),
+        ("pip install x; python setup.py build\npython -c 'a.py'\npython -m pip list\npython t.py", "python t.py"),
+        ("A='x y'\npython t.py $A \"$A\"\n", "python t.py x y x y"),
+        ("accelerate launch \\\n  t.py \\\n  -a\n", "accelerate launch t.py -a"),
+    ],
+)
+def test_plain_commands(text: str, words: str) -> None:
+    assert [" ".join(one.words) for one in launches(text, ".", [], {})] == [words]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("for lr in 1 2; do\n  python t.py --lr $lr\ndone\n", "shell_launch.conditional"),
+        ("train() {\n  python t.py\n}\ntrain\n", "shell_launch.conditional"),
+        ("if true; then python t.py; fi\n", "shell_launch.conditional"),
+        ("python t.py --data $DATA\n", "shell_launch.unknown"),
+        ("[ -z \"$A\" ] && A=1\npython t.py --a $A\n", "shell_launch.unknown"),
+        ("python t.py $(ls)\n", "shell_launch.unknown"),
+        ("python t.py *.json\n", "shell_launch.unknown"),
+        ("srun -n 2 python t.py\n", "shell_launch.starter"),
+        ("deepspeed t.py --a\n", "shell_launch.starter"),
+    ],
+)
+def test_what_only_a_shell_can_tell_is_not_guessed(text: str, why: str) -> None:
+    (found,) = launches(text, ".", [], {})
+    assert not found.words and isinstance(found.why, dict) and found.why["say"] == why
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "named"),
+    [
+        ("python a.py\npython b.py --x 1\n", "shell_launch.several", "run.sh:2: python b.py --x 1"),
+        ("python a.py $X_UNSET\n", "shell_launch.not_plain", "$X_UNSET"),
+        ("echo hi\n", "shell_launch.none", "run.sh"),
+        ("bash scripts/inner.sh\n", "shell_launch.other_scripts", "scripts/inner.sh"),
+        ("python 'a.py\n", "shell_launch.none", "run.sh"),
+    ],
+)
+def test_one_error_lists_what_was_found(tmp_path: Path, text: str, key: str, named: str) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(text, encoding="utf-8")
+    with pytest.raises(WorkbookError) as error:
+        from_shell.read(f"bash -ex {script}", ())
+    assert error.value.key == key and named in error.value.message("en") and error.value.hint("zh")
+
+
+def test_only_shell_scripts_are_taken_for_one(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("#!/usr/bin/env bash\npython t.py\n", encoding="utf-8")
+    (tmp_path / "train.py").write_text("", encoding="utf-8")
+    found = from_shell.read(tmp_path / "run", ("--a",))
+    assert found is not None and found.words == ("python", ("t.py",))
+    assert from_shell.read(tmp_path / "train.py", ()) is None and from_shell.read("torchrun", ("train.py",)) is None
+
+
+def test_devices_and_values_that_may_be_secret_are_not_taken(tmp_path: Path) -> None:
+    text = "export CUDA_VISIBLE_DEVICES=3 API_KEY=s3cret TOKEN=$(cat x)\npython t.py\n"
+    (tmp_path / "run.sh").write_text(text, encoding="utf-8")
+    found = from_shell.read(tmp_path / "run.sh", ())
+    assert found is not None and found.environment == {"API_KEY": "s3cret"}
+    said = found.finding.message("en")
+    assert "s3cret" not in said and "API_KEY" in said and "CUDA_VISIBLE_DEVICES, TOKEN" in said

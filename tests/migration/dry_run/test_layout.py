@@ -1,0 +1,86 @@
+"""Modules around the script's folder are found by what is imported, and no wider than that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.migration.dry_run.layout import layout
+from helpers.migration.dry_run.mirror import mirror
+
+FILES = {
+    "repo/setup.cfg": "",
+    "repo/tools/train.py": "import torch, json\nfrom mypkg.net import make\nimport options_of_tools\n",
+    "repo/tools/options_of_tools.py": "",
+    "repo/mypkg/__init__.py": "",
+    "repo/mypkg/net.py": "from deep_pkg import init\nfrom . import near\n",
+    "repo/mypkg/near.py": "",
+    "repo/src/deep_pkg/__init__.py": "",
+    "repo/src/deep_pkg/init.py": "",
+    "repo/torch/mine.py": "",
+    "repo/data/words.txt": "数据",
+    "above_pkg/__init__.py": "",
+}
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path / "repo"
+
+
+def _names(paths: tuple[Path, ...], root: Path) -> set[str]:
+    return {path.relative_to(root).as_posix() for path in paths}
+
+
+def test_packages_beside_the_scripts_folder_are_reached(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repo)
+    found = layout(repo / "tools" / "train.py")
+    assert found.root == repo and found.cwd == repo and _names(found.paths, repo) == {".", "src"}
+    assert _names(tuple(found.reached), repo) == {
+        "mypkg/__init__.py", "mypkg/net.py", "mypkg/near.py", "src/deep_pkg/__init__.py", "src/deep_pkg/init.py"
+    }  # fmt: skip
+    monkeypatch.chdir(repo.parent)
+    assert layout(repo / "tools" / "train.py").cwd == repo / "tools"
+
+
+def test_nothing_is_looked_for_above_the_repository(repo: Path) -> None:
+    script = repo / "tools" / "train.py"
+    script.write_text("import above_pkg\n", encoding="utf-8")
+    found = layout(script)
+    assert found.root == repo / "tools" and not found.paths and found.modules == (script,)
+
+
+def test_an_installed_module_wins_over_a_folder_of_its_name(repo: Path) -> None:
+    script = repo / "tools" / "train.py"
+    script.write_text("import torch.mine\n", encoding="utf-8")
+    assert layout(script).modules == (script,)
+    script.write_text("import sys\nsys.path.insert(0, '..')\nimport torch.mine\n", encoding="utf-8")
+    assert layout(script).root == repo
+
+
+def test_pythonpath_is_looked_at_first_and_what_no_mirror_holds_is_named(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    other = tmp_path / "elsewhere"
+    (other / "mypkg").mkdir(parents=True)
+    (other / "mypkg" / "net.py").write_text("", encoding="utf-8")
+    found = layout(repo / "tools" / "train.py", pythonpath=[other])
+    assert other / "mypkg" / "net.py" in found.outside and other not in found.paths
+    assert all(module.is_relative_to(found.root) for module in found.modules)
+
+
+def test_the_mirror_has_links_to_data_and_files_for_modules(repo: Path, tmp_path: Path) -> None:
+    found = layout(repo / "tools" / "train.py")
+    contents = {module: module.read_bytes() for module in found.modules}
+    contents[repo / "tools" / "made.py"] = b"x = 1\n"
+    work = tmp_path / "out" / "work"
+    script = mirror(repo / "tools" / "train.py", work, contents, found.root, (found.cwd, *found.paths))
+    assert script == work / "tools" / "train.py" and (work / "tools" / "made.py").read_bytes() == b"x = 1\n"
+    assert (work / "data").is_symlink() and (work / "data" / "words.txt").read_text(encoding="utf-8") == "数据"
+    assert not (work / "mypkg").is_symlink() and not (work / "mypkg" / "net.py").is_symlink()
+    assert not (repo / "tools" / "made.py").exists()

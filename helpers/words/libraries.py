@@ -62,6 +62,10 @@ _USES = {
         "torch_npu.profiler._ExperimentalConfig",
         "torch_npu.profiler._ExperimentalConfig",
     ),
+    "horovod": (
+        "torch.distributed with HCCL and DistributedDataParallel",
+        "torch.distributed（HCCL）与 DistributedDataParallel",
+    ),
     "hub_kernel": (
         "torch.nn.functional.scaled_dot_product_attention or torch_npu's fused operators: a kernel of the hub is a "
         "compiled binary, and flash attention's are compiled for CUDA",

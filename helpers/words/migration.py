@@ -147,6 +147,10 @@ _RULES: dict[str, Words] = {
         "the text of a device on an NPU says npu: this test would be false; look for npu too",
         "NPU 设备的文本为 npu，此判断将不成立；请同时判断 npu",
     ),
+    "MIG104.cut": Words(
+        'the device says "npu:0" on an NPU: nothing is cut off and int raises; ask for .index',
+        "NPU 上该设备为 npu:0：截不掉前缀，int 会出错；请用 .index",
+    ),
     "MIG104.device": Words(
         "torch.device is not patched: a tensor on an NPU never equals a cuda device; compare with npu",
         "torch.device 不会被替换：NPU 上的张量不等于 cuda 设备；请与 npu 比较",

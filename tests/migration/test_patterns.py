@@ -69,6 +69,10 @@ UNSUPPORTED = (
     TORCH + "from torch.nn.parallel.scatter_gather import scatter\nparts = scatter(x, range(4))",
     TORCH + "g = torch.ops.aten.cudnn_convolution_transpose(x, w, p, p, s, d, 1, False, False, True)",
     TORCH + "op = torch._C._jit_get_operation('aten::cudnn_batch_norm')",
+    TORCH + "import _freq as k\nclass Freq(torch.autograd.Function):\n    def backward(ctx, g):\n"
+    "        return k.freq_backward(g)\n\n    def forward(ctx, x):\n        return k.freq_forward(x)",
+    "from torch.utils.ffi import create_extension\nffi = create_extension('_ext.nms', with_cuda=True, sources=s)",
+    "self.flash_attn_func = getattr(pack, 'flash_attn_func')\no = self.flash_attn_func(q, k, v)",
     "import dgl",
     "from kernels import get_kernel\nattention = get_kernel('someone/flash-attention')",
 )
@@ -109,6 +113,9 @@ MANUAL = (
     "peak_flops = 312e12",
     "gpu_peak = {'H100': 989e12}",
     "BANDWIDTH = [(['a100'], 1.55e12)]",
+    TORCH + "number = int(str(self.device).strip('cuda:'))",
+    "import horovod.torch as hvd",
+    "import pydcgm",
     "from lightning.fabric.plugins import BitsandbytesPrecision\nplugins = BitsandbytesPrecision('nf4')",
     "session = ort.InferenceSession(path, providers=['CUDAExecutionProvider', 'CPUExecutionProvider'])",
     "import megatron.core",
@@ -215,6 +222,11 @@ SILENT = (
     "import torch\ny = torch.gather(x, 1, i).scatter(0, i, z)",
     "memory_gb = {'a': 80, 'b': 40}",
     "import wrapt._ext as _ext\n_ext.go()",
+    "def devices():\n    return ('cuda', 'npu')",
+    "device = str(device).strip().lower().replace('cuda:', '').replace('none', '')",
+    "import torch\nimport kernel as k\nclass Freq(torch.autograd.Function):\n    def forward(ctx, x):\n"
+    "        return k.freq_forward(x)",
+    "from .attention import flash_attn\ny = flash_attn.flash_attn_func(q, k, v)",
     "def load(args):\n    return open('a.cu')\nf = load(1)",
     "import torch\nckpt = torch.load(path, map_location='cpu')  # 避免占用 CUDA 显存",
 )

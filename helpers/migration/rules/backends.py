@@ -20,7 +20,7 @@ WORDS = ("backends", "cuda", "cudnn")
 NEEDS = "torch"
 KNOWN = Known(DOCUMENTED, NATIVE, hours={"cudnn_operator": 4.0})
 #: cuDNN's operators by name: `torch.ops.aten.cudnn_convolution`, "aten::cudnn_convolution".
-OPERATORS = re.compile(r"(torch\.(ops\.aten\.)?_?|aten::_?)(cudnn_(?!is_acceptable)\w+)")
+OPERATORS = re.compile(r"(torch\.(ops\.aten\.)?_?|aten::_?)cudnn_(?!is_acceptable|init_dropout_state)\w+")
 FAMILIES = ("torch.backends.cudnn.", "torch.backends.cuda.")
 #: Calls that raise, or answer something else, for None.
 PARSERS = {"parse", "Version", "LooseVersion", "StrictVersion", "parse_version", "float", "int", "bool"}
@@ -40,6 +40,7 @@ NEAR_MISSES = (
     "import torch\ntorch.backends.mkldnn.enabled = False\n",
     "import torch\nprint(torch.version.hip)\n",
     "import torch\nprint('aten::cudnn_convolution')  # 只打印\n",
+    "import torch\nnames = [torch.cudnn_convolution]\n",
     "import torch\ncudnn_ok = torch.ops.aten.convolution(x, w)\n",
 )
 
@@ -58,7 +59,7 @@ def check(source: Source) -> Iterable[Finding]:
                 continue
             outcome = "tf32" if "tf32" in name or "precision" in name else "no_effect"
             yield found(source, node, f"MIG119.{outcome}", ADVICE, name=name)
-        elif OPERATORS.match(name):
+        elif OPERATORS.match(name) and isinstance(source.names.parent(node), ast.Call):
             yield found(source, node, "MIG119.cudnn_operator", UNSUPPORTED, name=name)
     for call in source.nodes(ast.Call):
         if method(call) == "_jit_get_operation":

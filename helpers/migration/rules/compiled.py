@@ -10,12 +10,13 @@ from helpers.finding import Finding
 from helpers.migration import api_map
 from helpers.migration.knowledge import ASCEND, INFERRED, Known
 from helpers.migration.reading.calls import argument, method, string
+from helpers.migration.reading.pairs import paired
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import UNSUPPORTED, found
 from helpers.migration.rules import extension
 
 CODE = "MIG137"
-TOKENS = {"_C", "_ext"}
+TOKENS = {"_C", "_ext", "autograd"}
 WORDS = ("_cuda",)
 KNOWN = Known(
     INFERRED,
@@ -29,6 +30,13 @@ EXAMPLES = (
     ("import importlib\nk = importlib.import_module('fused_adam_cuda')\nk.adam(1)\n", "unsupported", None),
     ("from knn_cuda import KNN\nk = KNN(4)\n", "unsupported", None),
     ("import torch\nimport ball._ext as _ext\ny = _ext.query(点)\n", "unsupported", None),
+    (
+        "from torch.autograd import Function\ntry:\n    import _grid as k\nexcept ImportError:\n"
+        "    from .backend import k\nclass 编码(Function):\n    def forward(ctx, x):\n        k.grid_forward(x)\n\n"
+        "    def backward(ctx, g):\n        k.grid_backward(g)\n",
+        "unsupported",
+        None,
+    ),
     ("import torch\nfrom .._ext import pool\npool.forward(x)\n", "unsupported", None),
     (
         "try:\n    import near_cuda_corr\nexcept ImportError:\n    pass\ny, = near_cuda_corr.forward(a)\n",
@@ -43,6 +51,10 @@ NEAR_MISSES = (
     "from .kernels import scan_cuda\n",
     "import torch.cuda\ntorch.cuda.synchronize()\n",
     "import test_cuda\n",
+    "from torch.autograd import Function\nfrom . import k\nclass F(Function):\n    def forward(ctx, x):\n"
+    "        return k.go_forward(x)  # 只有前向\n",
+    "from torch.autograd import Function\nimport torch.nn.functional as F\nclass G(Function):\n"
+    "    def forward(ctx, x):\n        F.forward(x)\n\n    def backward(ctx, g):\n        F.backward(g)\n",
     "import my_cuda_timer\nmy_cuda_timer.start()  # 计时\n",
     "import torch\nimport a._ext as _ext\nprint(_ext)\n",
     "from ._ext import fast\ny = fast.sum([1])\n",
@@ -61,13 +73,17 @@ def check(source: Source) -> Iterable[Finding]:
     roots = [(call, _root(call)) for call in source.nodes(ast.Call)]
     called = {name for _, name in roots}
     launched = {name for call, name in roots if LAUNCHED.match(method(call))}
-    built = extension.built(source)
+    built, pairs = extension.built(source), paired(source)
     given: dict[str, str] = {}
     for node in (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom)):
         for module, local, is_module in _modules(node, "torch" in source.text):
             if is_module or local in (launched if "_cuda_" in module else called):
                 given[local] = module
                 yield found(source, node, "MIG137.module", UNSUPPORTED, name=module)
+        for local, module in _imported(node):
+            if local in pairs and local not in given and not _has_entry(module):
+                yield found(source, node, "MIG137.module", UNSUPPORTED, name=module)
+    given |= {local: local for local in pairs - set(given)}
     for call, _ in roots:
         module = _dynamic(source, call)
         if module:
@@ -84,6 +100,17 @@ def names(source: Source) -> set[str]:
     """What this file calls the compiled modules that it imports."""
     imports = (*source.nodes(ast.Import), *source.nodes(ast.ImportFrom))
     return {local for node in imports for _, local, _ in _modules(node, "torch" in source.text)}
+
+
+def _imported(node: ast.stmt) -> Iterator[tuple[str, str]]:
+    """What an import binds, and the module's name."""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from ((name.asname or name.name, name.name) for name in node.names)
+
+
+def _has_entry(module: str) -> bool:
+    """third_party.py speaks of it."""
+    return api_map.entry("third_party", module.split(".")[0]) is not None
 
 
 def _root(call: ast.Call) -> str:

@@ -32,6 +32,12 @@ EXAMPLES = (
         "import torch\nm.to(device=torch.device('cuda'))\n",
     ),
     ("def f(m, device):\n    m.cuda(device)\n", "rewrite", "def f(m, device):\n    m.to(device)\n"),
+    (
+        "import torch\ndef f(m, i=None):\n    device = torch.cuda.current_device() if i is None else i\n"
+        "    m.cuda(device=device)  # 编号\n",
+        "auto",
+        None,
+    ),
     ("x = x.cuda(y.device)\n", "rewrite", "x = x.to(y.device)\n"),
 )
 NEAR_MISSES = (
@@ -71,5 +77,5 @@ def _may_be_device(source: Source, target: ast.expr) -> bool:
         return False
     held = kinds(source, target)
     if held <= {NUMBER, UNKNOWN}:
-        return UNKNOWN in held and about_devices(target)
+        return held == {UNKNOWN} and about_devices(target)
     return bool(held - {NUMBER, UNKNOWN}) or STRING in held

@@ -29,6 +29,8 @@ NOT_REPLACED = {
     "torch.nested.nested_tensor",
     "torch.nested.as_nested_tensor",
     "torch.Tensor",
+    "torch.library.custom_op",
+    "torch.library.register_kernel",
     "torch.distributed.get_default_backend_for_device",
     "torch.distributed.distributed_c10d.get_default_backend_for_device",
 }
@@ -57,6 +59,11 @@ EXAMPLES = (
         "rewrite",
         "import torch\nx = torch.asarray([1], device=f'npu:{0}')\n",
     ),
+    (
+        "import torch\n@torch.library.custom_op('核', mutates_args=(), device_types=['cuda'])\ndef f(x):\n    pass\n",
+        "rewrite",
+        "import torch\n@torch.library.custom_op('核', mutates_args=(), device_types=['npu'])\ndef f(x):\n    pass\n",
+    ),
     ("from torch.utils.data import DataLoader\nl = DataLoader([1], pin_memory_device='cuda')\n", "advice", None),
 )
 NEAR_MISSES = (
@@ -76,6 +83,7 @@ NEAR_MISSES = (
     "p.add_argument('--impl', default='cuda', choices=['cuda', 'ref'])\n",
     "p.add_argument('--cuda', dest='cuda', action='store_true')  # 用显卡\n",
     "print('cuda')\n",
+    "def supported():\n    return ['cuda', 'npu']  # 已支持\n",
     "from typing import Literal\ndef f(device: Literal['cpu', 'cuda'] = 'cpu'):\n    pass\n",
 )
 
@@ -89,6 +97,8 @@ def check(source: Source) -> Iterable[Finding]:
 def _judge(source: Source, node: ast.expr) -> Iterable[Finding]:
     above = source.names.parent(node)
     if isinstance(above, (ast.JoinedStr, ast.Subscript)) or is_other(source, node) or only_names(source, node):
+        return
+    if isinstance(above, (ast.List, ast.Tuple, ast.Set)) and "npu" in map(string, above.elts):
         return  # `states["cuda"]`: a key of the script's own
     call = next((up for up in source.names.above(node) if isinstance(up, ast.Call)), None)
     if call and amp.owns(source, call):

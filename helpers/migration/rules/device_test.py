@@ -72,6 +72,7 @@ EXAMPLES: tuple[tuple[str, str, str | None], ...] = (
     ("import torch\ngpu = not 慢 and torch.cuda.is_available()\nif gpu:\n    pass\n", "auto", None),
     ("import torch\nif device == torch.device('cuda'):  # 手工创建\n    pass\n", "auto", None),
     ("if device.startswith('cuda:'):\n    pass\n", "auto", None),
+    ("n = int(str(self.device).strip('cuda:'))  # 第几张\n", "manual", None),
     (
         "import torch\nclass T:\n    def __init__(self):\n        self.device = torch.device('cuda')\n"
         "    def f(self, x):\n        if x.device != self.device:\n            raise ValueError('不符')\n",
@@ -108,6 +109,7 @@ NEAR_MISSES: tuple[str, ...] = (
     "def f(cuda):\n    if cuda:  # 参数\n        pass\n",
     "import torch\nd = torch.device('cpu')\nok = x.device == d or x.device.type == d.type\n",
     "import torch\nself.device = torch.device('cuda')\nif x.device != self.device:\n    x = x.to(self.device)\n",
+    "d = str(device).strip().replace('cuda:', '')  # 用户写的\n",
     "T = {'cuda': f, 'npu': g}\nT[x.device.type](x)\n",
     "T = {'cuda': f}\nT['npu'] = f\nT[x.device.type](x)\n",
     "n = collections.Counter()\nn[x.device.type] += 1\ny = 表.get(x.device.type)\n",
@@ -141,6 +143,8 @@ def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
         if method(call) == "startswith":
             yield from _startswith(source, call)
+        elif method(call) in ("strip", "lstrip", "replace", "removeprefix"):
+            yield from _cut(source, call)
     for flag in flags(source):
         yield found(source, flag, "MIG104.holds", AUTO)
     yield from choices.check(source)
@@ -220,6 +224,18 @@ def _membership(source: Source, compare: ast.Compare, asked: ast.expr, among: as
             quoted = source.segment(among.elts[words.index("cuda")])
             edits = behind_last(source, among, quoted.replace("cuda", "npu"))
             yield found(source, compare, "MIG104.type", REWRITE, edits)
+
+
+def _cut(source: Source, call: ast.Call) -> Iterable[Finding]:
+    """`int(str(x.device).strip("cuda:"))`: on an NPU the text is "npu:0" and int raises."""
+    above = source.names.parent(call)
+    number = isinstance(above, ast.Call) and getattr(above.func, "id", "") == "int"
+    assert isinstance(call.func, ast.Attribute)
+    text = call.func.value
+    made = isinstance(text, ast.Call) and getattr(text.func, "id", "") == "str"
+    device = argument(text, 0) if made and isinstance(text, ast.Call) else None
+    if number and (string(argument(call, 0)) or "").startswith("cuda") and getattr(device, "attr", "") == "device":
+        yield found(source, call, "MIG104.cut", MANUAL)
 
 
 def _startswith(source: Source, call: ast.Call) -> Iterable[Finding]:

@@ -18,7 +18,7 @@ from helpers.migration.reading.source import Source
 from helpers.migration.repair import UNSUPPORTED, found
 
 CODE = "MIG114"
-TOKENS = ("cpp_extension", "cu", "extra_cuda_cflags", "fused_kernels")
+TOKENS = ("cpp_extension", "cu", "extra_cuda_cflags", "fused_kernels", "create_extension")
 KNOWN = Known(
     MEASURED,
     ASCEND + "docs/zh/developer_notes/custom_operator_adaptation/c_extensions_operator_adaptation.md",
@@ -55,6 +55,11 @@ EXAMPLES = (
         "unsupported",
         None,
     ),
+    (
+        "from torch.utils.ffi import create_extension\next = create_extension('_ext.核', with_cuda=gpu, sources=s)\n",
+        "unsupported",
+        None,
+    ),
     ("from megatron import fused_kernels\nfused_kernels.load(args)\n", "unsupported", None),
 )
 NEAR_MISSES = (
@@ -66,6 +71,7 @@ NEAR_MISSES = (
     "files = ['a.cu']\nprint(len(files))\n",
     "import torch\nfrom torch.utils.cpp_extension import load\nload('cpu_ops', ['a.cpp'])\ntorch.ops.cpu_ops.f(张量)\n",
     "def load(args):\n    return open('a.cu')\nf = load(1)\n",
+    "from torch.utils.ffi import create_extension\ncreate_extension('_ext.a', sources=['a.c'])  # 只用 CPU\n",
     "from mine import fused_kernels\nfused_kernels.load(1)\n",
 )
 
@@ -132,6 +138,9 @@ def _builders(source: Source) -> Iterable[Finding]:
 
 def _is_build(source: Source, call: ast.Call) -> bool:
     full = source.names.call(call)
+    if full == "torch.utils.ffi.create_extension":
+        with_cuda = argument(call, 99, "with_cuda")
+        return with_cuda is not None and getattr(with_cuda, "value", True) is not False
     return full in BUILDERS or _is_cuda(source, call, full[len(BUILD) :] if full.startswith(BUILD) else "")
 
 

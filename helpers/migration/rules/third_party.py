@@ -25,9 +25,11 @@ METHODS = {
     "enable_xformers_memory_efficient_attention": "xformers",
     "set_use_memory_efficient_attention_xformers": "xformers",
 }
+#: Flash attention's functions, kept under a name that the file gave them: `self.flash_attn_func = getattr(f, ...)`.
+KEPT = {"flash_attn_func", "flash_attn_varlen_func", "flash_attn_qkvpacked_func", "flash_attn_with_kvcache"}
 #: Classes of Lightning that stand for one of these.
 PLUGINS = {"BitsandbytesPrecision": "bitsandbytes", "TransformerEnginePrecision": "transformer_engine"}
-TOKENS = {name.split(".")[0] for name in api_map.load("third_party")["names"]} | {*METHODS, *PLUGINS}
+TOKENS = {name.split(".")[0] for name in api_map.load("third_party")["names"]} | {*METHODS, *PLUGINS, *KEPT}
 #: Each entry brings its own link.
 KNOWN = Known(DOCUMENTED, None, versions=BY_ENTRY, hours={"use": 0.5})
 ELSEWHERE = {"triton"}  # triton.py
@@ -52,6 +54,12 @@ EXAMPLES = (
     ),
     ("import importlib\nk = importlib.import_module('amp_C')\n", "unsupported", None),
     ("from lightning.fabric.plugins import BitsandbytesPrecision as B\np = B('nf4')  # 量化\n", "manual", None),
+    (
+        "class 层:\n    def __init__(self, f):\n        self.flash_attn_func = getattr(f, 'flash_attn_func')\n\n"
+        "    def forward(self, q, k, v):\n        return self.flash_attn_func(q, k, v)\n",
+        "unsupported",
+        None,
+    ),
     ("from kernels import get_kernel\nk = get_kernel('kernels-community/flash-attn3')\n", "unsupported", None),
 )
 NEAR_MISSES = (
@@ -62,6 +70,8 @@ NEAR_MISSES = (
     "print('import flash_attn')\n",
     "import mindspeed.megatron_adaptor\nfrom megatron.core import mpu  # 已适配\n",
     "flash_attn_func(1)\n",
+    "from mine.attention import flash_attn\ny = flash_attn.flash_attn_func(q, k, v)  # 自己的封装\n",
+    "class A:\n    def flash_attn_func(self):\n        pass\n\n    def f(self):\n        self.flash_attn_func()\n",
     "from lightning.fabric.plugins import MixedPrecision\np = MixedPrecision('16')\n",
     "from kernels import scan, get\ny = scan(x)  # 自己的模块\n",
     "if args.enable_xformers_memory_efficient_attention:\n    pass\n",
@@ -129,6 +139,8 @@ def _dynamic(source: Source) -> Iterator[Finding]:
     for call in source.nodes(ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
             yield _about(source, call, METHODS[call.func.attr], "use")
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in KEPT and _is_kept(source, call):
+            yield _about(source, call, "flash_attn", "use")
         package, _, made = source.names.call(call).rpartition(".")
         if made in PLUGINS and "lightning" in package:
             yield _about(source, call, PLUGINS[made], "use")
@@ -138,6 +150,15 @@ def _dynamic(source: Source) -> Iterator[Finding]:
         library = _library(module)
         if library and _is_wanted(source, library):
             yield _about(source, call, library, "library")
+
+
+def _is_kept(source: Source, call: ast.Call) -> bool:
+    """A function that this file neither imports nor defines under that name."""
+    assert isinstance(call.func, ast.Attribute)
+    defined = {node.name for node in source.nodes(ast.FunctionDef)}
+    base = call.func.value
+    imported = isinstance(base, ast.Name) and any(isinstance(value, str) for value in source.names.values(base))
+    return not imported and call.func.attr not in defined and not source.names.call(call)
 
 
 def _is_adaptor(node: ast.Import) -> bool:

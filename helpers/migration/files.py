@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from helpers.errors import WorkbookError
-from helpers.migration.texts import requirements, shell
+from helpers.migration.texts import settings
+from helpers.migration.texts.lines import is_text, only_settings
 
 #: Folders that hold other people's code, or none.
 SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages", "dist-packages", "venv", "env", "build", "dist"}
@@ -45,7 +46,7 @@ def tree(path: str | os.PathLike[str]) -> Tree:
     place = Path(path)
     if place.is_file():
         found = Tree(place.parent, [])
-        if not _sort(found, place):
+        if not _sort(found, place, asked=True):
             raise WorkbookError("migration.not_a_script", path=str(path))
         return found
     if not place.is_dir():
@@ -61,27 +62,33 @@ def tree(path: str | os.PathLike[str]) -> Tree:
     return found
 
 
-def _sort(found: Tree, file: Path) -> bool:
-    """Puts a file that is scanned into its list; setup.py is Python and a list of requirements."""
-    is_python, is_text = file.suffix in (".py", ".pyw"), _is_text(file.name)
+def _sort(found: Tree, file: Path, *, asked: bool = False) -> bool:
+    """Puts a file that is scanned into its list; setup.py is Python and a list of requirements.
+
+    `asked`: by its name, so that its kind alone decides."""
+    is_python = file.suffix in (".py", ".pyw")
+    text = is_text(file.name) if asked else _is_text(file)
     if is_python:
         found.python.append(file)
-    if is_text:
+    if text:
         found.texts.append(file)
     if file.suffix == ".ipynb":
         found.notebooks.append(file)
-    return is_python or is_text or file.suffix == ".ipynb"
+    return is_python or text or file.suffix == ".ipynb"
 
 
-def _is_text(name: str) -> bool:
-    return shell.is_shell(name) or requirements.is_requirements(name)
+def _is_text(file: Path) -> bool:
+    """Of YAML and JSON, environment files too, only those of settings that say something of GPUs."""
+    if not is_text(file.name):
+        return False
+    return settings.speaks(file) if only_settings(file.name) else True
 
 
 def _walk(root: Path) -> Iterator[Path]:
     """All files in order of name; hidden folders, virtual environments and links are left out."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not _is_foreign(Path(folder) / name))
-        yield from (Path(folder) / name for name in sorted(files) if not name.startswith("."))
+        yield from (Path(folder) / name for name in sorted(files) if not name.startswith(".") or settings.is_env(name))
 
 
 def _is_foreign(folder: Path) -> bool:

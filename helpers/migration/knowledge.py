@@ -43,7 +43,7 @@ class Known:
     link: Scalar
     versions: Scalar = VERSIONS
     hours: dict[str, float] = field(default_factory=dict)
-    links: dict[str, str] = field(default_factory=dict)
+    links: dict[str, Scalar] = field(default_factory=dict)
     inferred: tuple[str, ...] = ()
 
 

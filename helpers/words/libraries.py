@@ -144,6 +144,10 @@ _WITHOUT = {
     "datasheet": (
         "no page says so: the number is that of an NVIDIA data sheet", "没有页面可引：该数值出自 NVIDIA 数据手册"
     ),
+    "cluster": (
+        "no page for every cluster: its device plugin names the resource", "没有通用页面：资源名由集群的设备插件决定"
+    ),
+    "key": ("no page says so: whoever reads the key decides", "没有页面可引：由读取该键的程序决定"),
     "no_build": ("no page says so: no NPU build was found on PyPI", "没有页面可引：PyPI 上未找到 NPU 构建"),
 }
 

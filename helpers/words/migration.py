@@ -464,8 +464,10 @@ WORDS: dict[str, Words] = {
     "MIG100.not_python": Words(
         "{count} {kind} file(s) mention CUDA and were not scanned, first: {first}",
         "有 {count} 个 {kind} 文件提到 CUDA 但未扫描，首个：{first}",
-        "Python, notebooks, launch scripts and lists of requirements are scanned. Read these by hand.",
-        "目前扫描 Python、笔记本、启动脚本与依赖清单，请人工查看这些文件。",
+        "Python, notebooks, launch scripts, requirements, Dockerfiles and settings (YAML, JSON, .env, up to 1 MiB) are "
+        "scanned. Read these by hand.",
+        "目前扫描 Python、笔记本、启动脚本、依赖清单、Dockerfile 与配置（YAML、JSON、.env，不超过 1 MiB），"
+        "请人工查看这些文件。",
     ),
     "MIG100.cuda_sources": Words(
         "{count} CUDA source file(s), first: {first}; each kernel needs a port to Ascend C or PyTorch",

@@ -20,7 +20,7 @@ from helpers.migration.assess import assess
 from helpers.migration.dry_run.reasons import reason
 from helpers.migration.rewrite import rewrite
 from helpers.migration.scan import scan
-from helpers.migration.texts import requirements, shell
+from helpers.migration.texts import containers, requirements, settings, shell
 from helpers.report import Report
 from helpers.view.cells import cell
 from helpers.words import say, show, title
@@ -79,6 +79,11 @@ def examples() -> Iterator[tuple[str, str]]:
         yield f"run_{number}.sh", text
     for number, (text, *_) in enumerate(requirements.EXAMPLES):
         yield f"requirements-{number}.txt", text
+    for number, (text, *_) in enumerate(settings.EXAMPLES):
+        yield f"settings_{number}.{'json' if text.startswith('{') else 'yaml'}", text
+    for number, (text, *_) in enumerate(containers.EXAMPLES):
+        yield f"Dockerfile.{number}", text
+    yield "inline.sh", "python - <<E\nimport torch\nx.cuda()\nE\npython - <<E\ntorch.cuda($x +)\nE\n"
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +135,7 @@ def test_every_link_is_a_page_and_no_home(repository: Path) -> None:
     for link in links:
         host, *path = str(link).removeprefix("https://").rstrip("/").split("/")
         deep = 3 if host in ("github.com", "gitcode.com") else 2
-        assert str(link).startswith("https://") and len(path) >= deep, link
+        assert str(link).startswith("https://") and (len(path) >= deep or path[-1].endswith(".html")), link
 
 
 def test_progress_is_told_in_the_language(capsys: pytest.CaptureFixture[str]) -> None:

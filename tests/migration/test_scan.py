@@ -74,9 +74,9 @@ def test_a_folder_without_python_is_not_clean(tmp_path: Path) -> None:
 
 
 def test_what_is_not_scanned_is_said(tmp_path: Path) -> None:
-    report = scan(_write(tmp_path, {"a.py": "", "conf.yaml": "device: cuda", "k.cu": "", "n.txt": "x"}))
+    report = scan(_write(tmp_path, {"a.py": "", "conf.toml": "device = 'cuda'", "k.cu": "", "n.txt": "x"}))
     said = {finding.key: finding.args for finding in report.findings}
-    assert said["MIG100.not_python"]["first"] == "conf.yaml"
+    assert said["MIG100.not_python"]["first"] == "conf.toml"
     assert said["MIG100.cuda_sources"]["count"] == 1
     assert report.status is Status.WARN
 

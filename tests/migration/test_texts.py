@@ -12,32 +12,35 @@ from helpers.finding import Status
 from helpers.migration.repair import class_of
 from helpers.migration.rewrite import apply, rewrite
 from helpers.migration.scan import scan
-from helpers.migration.texts import requirements, shell, text_source
+from helpers.migration.texts import containers, requirements, settings, shell, text_source
 from helpers.words import say
 
-MODULES = (shell, requirements)
+MODULES = (shell, requirements, settings, containers)
+#: What a rule's examples are called.
+NAMES = {shell: "run.sh", requirements: "requirements.txt", settings: "config.yaml", containers: "Dockerfile"}
 
 
 @pytest.mark.parametrize(
     ("rule", "text", "kind", "after"), [(rule, *example) for rule in MODULES for example in rule.EXAMPLES]
 )
 def test_the_example_fires(rule: ModuleType, text: str, kind: str, after: str | None) -> None:
-    source = text_source(text, "run.sh")
+    source = text_source(text, NAMES[rule])
     found = list(rule.check(source))
     assert kind in {class_of(finding) for finding in found}
     for finding in found:
-        assert finding.rule in (rule.CODE, requirements.CODE) and finding.place and finding.place.column >= 1
+        assert finding.rule in (rule.CODE, requirements.CODE, shell.CODE)
+        assert finding.place and finding.place.column >= 1
         assert say(finding.key, "en", **finding.args) and say(finding.key, "zh", **finding.args)
     edits = [edit for finding in found for edit in finding.edits]
     assert (apply(source, edits) if edits else None) == after
     if after is not None:
-        again = list(rule.check(text_source(after, "run.sh")))
+        again = list(rule.check(text_source(after, NAMES[rule])))
         assert "rewrite" not in {class_of(finding) for finding in again}
 
 
 @pytest.mark.parametrize(("rule", "text"), [(rule, text) for rule in MODULES for text in rule.NEAR_MISSES])
 def test_the_near_miss_is_left_alone(rule: ModuleType, text: str) -> None:
-    assert list(rule.check(text_source(text, "run.sh"))) == []
+    assert list(rule.check(text_source(text, NAMES[rule]))) == []
 
 
 def _notebook(path: Path, *cells: str) -> Path:
@@ -194,3 +197,117 @@ def test_only_what_is_to_be_installed_is_a_requirement(tmp_path: Path, name: str
     text, places = FILES[name]
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert {place.removeprefix(f"{name}:") for place, rule in _places(tmp_path).items() if rule == "MIG128"} == places
+
+
+EMBEDDED = (
+    "#!/bin/bash\nexport CUDA_VISIBLE_DEVICES=0\npython - <<'EOF'  # 内嵌\nimport torch\n值 = x.cuda('cuda:0')\nEOF\n"
+    "nvidia-smi\n",
+    "cat > 训练.py <<\"PY\"\nimport torch\ntorch.cuda.nvtx.mark('CUDA_VISIBLE_DEVICES=1')\nPY\npython 训练.py\n",
+    "python3 -c 'import torch; y = x.cuda(\"cuda:0\")' && torchrun t.py --backend nccl\n",
+    "python <<EOF\nimport torch\nx.cuda('cuda:$GPU')\nEOF\n",
+    "python -u - a b <<-'EOF'\n\timport torch\n\tx = x.cuda('cuda:1')\n\tEOF\n",
+    'python -c "import torch; x = torch.compile(m)"\n',
+    "python - <<'E'\nimport torch\nx = torch.compile(m)\nE\n",
+)
+
+
+def test_python_inside_a_launch_script_is_judged_at_its_place(tmp_path: Path) -> None:
+    found = []
+    for number, text in enumerate(EMBEDDED):
+        (tmp_path / f"run{number}.sh").write_text(text, encoding="utf-8")
+    for finding in scan(tmp_path).findings:
+        if class_of(finding):
+            found.append((str(finding.place).removeprefix("run"), finding.rule, class_of(finding)))
+    assert found == [
+        ("0.sh:2:8", "MIG127", "rewrite"), ("0.sh:5:5", "MIG103", "rewrite"), ("0.sh:7:1", "MIG127", "manual"),
+        ("1.sh:3:1", "MIG101", "manual"),
+        ("2.sh:1:31", "MIG103", "rewrite"), ("2.sh:1:52", "MIG127", "auto"), ("2.sh:1:76", "MIG127", "auto"),
+        ("3.sh:3:1", "MIG103", "manual"), ("4.sh:3:6", "MIG103", "manual"), ("5.sh:1:30", "MIG111", "manual"),
+        ("6.sh:3:5", "MIG111", "rewrite"),
+    ]  # fmt: skip
+
+
+def test_python_inside_a_launch_script_is_rewritten_where_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for number, text in enumerate(EMBEDDED):
+        (tmp_path / "a" / f"run{number}.sh").write_bytes(text.replace("\n", "\r\n" if number == 0 else "\n").encode())
+    rewrite(tmp_path / "a", tmp_path / "b")
+    after = [(tmp_path / "b" / f"run{number}.sh").read_bytes().decode() for number in range(len(EMBEDDED))]
+    expected = EMBEDDED[0].replace("CUDA_V", "ASCEND_RT_V").replace(".cuda('cuda:0')", ".to('cuda:0')")
+    assert after[0] == expected.replace("\n", "\r\n")
+    assert after[2] == EMBEDDED[2].replace('.cuda("cuda:0")', '.to("cuda:0")')
+    assert after[1] == EMBEDDED[1] and after[3:6] == list(EMBEDDED[3:6]), "what the shell would change is not edited"
+    assert after[6] == EMBEDDED[6].replace("compile(m", 'compile(m, backend="eager"')
+    assert scan(tmp_path / "b").facts["counts"]["rewrite"] == 0
+
+
+def test_inline_python_that_runs_under_transfer_to_npu_is_told_to_import_it(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text("python - <<'E'\nimport torch\nx = x.cuda()\nE\n")
+    (tmp_path / "b.sh").write_text(
+        "python - <<'E'\nimport torch_npu\nfrom torch_npu.contrib import transfer_to_npu\nx = x.cuda()\nE\n"
+    )
+    told = [str(finding.place) for finding in scan(tmp_path).findings if finding.key == "MIG154.no_import"]
+    assert told == ["a.sh:2:1"]
+
+
+def test_inline_python_that_nobody_can_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text("python - <<E\nimport torch\ntorch.cuda.set_device($N +)\nE\necho 完成\n")
+    (tmp_path / "b.sh").write_text("cat <<E > notes.txt\ntorch.cuda.nvtx.mark('x')\nE\npython -c 'print(1)'\n# <<E\n")
+    assert [(f.key, str(f.place)) for f in scan(tmp_path).findings if f.place] == [("MIG154.unread", "a.sh:2:1")]
+
+
+CONFIGS = {
+    "conf/train.yaml": ("device: cuda\nbackend: nccl\n说明: 显卡\n", {"1:9": "auto", "2:10": "auto"}),
+    "ds_config.json": ('{"comm_backend_name": "nccl",\n "fp16": {"enabled": true}}\n', {"1:24": "rewrite"}),
+    "docker-compose.yml": ("services:\n  t:\n    runtime: nvidia\n", {"3:14": "manual"}),
+    "Dockerfile.gpu": ("FROM nvidia/cuda:12.1.0-base\nRUN nvidia-smi\n", {"1:6": "manual", "2:5": "manual"}),
+    ".env": ("CUDA_VISIBLE_DEVICES=0,1\nNCCL_DEBUG=INFO\n", {"1:1": "rewrite", "2:1": "manual"}),
+    "job.sbatch": ("#!/bin/bash\n#SBATCH --gres=gpu:8\n", {"2:9": "manual"}),
+    "environment.yml": ("name: cuda\ndependencies:\n  - cudatoolkit=11.3\n", {"3:5": "manual"}),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_settings_are_found_by_name_and_judged(tmp_path: Path, name: str) -> None:
+    text, places = CONFIGS[name]
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    for path in (tmp_path, tmp_path / name):
+        report = scan(path)
+        found = {str(f.place).rpartition(Path(name).name + ":")[2]: class_of(f) for f in report.findings if class_of(f)}
+        assert found == places
+        assert not [finding for finding in report.findings if finding.status is Status.SKIPPED]
+
+
+def test_settings_are_rewritten_and_devices_only_where_the_source_says_npu(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("ds_config.json", ".env", "train.yaml"):
+        text = CONFIGS.get(name, CONFIGS["conf/train.yaml"])[0]
+        (tmp_path / "in" / name).write_text(text, encoding="utf-8")
+    for mode in ("inject", "explicit"):
+        rewrite(tmp_path / "in", tmp_path / mode, mode=mode)
+    after = {mode: {file.name: file.read_text(encoding="utf-8") for file in (tmp_path / mode).iterdir()}
+             for mode in ("inject", "explicit")}  # fmt: skip
+    assert after["inject"]["ds_config.json"] == CONFIGS["ds_config.json"][0].replace('"nccl"', '"hccl"')
+    assert after["inject"][".env"] == "ASCEND_RT_VISIBLE_DEVICES=0,1\nNCCL_DEBUG=INFO\n"
+    assert after["inject"]["train.yaml"] == CONFIGS["conf/train.yaml"][0]
+    assert after["explicit"]["train.yaml"] == "device: npu\nbackend: hccl\n说明: 显卡\n"
+
+
+def test_large_or_silent_settings_are_left_and_large_ones_told(tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_text('{"device": "cuda", "x": "' + "a" * (1 << 20) + '"}')
+    (tmp_path / "vocabulary.json").write_text('{"hello": 1}')
+    report = scan(tmp_path)
+    assert [(f.key, f.args["first"]) for f in report.findings if "first" in f.args] == [
+        ("MIG100.not_python", "data.json")
+    ]
+
+
+def test_a_cell_that_writes_settings_is_looked_at(tmp_path: Path) -> None:
+    report = scan(_notebook(tmp_path / "n.ipynb", '%%writefile conf/ds.json\n{"comm_backend_name": "nccl"}\n'))
+    assert [str(finding.place) for finding in report.findings if class_of(finding)] == ["n.ipynb#cell1:2:24"]
+
+
+def test_near_misses_are_two_in_five() -> None:
+    for rule in (settings, containers):
+        assert len(rule.NEAR_MISSES) >= 0.4 * (len(rule.NEAR_MISSES) + len(rule.EXAMPLES))

@@ -6,14 +6,9 @@ import re
 from pathlib import Path
 
 from helpers.migration import api_map
-from helpers.words.assessing import WORDS as ASSESSING
-from helpers.words.dry_run import WORDS as DRY_RUN
-from helpers.words.migration import WORDS as RULES
-from helpers.words.operators import WORDS as OPERATORS
-from helpers.words.rewriting import WORDS as REWRITING
-from helpers.words.scanning import WORDS as SCANNING
+from helpers.words import catalogue
 
-WORDS = {**RULES, **SCANNING, **REWRITING, **DRY_RUN, **OPERATORS, **ASSESSING}
+WORDS = catalogue()
 FOLDER = Path(api_map.__file__).parent
 
 

@@ -32,7 +32,7 @@ from helpers.migration.rewrite.result import report_of
 from helpers.migration.rewrite.scripts import is_entry, named, needs_import
 from helpers.migration.rewrite.work import EXPLICIT, INJECT, MODES, Work
 from helpers.migration.scan import scan_source, unreadable
-from helpers.migration.texts import read_text, scan_text, shell
+from helpers.migration.texts import read_text, scan_text, settings, shell
 from helpers.migration.verdict import gates
 from helpers.report import Report
 from helpers.words import Scalar
@@ -171,8 +171,11 @@ def judge_lines(source: Source, mode: str, work: Work | None = None) -> Judged:
     if work is not None:
         work.saw(scanned)
     made = [finding for finding in scanned if class_of(finding) == REWRITE]
-    if mode == EXPLICIT and shell.is_shell(Path(source.path).name):
+    name = Path(source.path).name
+    if mode == EXPLICIT and shell.is_shell(name):
         made += commands.check(source)
+    elif mode == EXPLICIT and settings.is_settings(name):
+        made += settings.explicit(source)
     mended = {finding.place for finding in made}
     return made, [finding for finding in _left(scanned) if finding.place not in mended]
 

@@ -1,8 +1,9 @@
-"""What a repository has beside Python files: launch scripts, lists of requirements, notebooks.
+"""What a repository has beside Python files: launch scripts, requirements, settings, notebooks.
 
-shell.py and requirements.py judge lines of text and have CODE, KNOWN, `check(source)`, EXAMPLES and
-NEAR_MISSES like a rule file; dependencies.py tells which lines are requirements. notebook.py gives a notebook's
-cells to the Python rules, magics.py tells Python from IPython's magics and shell commands.
+shell.py, requirements.py, settings.py and containers.py judge lines of text and have CODE, KNOWN, `check(source)`,
+EXAMPLES and NEAR_MISSES like a rule file; dependencies.py tells which lines are requirements, pins.py which torch they
+ask for. notebook.py gives a notebook's cells to the Python rules, embedded.py the Python inside launch scripts;
+magics.py tells Python from IPython's magics and shell commands.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from pathlib import Path
 from helpers.finding import Finding
 from helpers.migration.reading.source import Source, decode
 from helpers.migration.reading.undecoded import Unreadable, likely
-from helpers.migration.texts import notebook, requirements, shell
-from helpers.migration.texts.lines import scan_lines, text_source
+from helpers.migration.texts import notebook
+from helpers.migration.texts.lines import is_text, scan_lines, text_source
 
 __all__ = ["decode_text", "is_text", "read_text", "scan_notebook", "scan_text", "text_source"]
 scan_text = scan_lines
@@ -35,10 +36,6 @@ def decode_text(data: bytes) -> tuple[str, str, bytes]:
             raise
     encoding = likely(data) or "latin-1"
     return data.decode(encoding), encoding, b""
-
-
-def is_text(file: Path) -> bool:
-    return shell.is_shell(file.name) or requirements.is_requirements(file.name)
 
 
 def scan_notebook(file: Path, name: str) -> list[Finding]:

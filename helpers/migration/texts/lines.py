@@ -1,17 +1,21 @@
-"""Texts that are no Python, judged line by line: launch scripts and lists of requirements."""
+"""Texts that are no Python, judged line by line: launch scripts, lists of requirements, settings, Dockerfiles."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import dress
 from helpers.migration.reading.source import Source
-from helpers.migration.texts import requirements, shell
+from helpers.migration.repair import shortened
+from helpers.migration.texts import containers, embedded, requirements, settings, shell
 
 NOTHING = ast.Module([], [])
-KNOWN = {rule.CODE: rule.KNOWN for rule in (shell, requirements)}
+KNOWN = {rule.CODE: rule.KNOWN for rule in (shell, requirements, settings, containers)}
 
 
 def text_source(text: str, path: str, encoding: str = "utf-8", bom: bytes = b"", file: Path | None = None) -> Source:
@@ -19,8 +23,36 @@ def text_source(text: str, path: str, encoding: str = "utf-8", bom: bytes = b"",
     return Source(path, text, NOTHING, encoding, bom, file)
 
 
+def is_text(name: str) -> bool:
+    """A file that is judged line by line, by its name; one of settings only where it speaks (settings.speaks)."""
+    return _rule(name) is not None
+
+
+def only_settings(name: str) -> bool:
+    return _rule(name) is settings
+
+
 def scan_lines(source: Source) -> list[Finding]:
-    """The findings of a launch script or of a list of requirements, in order of place."""
-    rule = shell if shell.is_shell(Path(source.path).name) else requirements
-    found = [dress(finding, KNOWN[finding.rule]) for finding in rule.check(source)]
+    """The findings of such a file, in order of place; of the Python in a launch script too."""
+    rule = _rule(Path(source.path).name) or requirements
+    found = [*_commands(source)] if rule is shell else [*rule.check(source)]
+    found = [dress(finding, KNOWN[finding.rule]) for finding in found]
+    found += embedded.check(source) if rule in (shell, containers) else ()
     return sorted(found, key=lambda f: (f.place.line, f.place.column, f.rule) if f.place else (0, 0, f.rule))
+
+
+def _rule(name: str) -> ModuleType | None:
+    kinds = (
+        (requirements.is_requirements, requirements), (shell.is_shell, shell), (containers.is_container, containers),
+        (settings.is_settings, settings),
+    )  # fmt: skip
+    return next((rule for fits, rule in kinds if fits(name)), None)
+
+
+def _commands(source: Source) -> Iterator[Finding]:
+    """What the shell reads, each with its line as it stands in the file."""
+    text = embedded.masked(source)
+    same = text == source.text
+    for finding in shell.check(source if same else replace(source, text=text)):
+        line = finding.place.line if finding.place else 0
+        yield finding if same else replace(finding, args={**finding.args, "code": shortened(source.line(line))})

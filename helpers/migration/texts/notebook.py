@@ -19,8 +19,7 @@ from helpers.migration.reading.source import LINE_END, Source, parse
 from helpers.migration.reading.undecoded import Unreadable, undecoded
 from helpers.migration.registry import wanted
 from helpers.migration.repair import shortened
-from helpers.migration.texts import requirements, shell
-from helpers.migration.texts.lines import scan_lines, text_source
+from helpers.migration.texts.lines import is_text, scan_lines, text_source
 from helpers.migration.texts.magics import broken, read_cell
 from helpers.rules import judge
 from helpers.words import Scalar
@@ -93,7 +92,7 @@ def magic_end(code: str) -> int:
 
 
 def _is_list_or_shell(target: str) -> bool:
-    return shell.is_shell(target) or requirements.is_requirements(target)
+    return is_text(target.rpartition("/")[2])
 
 
 def _foreign(code: str, place: str) -> Iterator[Finding]:

@@ -22,7 +22,8 @@ RUN = "https://docs.pytorch.org/docs/stable/elastic/run.html"
 KNOWN = Known(
     DOCUMENTED, VARIABLES + "env_variable_list.md",
     links={
-        "smi": NPU_SMI, "nvidia_profiler": PROFILER, "toolkit": INSTALLING, "wheel": INSTALLING, "docker": IMAGES,
+        "smi": NPU_SMI, "slurm": "https://slurm.schedmd.com/gres.html",
+        "nvidia_profiler": PROFILER, "toolkit": INSTALLING, "wheel": INSTALLING, "docker": IMAGES,
         "analyse": "https://pypi.org/project/msprof-analyze/", "launch": RUN, "torchrun": RUN,
         **dict.fromkeys(("backend", "upper_case", "fixed_choices"), TRANSFER),
     },
@@ -38,16 +39,21 @@ BACKEND = re.compile(
 )
 #: Options whose script takes nothing but its own choices.
 FIXED_CHOICES = {"--distributed-backend"}
+#: What a job asks of SLURM.
+ASKED = r"--gres[= ]gpu[^\s#]*|--gpus(?:-per-\w+)?[= ][^\s#]+|-G\s*\d+"
 COMMANDS = (
     (re.compile(r"(?<![\w/.-])nvidia-smi(?![\w-])"), "smi", MANUAL),
     (re.compile(r"(?<![\w/.-])(?:nsys|ncu|nvprof|nv-nsight-cu-cli)(?=\s)"), "nvidia_profiler", MANUAL),
     (re.compile(r"(?<![\w/.-])nvcc(?![\w-])|/usr/local/cuda[\w.-]*|(?<!\w)CUDA_HOME(?!\w)"), "toolkit", MANUAL),
     (re.compile(r"download\.pytorch\.org/whl/(?:[\w/]*/)?cu\d+"), "wheel", MANUAL),
     (re.compile(r"--gpus[= ](?:all|\S+)(?=.*\s\S)|--runtime[= ]nvidia"), "docker", MANUAL),
+    (re.compile(rf"(?<![\w/.-])(?:srun|sbatch|salloc)(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?\s+(?:{ASKED})"), "slurm", MANUAL),
     (re.compile(r"(?<!\w)msprof-analyze\s+-[di]\b|(?<!\w)MSPROBE_PATH(?!\w)"), "analyse", MANUAL),
     (re.compile(r"-m\s+torch\.distributed\.launch(?!\w)"), "launch", ADVICE),
     (re.compile(r"(?<![\w/.-])torchrun(?![\w-])|-m\s+torch\.distributed\.run(?!\w)"), "torchrun", AUTO),
 )
+#: What it asks for itself stands in a comment.
+SBATCH = re.compile(rf"^#SBATCH\s+(?:.*\s)?(?P<asked>{ASKED})")
 DOCKER = re.compile(r"(?<!\w)docker\s+run")
 EXAMPLES = (
     (
@@ -86,6 +92,9 @@ EXAMPLES = (
     ("conda install pytorch cudatoolkit=11.3 -c pytorch -y\n", "manual", None),
     ("python t.py --title '第 # 1' --backend nccl\n", "auto", None),
     ("torchrun t.py \\\n  --backend \\\n  nccl\n", "auto", None),
+    ("#!/bin/bash\n#SBATCH --nodes=1 --gres=gpu:a100:4  # 四卡\npython t.py\n", "manual", None),
+    ("#SBATCH --gpus-per-node=8\n", "manual", None),
+    ("srun -n 1 --gres=gpu:1 python 训练.py\n", "manual", None),
 )
 NEAR_MISSES = (
     "# CUDA_VISIBLE_DEVICES=0 旧用法\n",
@@ -97,6 +106,10 @@ NEAR_MISSES = (
     "python t.py --backend nccl-tests\n",
     "python train.py --gpus 2\n",
     "echo done\n",
+    "#SBATCH --nodes=2 --partition=gpu\n",
+    "##SBATCH --gres=gpu:4 旧设置\n",
+    "#SBATCH --gres=npu:8\n",
+    "srun python train.py --gpus 2\n",
     "msprof-analyze advisor all -d ./data\n",
     "./my-nvidia-smi.sh\n",
     "pip install -r requirements-apex.txt transformers\n",
@@ -112,6 +125,10 @@ def is_shell(name: str) -> bool:
 def check(source: Source) -> Iterable[Finding]:
     for start, line in commands(source):
         yield from judge_line(source, start, line)
+    for number, start in enumerate(source.line_starts, 1):
+        job = SBATCH.match(source.line(number))
+        if job:
+            yield found_at(source, start + job.start("asked"), "MIG127.slurm", MANUAL, command=job.group("asked"))
 
 
 def commands(source: Source) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,262 @@
+"""Settings that a script reads, and files that start it: YAML, JSON, `.env`.
+
+Only what is plain: a key and a value that together mean one thing wherever they stand (`backend: nccl`). Values are
+rewritten where the new one is certain; a device or a backend stays under transfer_to_npu, which replaces it where torch
+takes it, and is rewritten in the mode that writes npu into the source (`explicit`). Commands in them are judged as a
+launch script's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers.finding import Edit, Finding
+from helpers.migration.knowledge import DOCUMENTED, IMAGES, TRANSFER, VARIABLES, Known
+from helpers.migration.reading.source import Source
+from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
+from helpers.migration.rules.environment import RENAMED, TAKES, WITHOUT_EFFECT, takes
+from helpers.migration.texts import shell
+
+CODE = "MIG152"
+ACCELERATE = "https://github.com/huggingface/accelerate/blob/main/src/accelerate/utils/dataclasses.py"
+TRAINER = "https://huggingface.co/docs/transformers/main/en/perf_train_special"
+KNOWN = Known(
+    DOCUMENTED, VARIABLES + "env_variable_list.md", inferred=("device", "backend", "cards"),
+    hours={"cards": 0.1, "bitsandbytes": 2.0, "flash": 0.25, "layout": 0.25, "upper_case": 0.25, "variable": 0.25},
+    links={
+        **dict.fromkeys(("device", "backend", "upper_case", "inductor"), TRANSFER),
+        **dict.fromkeys(("runtime", "image"), IMAGES),
+        **dict.fromkeys(("bitsandbytes", "flash"), TRAINER),
+        "distributed_type": ACCELERATE,
+        "one_bit": "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/comm/hccl.py",
+        "accelerator": "https://lightning.ai/docs/pytorch/stable/extensions/accelerator.html",
+        "fp8": "https://gitcode.com/Ascend/TransformerEngineNPU/blob/main/README.md",
+        "gres": "https://slurm.schedmd.com/gres.html",
+        "resource": {"say": "migration.without.cluster"},
+        "cards": {"say": "migration.without.key"},
+    },
+)  # fmt: skip
+#: What a file of settings must say for us to look at its keys.
+SPEAKS = re.compile(
+    rb"cuda|nccl|nvidia|gpu|fp8|transformer-engine|float64|double|precision|flash_attention|[48]bit|channels_last|tf32"
+    rb"|inductor|torch_compile", re.IGNORECASE,
+)  # fmt: skip
+SUFFIXES = (".yaml", ".yml", ".json")
+LARGEST_BYTES = 1 << 20
+#: `key: value` of YAML, `"key": "value"` of JSON, alone on a line or in braces.
+ENTRY = re.compile(
+    r"(?:^\s*(?:-\s+)*|[{,]\s*)(?P<k>['\"]?)(?P<key>[A-Za-z_][\w./-]*)(?P=k)\s*:\s*"
+    r"(?P<q>['\"])?(?P<value>(?(q)[^'\"\\]*|[^\s,{}\[\]'\"#]+))(?(q)(?P=q))(?=\s*(?:[,}\]]|$))"
+)
+#: A block of text begins: `run: |`, `- >-`.
+BLOCK = re.compile(r"^(?P<in>\s*)(?:-\s+)*(?:(?P<key>[\w.-]+)\s*:\s*)?[|>][-+\d]*\s*$")
+COMMAND_KEYS = {"command", "cmd", "run", "script", "entrypoint", "args", "setup", "before_script", "test"}
+COMMAND = re.compile(rf"^\s*(?:-\s+)*(?:{'|'.join(sorted(COMMAND_KEYS))})\s*:\s*(?=[^\s|>])")
+ITEM = re.compile(r"^\s*-\s+['\"]?(?=[A-Za-z_][A-Za-z0-9_]*=)")
+YES = "true|yes|on"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A key and a value that mean something, and what. `new` is the value that takes its place for certain."""
+
+    key: str
+    value: str
+    outcome: str
+    repair: str
+    new: str = ""
+
+
+CHOICES = (
+    Choice(r"(?:\w+_)?device(?:_type|_map|_name)?|map_location", r"cuda(?::\d+)?", "device", AUTO),
+    Choice(r"(?!comm_)(?:\w+_)?backend", "nccl", "backend", AUTO),
+    Choice(r"(?!comm_)(?:\w+_)?backend", "NCCL", "upper_case", MANUAL),
+    Choice("comm_backend_name", "nccl", "one_bit", REWRITE, "hccl"),
+    Choice("distributed_type", "MULTI_GPU", "distributed_type", REWRITE, "MULTI_NPU"),
+    Choice("(?:torch_)?dynamo_backend", "(?i:inductor)", "inductor", MANUAL),
+    Choice("torch_compile", f"(?i:{YES})", "inductor", MANUAL),
+    Choice(r"(?:trainer\.)?accelerator", "gpu|cuda", "accelerator", MANUAL),
+    Choice("(?:mixed_)?precision", "fp8|transformer-engine(?:-float16)?", "fp8", MANUAL),
+    Choice("precision|(?:torch_)?dtype", "64|64-true|double|fp64|float64", "float64", MANUAL),
+    Choice("load_in_[48]bit", f"(?i:{YES})", "bitsandbytes", MANUAL),
+    Choice("optim", r"(?:paged_)?adamw(?:_bnb)?_8bit|paged_adamw(?:_32bit)?", "bitsandbytes", MANUAL),
+    Choice("_?attn_implementation", "flash_attention_[23]", "flash", MANUAL),
+    Choice("cudnn_(?:benchmark|deterministic|enabled)", f"(?i:{YES}|false|no|off)", "no_effect", ADVICE),
+    Choice(r"(?:allow_|use_|enable_)?tf32", f"(?i:{YES})", "no_effect", ADVICE),
+    Choice("memory_format", r"(?:torch\.)?channels_last(?:_3d)?", "layout", MANUAL),
+    Choice("(?:use_)?channels_last", f"(?i:{YES})", "layout", MANUAL),
+    Choice("runtime|driver|default-runtime", "nvidia", "runtime", MANUAL),
+    Choice(r"nvidia\.com/(?:gpu|mig-[\w.]+)", r"\d+", "resource", MANUAL),
+    Choice("(?:slurm_)?gres", r"gpu(?::[\w.]+)*", "gres", MANUAL),
+    Choice(r"(?:n|num_|n_)?gpus(?:_per_node)?|gpu_ids", r"-?\d+(?:,\d+)*|all|auto", "cards", ADVICE),
+)
+#: Values of a container's image that bring CUDA.
+IMAGE = re.compile(
+    r"(?:docker\.io/)?nvidia/cuda\b[\w.:@/-]*|nvcr\.io/nvidia/[\w.:@/-]+|pytorch/pytorch:[\w.-]*cuda[\w.-]*"
+    r"|[\w./-]+:[\w.-]*\bcu(?:da)?1[0-9][\w.-]*"
+)
+CONTAINER_VARIABLE = re.compile(r"(?<!\w)NVIDIA_(?:VISIBLE_DEVICES|DRIVER_CAPABILITIES|REQUIRE_CUDA)(?!\w)")
+#: In the explicit mode: outcome -> what is written instead.
+EXPLICIT = {"device": ("cuda", "npu"), "backend": ("nccl", "hccl")}
+FIXED_KEYS = {"distributed_backend"}
+EXAMPLES = (
+    ("train:\n  device: cuda:0  # 显卡\n", "auto", None),
+    ("dist_params: {backend: 'nccl', port: 1}\n", "auto", None),
+    ("dist_params:\n  backend: NCCL\n", "manual", None),
+    ("distributed_type: MULTI_GPU  # 多卡\nmixed_precision: fp16\n", "rewrite",
+     "distributed_type: MULTI_NPU  # 多卡\nmixed_precision: fp16\n"),
+    ("trainer:\n  accelerator: gpu\n  precision: 16-mixed\n", "manual", None),
+    ("dynamo_config:\n  dynamo_backend: INDUCTOR\n", "manual", None),
+    ("mixed_precision: fp8\n", "manual", None),
+    ('{"optimizer": {"type": "OneBitAdam", "params": {"comm_backend_name": "nccl"}}}\n', "rewrite",
+     '{"optimizer": {"type": "OneBitAdam", "params": {"comm_backend_name": "hccl"}}}\n'),
+    ("env_cfg:\n  cudnn_benchmark: True\n", "advice", None),
+    ("environment:\n  CUDA_VISIBLE_DEVICES: \"0,1\"\n  说明: 无\n", "rewrite",
+     "environment:\n  ASCEND_RT_VISIBLE_DEVICES: \"0,1\"\n  说明: 无\n"),
+    ("environment:\n  - CUDA_VISIBLE_DEVICES=0\n  - NCCL_DEBUG=INFO\n", "rewrite",
+     "environment:\n  - ASCEND_RT_VISIBLE_DEVICES=0\n  - NCCL_DEBUG=INFO\n"),
+    ("environment:\n  CUDA_VISIBLE_DEVICES: \"\"\n", "manual", None),
+    ("environment:\n  NCCL_SOCKET_IFNAME: eth0\n", "manual", None),
+    ("services:\n  t:\n    runtime: nvidia\n    image: nvidia/cuda:12.1.0-devel\n", "manual", None),
+    ("devices:\n  - driver: nvidia\n    capabilities: [gpu]\n", "manual", None),
+    ("limits:\n  nvidia.com/gpu: 8\n", "manual", None),
+    ("image: nvcr.io/nvidia/pytorch:23.10-py3\n", "manual", None),
+    ("trainer:\n  gpus: 8  # 八卡\n", "advice", None),
+    ("run: |\n  export CUDA_VISIBLE_DEVICES=0\n  nvidia-smi\nname: 训练\n", "rewrite",
+     "run: |\n  export ASCEND_RT_VISIBLE_DEVICES=0\n  nvidia-smi\nname: 训练\n"),
+    ("command: torchrun t.py --backend nccl\n", "auto", None),
+    ("model:\n  load_in_8bit: true\n", "manual", None),
+    ("hydra:\n  launcher:\n    gres: gpu:4\n", "manual", None),
+    ("memory_format: torch.channels_last\n", "manual", None),
+    ("environment:\n  - NVIDIA_VISIBLE_DEVICES=all\n", "manual", None),
+)  # fmt: skip
+NEAR_MISSES = (
+    "# device: cuda 旧设置\n",
+    "train:\n  device: cpu\n",
+    "device: auto\n",
+    "backend: gloo\n",
+    "mixed_precision: bf16\n",
+    "precision: 16-mixed  # 半精度\n",
+    '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}\n',
+    "name: cuda\ndescription: 'device: cuda'\n",
+    "tags: [cuda, gpu]\n",
+    "notes: |\n  device: cuda\n  CUDA_VISIBLE_DEVICES=0 旧命令\n",
+    "distributed_type: MULTI_NPU\n",
+    "accelerator: auto\n",
+    "image: ubuntu:22.04\n",
+    "image: quay.io/ascend/torch-npu:2.9.0.post2-910b-ubuntu22.04-py3.11\n",
+    "runtime: python3.11\n",
+    "my_cuda_device: 3\n",
+    "CUDA_DEVICE_MAX_CONNECTIONS: 1\n",
+    "cudnn_benchmark_name: x\n",
+    "load_in_8bit: false\n",
+    '{"text": "set \\"device\\": \\"cuda\\" here"}\n',
+)
+
+
+def is_settings(name: str) -> bool:
+    return name.endswith(SUFFIXES) or is_env(name)
+
+
+def is_env(name: str) -> bool:
+    return name == ".env" or name.startswith(".env.") or name.endswith(".env")
+
+
+def speaks(file: Path) -> bool:
+    """A file of settings of ordinary size that may say something; one that cannot be opened may."""
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(LARGEST_BYTES + 1)
+    except OSError:
+        return True
+    return len(data) <= LARGEST_BYTES and SPEAKS.search(data) is not None
+
+
+def check(source: Source) -> Iterable[Finding]:
+    if is_env(Path(source.path).name):
+        for start, line in shell.commands(source):
+            yield from _command(source, start, line)
+        return
+    for start, line, is_command in lines(source):
+        if is_command:
+            yield from _command(source, start, line)
+        else:
+            yield from _entries(source, start, line)
+
+
+def explicit(source: Source) -> Iterator[Finding]:
+    """The devices and backends that the mode `explicit` writes: scripts that say npu take no cuda from a file."""
+    for start, line, is_command in [] if is_env(Path(source.path).name) else lines(source):
+        for match in () if is_command else ENTRY.finditer(line):
+            choice = _choice(match)
+            old, new = EXPLICIT.get(choice.outcome if choice else "", ("", ""))
+            if old and match.group("key") not in FIXED_KEYS:
+                at = start + match.start("value")
+                edits = (Edit(at, at + len(old), new),)
+                yield found_at(source, at, f"MIG138.{choice.outcome}", REWRITE, edits, name=old, new=new)  # type: ignore[union-attr]
+
+
+def lines(source: Source) -> Iterator[tuple[int, str, bool]]:
+    """Offset, characters without comment, and whether they are a command's; blocks of other text are left out."""
+    inside, is_command = -1, False
+    for number, start in enumerate(source.line_starts, 1):
+        line = source.line(number)
+        indent = len(line) - len(line.lstrip())
+        if inside >= 0 and (not line.strip() or indent > inside):
+            if is_command:
+                yield start, shell.without_comment(line), True
+            continue
+        line = line if source.path.endswith(".json") else shell.without_comment(line)
+        block = BLOCK.match(line)
+        inside = len(block.group("in")) if block else -1
+        is_command = block is not None and block.group("key") in COMMAND_KEYS
+        given = COMMAND.match(line) or ITEM.match(line)
+        if given and not block:
+            yield start + given.end(), line[given.end() :], True
+        elif not block:
+            yield start, line, False
+
+
+def _command(source: Source, start: int, line: str) -> Iterator[Finding]:
+    yield from shell.judge_line(source, start, line)
+    for match in CONTAINER_VARIABLE.finditer(line):
+        yield found_at(source, start + match.start(), "MIG152.variable", MANUAL, name=match.group())
+
+
+def _entries(source: Source, start: int, line: str) -> Iterator[Finding]:
+    for match in ENTRY.finditer(line):
+        key, value, at = match.group("key"), match.group("value"), start + match.start("value")
+        choice = _choice(match)
+        image = IMAGE.fullmatch(value) if key in ("image", "base_image", "container", "docker_image") else None
+        if choice:
+            edits = (Edit(at, at + len(value), choice.new),) if choice.new else ()
+            told = {"name": key, "value": value, "new": choice.new}
+            yield found_at(source, at, f"MIG152.{choice.outcome}", choice.repair, edits, **told)
+        elif image:
+            yield found_at(source, at, "MIG152.image", MANUAL, name=key, value=value)
+        elif key.isupper():
+            yield from _variable(source, start + match.start("key"), key, value)
+
+
+def _choice(match: re.Match[str]) -> Choice | None:
+    key, value = match.group("key"), match.group("value")
+    return next((one for one in CHOICES if re.fullmatch(one.key, key) and re.fullmatch(one.value, value)), None)
+
+
+def _variable(source: Source, at: int, name: str, value: str) -> Iterator[Finding]:
+    """A variable of the environment as a key."""
+    if name in RENAMED and not takes(name, None if "$" in value else value):
+        form = TAKES[name][1]
+        yield found_at(source, at, "MIG127.value", MANUAL, name=name, new=RENAMED[name], value=value, form=form)
+    elif name in RENAMED:
+        edits = (Edit(at, at + len(name), RENAMED[name]),)
+        yield found_at(source, at, "MIG127.renamed", REWRITE, edits, name=name, new=RENAMED[name])
+    elif name in WITHOUT_EFFECT:
+        yield found_at(source, at, "MIG127.no_effect", ADVICE, name=name)
+    elif name.startswith(("NCCL_", "TORCH_NCCL_")):
+        yield found_at(source, at, "MIG127.nccl_variable", MANUAL, name=name)
+    elif CONTAINER_VARIABLE.fullmatch(name):
+        yield found_at(source, at, "MIG152.variable", MANUAL, name=name)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import bounded, cann, simulator
-from helpers.errors import WorkbookError
+from helpers.errors import WorkbookError, reason
 from helpers.report import TIERS
 from helpers.words import Scalar
 
@@ -115,7 +115,8 @@ def _ask(tier: str, python: str) -> dict[str, Any]:
     try:
         done = bounded.run([python, str(PROBE), tier], env=child_environment(tier), timeout_s=TIMEOUT_S)
     except OSError as error:
-        return {"why": {"say": "device.why.import", "args": {"error": f"{python}: {error.strerror}"}}}
+        told = {"say": "command.file", "args": {"path": python, "error": reason(error)}}
+        return {"why": {"say": "device.why.import", "args": {"error": told}}}
     if done.timed_out:
         return {"why": {"say": "device.why.timeout", "args": {"seconds": f"{TIMEOUT_S:g}"}}}
     try:

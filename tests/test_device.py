@@ -106,7 +106,7 @@ def test_words_before_the_answer_do_no_harm(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_a_python_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(WorkbookError, match="No such file"):
+    with pytest.raises(WorkbookError, match="no such file"):
         device.find("cpu", python=str(tmp_path / "python"))
 
 

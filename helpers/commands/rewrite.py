@@ -39,7 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", choices=MODES, default=INJECT, help="who says npu (default: inject, transfer_to_npu)")
     parser.add_argument("--diff", action="store_true", help="print the diff and nothing else")
     parser.add_argument("--patch", metavar="FILE", help="write one diff that `git apply` and `patch -p1` take")
-    parser.add_argument("--out", metavar="FOLDER", help="write all scripts here; what was here stays as NAME.orig")
+    parser.add_argument("--out", metavar="FOLDER", help="write all scripts here: a new or empty folder, or one of ours")
+    existing = "let --out be a folder with other files; those of the same name stay as NAME.orig"
+    parser.add_argument("--into-existing", action="store_true", help=existing)
     parser.add_argument("--in-place", action="store_true", help="write over the files; the old ones stay as NAME.orig")
     parser.add_argument("--expect", metavar="SCAN.JSON", help="refuse where a file has changed since this scan")
     add_fail_on(parser, CLASSES, "the result")
@@ -48,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Report:
     report = rewrite(
         args.path, args.out, mode=args.mode, patch=args.patch, in_place=args.in_place, expect=args.expect,
-        fail_on=args.fail_on,
+        fail_on=args.fail_on, into_existing=args.into_existing,
     )  # fmt: skip
     return refuse_unlooked(report)
 

@@ -36,7 +36,7 @@ from typing import Callable, Union
 
 from helpers import simulator
 from helpers.commands import behind
-from helpers.errors import WorkbookError
+from helpers.errors import WorkbookError, reason
 from helpers.finding import Finding, Status
 from helpers.report import Column, Report, Table
 from helpers.simulator import jupyter, operators
@@ -120,7 +120,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         os.execve(program or command[0], command, environ)
     except OSError as error:
-        raise WorkbookError("simulator.not_found", command=command[0], error=error.strerror or str(error)) from error
+        raise WorkbookError("simulator.not_found", command=command[0], error=reason(error)) from error
 
 
 def _environment(args: argparse.Namespace) -> dict[str, str]:

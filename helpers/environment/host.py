@@ -9,6 +9,7 @@ from pathlib import Path
 from helpers.environment.machine import Host
 from helpers.environment.process import UNLIMITED
 from helpers.environment.system import System, Told, Untold
+from helpers.errors import reason
 
 MIB = 1024 * 1024
 #: A cgroup without a limit prints `max` (v2) or a number near 2**63 (v1).
@@ -104,7 +105,7 @@ def disk_free_mib(system: System, folder: Path) -> Told[float]:
     try:
         found = system.process.disk(folder)
     except OSError as error:
-        return Untold("untold.file", {"path": str(folder), "error": error.strerror or str(error)})
+        return Untold("untold.file", {"path": str(folder), "error": reason(error)})
     return found.free / MIB
 
 
@@ -113,7 +114,7 @@ def free_entries(system: System, folder: Path) -> Told[int]:
     try:
         found = system.process.disk(folder)
     except OSError as error:
-        return Untold("untold.file", {"path": str(folder), "error": error.strerror or str(error)})
+        return Untold("untold.file", {"path": str(folder), "error": reason(error)})
     return found.free_entries if found.entries else UNLIMITED
 
 

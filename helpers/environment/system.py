@@ -11,6 +11,7 @@ from typing import TypeVar, Union
 
 from helpers import bounded
 from helpers.environment.process import Process
+from helpers.errors import reason
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
@@ -71,7 +72,7 @@ class System:
         try:
             return self.path(name).read_text(encoding="utf-8", errors="replace")
         except OSError as error:
-            return Untold("untold.file", {"path": name, "error": error.strerror or str(error)})
+            return Untold("untold.file", {"path": name, "error": reason(error)})
 
     def text(self, name: str) -> str:
         """As `read`, with an empty text where there is none: for files that need not exist."""
@@ -96,7 +97,7 @@ class System:
                 [program, *args], env={**self.environ, "LC_ALL": "C", "LANG": "C"}, timeout_s=self.timeout_s
             )
         except OSError as error:
-            return Untold("untold.tool", {"tool": name, "error": error.strerror or str(error)})
+            return Untold("untold.tool", {"tool": name, "error": reason(error)})
         if done.timed_out:
             return Untold("untold.timeout", {"tool": name, "seconds": f"{self.timeout_s:g}"})
         return done

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from helpers import redaction
-from helpers.errors import WorkbookError
+from helpers.errors import WorkbookError, reason
 from helpers.report import Report
 
 #: Of a log its end; of yours, and of the device's (plog), the newest so many. What is over stands in the manifest.
@@ -35,7 +35,7 @@ def writable(folder: Path) -> Path:
         probe.write_bytes(b"x")
         probe.unlink()
     except OSError as error:
-        raise WorkbookError("selftest.not_written", path=str(folder), error=error.strerror or str(error)) from error
+        raise WorkbookError("selftest.not_written", path=str(folder), error=reason(error)) from error
     return folder
 
 
@@ -81,7 +81,7 @@ def write(
         check(aside, private)
         aside.replace(path)
     except OSError as error:
-        raise WorkbookError("selftest.not_written", path=str(path), error=error.strerror or str(error)) from error
+        raise WorkbookError("selftest.not_written", path=str(path), error=reason(error)) from error
     finally:
         aside.unlink(missing_ok=True)
     facts = {**report.facts, "bundle": str(path), "files": sorted(files), "left_out": len(left_out)}

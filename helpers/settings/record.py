@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from helpers.errors import WorkbookError
+from helpers.errors import WorkbookError, reason
 from helpers.report import TIERS
 from helpers.settings.child import settings as reader
 from helpers.storage import open_storage
@@ -80,7 +80,7 @@ def load(path: Path) -> Settings:
         if not isinstance(content, dict) or not str(content.get("schema", "")).startswith(f"{KIND}/"):
             raise ValueError("not a settings record")
     except (OSError, ValueError, RecursionError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else _short(error)
+        why = reason(error) if isinstance(error, OSError) else _short(error)
         raise WorkbookError("settings.unreadable", path=str(path), error=why) from error
     if content["schema"] != SCHEMA:
         found = "".join(one for one in str(content["schema"])[len(KIND) + 1 :][:20] if one.isprintable())

@@ -21,6 +21,28 @@ WORDS = {
         "Move them back if they were not an earlier result.",
         "如不是先前的结果，请改回原名。",
     ),
+    "MIG130.replaced": Words(
+        "{out} held an earlier result: {count} file(s) of it replaced, first {first}",
+        "{out} 中是先前的结果：替换其中 {count} 个文件，首个为 {first}",
+    ),
+    "MIG130.stale": Words(
+        "{out} still holds {count} file(s) of an earlier result that are not in the source now, first {first}",
+        "{out} 中还有 {count} 个先前结果的文件，源码中已没有它们，首个为 {first}",
+        "Delete them if they are not needed: they were left as they are.",
+        "如不需要请删除：这些文件保持原样。",
+    ),
+    "migration.foreign_out": Words(
+        "{path} is not empty and no earlier result of `rewrite`: {count} file(s), {names}{more}; nothing was written",
+        "{path} 不是空目录，也不是 `rewrite` 先前的结果：有 {count} 个文件，如 {names}{more}；未写入任何内容",
+        "Name a new or empty folder with --out, or add --into-existing: files of the same name then stay as NAME.orig.",
+        "请用 --out 指定新目录或空目录；或加上 --into-existing，同名文件将保留为 NAME.orig。",
+    ),
+    "migration.out_is_file": Words(
+        "{path} is a file: the result needs a folder; nothing was written",
+        "{path} 是文件，而结果需要目录；未写入任何内容",
+        "Name a folder with --out, or a file with --patch.",
+        "请用 --out 指定目录，或用 --patch 指定文件。",
+    ),
     "MIG130.not_written": Words(
         "{path} was not written: {why}",
         "{path} 未写入：{why}",

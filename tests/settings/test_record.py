@@ -101,7 +101,7 @@ def test_another_version_says_which(tmp_path: Path) -> None:
 
 
 def test_no_file_and_a_huge_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(WorkbookError, match="No such file"):
+    with pytest.raises(WorkbookError, match="no such file"):
         load(tmp_path / "none.json")
     monkeypatch.setattr("helpers.settings.record.MOST_BYTES", 100)
     (tmp_path / "a.json").write_text(content())

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from helpers import bounded, cann
-from helpers.errors import WorkbookError
+from helpers.errors import WorkbookError, reason
 from helpers.simulator import is_built, jupyter
+from helpers.words import Scalar
 
 #: What CANN's script extends or asks for.
 BASE = ("HOME", "USER", "LOGNAME", "PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
@@ -55,13 +56,13 @@ def environment(
     return {name: value for name, value in kept.items() if value and name not in ("PWD", "OLDPWD")}, False
 
 
-def sees(environment: Mapping[str, str]) -> int | str:
+def sees(environment: Mapping[str, str]) -> Scalar:
     """How many NPUs a process sees that begins with this environment, or why it could not be told."""
     base = {name: os.environ[name] for name in ("HOME", "PATH", "LANG") if name in os.environ}
     try:
         done = bounded.run([sys.executable, "-c", SIGHT], env={**base, **environment}, timeout_s=TIMEOUT_S)
     except OSError as error:
-        return error.strerror or str(error)
+        return reason(error)
     if done.timed_out:
         return f"> {TIMEOUT_S:g} s"
     words = done.stdout.split()

@@ -92,7 +92,7 @@ def write_kernel(
     folder = kernelspec.write(name, shown, environment, data=where.data, replace=replace)
     seen = kernel.sees(environment)
     args: Args = {"name": name, "path": str(folder), "seen": seen, "variables": len(environment)}
-    if isinstance(seen, str):
+    if not isinstance(seen, int):
         status, key = Status.WARN, "ENV132.blind"
     else:
         status, key = (Status.OK, "ENV132.written") if seen else (Status.WARN, "ENV132.none")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.environment.system import Args
+from helpers.errors import reason
 from helpers.words import Scalar
 
 #: A table of 10,000 cards has about 2 MiB.
@@ -93,7 +94,7 @@ def read(path: Path) -> RankTable:
         with path.open("rb") as stream:
             raw = stream.read(MOST_BYTES + 1)
     except OSError as error:
-        raise BrokenTable("ENV112.table_absent", error=error.strerror or "?") from error
+        raise BrokenTable("ENV112.table_absent", error=reason(error)) from error
     if len(raw) > MOST_BYTES:
         raise BrokenTable("ENV112.table_form", error=f"> {MOST_BYTES >> 20} MiB")
     try:

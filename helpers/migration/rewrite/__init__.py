@@ -22,7 +22,7 @@ from helpers.migration.reading.source import Source, decode, parse
 from helpers.migration.reading.undecoded import Unreadable, refuse_binary
 from helpers.migration.registry import wanted
 from helpers.migration.repair import AUTO, MANUAL, REWRITE, UNSUPPORTED, class_of, found
-from helpers.migration.rewrite import expected, writing
+from helpers.migration.rewrite import expected, out_folder, writing
 from helpers.migration.rewrite.change import apply, change
 from helpers.migration.rewrite.entry import transfer_edit
 from helpers.migration.rewrite.explicit import commands, explicit
@@ -50,12 +50,14 @@ def rewrite(
     in_place: bool = False,
     expect: dict[str, str] | str | os.PathLike[str] | None = None,
     fail_on: Iterable[str] = (),
+    into_existing: bool = False,
 ) -> Report:
     """The migrated script or folder as a diff; without `out`, `patch` or `in_place` nothing is written.
 
     `mode` is "inject" (transfer_to_npu and what it leaves) or "explicit" (the source says npu). `out` is a folder for
-    the result under the same names, `patch` a file for one unified diff. `in_place` writes over the files. What stood
-    under a name before is kept beside it as NAME.orig, in `out` too; a `patch` that is another file is refused.
+    the result under the same names: new, empty or an earlier result, unless `into_existing`. `patch` is a file for one
+    unified diff; another file under that name is refused. `in_place` writes over the files. What stood under a name
+    before is kept beside it as NAME.orig, in `out` too, except for an earlier result that nobody edited.
     `expect` is a report that `scan` wrote as JSON, or its `facts["sha256"]`: a file that has changed since is refused
     before anything is written. With `fail_on` (classes) the status is FAIL where one of them is left in the result.
 
@@ -74,11 +76,13 @@ def rewrite(
     failed: list[Finding] = []
     if not work.where.looked:  # said by the report; an empty folder or patch would look like a result
         return report_of(path, work, failed, asked, {"out": None, "patch": None, "in_place": False})
+    if out is not None:
+        made, failed = writing.results(work.where, work.changes)
+        out_folder.refuse_foreign(Path(out), made, asked=into_existing)
+        work.kept, told = writing.into(work.where, made, Path(out))
+        failed += told
     if patch is not None:
         writing.write(Path(patch), patch_of(work.changes.values()))
-    if out is not None:
-        work.kept, failed = writing.into(work.where, work.changes, Path(out))
-        failed += writing.replaced(Path(out), work.kept)
     if in_place:
         work.kept, failed = writing.in_place(work.where, work.changes.values())
     return report_of(path, work, failed, asked, {"out": out, "patch": patch, "in_place": in_place})

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Union
 
-from helpers.errors import WorkbookError
+from helpers.errors import WorkbookError, reason
 from helpers.migration.files import Tree
 from helpers.migration.repair import REWRITE, class_of
 from helpers.migration.rewrite.change import Change
@@ -46,5 +46,5 @@ def _read(file: Path) -> tuple[dict[str, str], Path | None]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as cause:
         raise WorkbookError("migration.no_scan", path=str(file)) from cause
     except OSError as cause:
-        raise WorkbookError("command.file", path=str(file), error=cause.strerror or str(cause)) from cause
+        raise WorkbookError("command.file", path=str(file), error=reason(cause)) from cause
     return hashes, Path(root) if isinstance(root, str) else None

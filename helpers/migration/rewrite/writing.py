@@ -12,10 +12,12 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from helpers.errors import WorkbookError
+from helpers.errors import WorkbookError, reason
 from helpers.finding import Finding, Place, Status
 from helpers.migration.files import Tree
+from helpers.migration.rewrite import out_folder
 from helpers.migration.rewrite.change import Change
+from helpers.migration.rewrite.out_folder import Result
 
 BACKUP = ".orig"
 FAILED = "MIG130.not_written"
@@ -35,13 +37,13 @@ def in_place(where: Tree, changes: Iterable[Change]) -> tuple[list[str], list[Fi
         except WorkbookError as error:
             failed.append(_failed(change.name, error.key, dict(error.arguments)))
         except OSError as error:
-            failed.append(_failed(change.name, "migration.os_error", {"error": error.strerror or str(error)}))
+            failed.append(_failed(change.name, "migration.os_error", {"error": reason(error)}))
     return kept, failed
 
 
 def check(where: Tree, out: Path | None, patch: Path | None) -> None:
     """Before anything is written. Raises WorkbookError where `out` holds the input, or `patch` is no patch's file."""
-    files = _files(where)
+    files = where.looked
     for file in files if out is not None else ():
         if (out / where.name(file)).resolve() == file.resolve():  # type: ignore[operator]
             raise WorkbookError("migration.out_is_input", path=str(file))
@@ -56,41 +58,51 @@ def check(where: Tree, out: Path | None, patch: Path | None) -> None:
                 raise WorkbookError("migration.not_a_patch", path=str(patch))
 
 
-def into(where: Tree, changes: dict[str, Change], out: Path) -> tuple[list[str], list[Finding]]:
-    """Every script of the tree, changed or not, under its own name in `out`: the result must find what it needs.
+def results(where: Tree, changes: dict[str, Change]) -> tuple[dict[str, Result], list[Finding]]:
+    """Every script of the tree, changed or not: the result must find what it needs. And those that cannot be copied."""
+    found: dict[str, Result] = {}
+    failed: list[Finding] = []
+    for file in where.looked:
+        name = where.name(file)
+        if leads_out(where, file):
+            failed.append(_failed(name, "migration.leads_out", {"target": str(file.resolve())}))
+        else:
+            found[name] = changes[name].after if name in changes else file
+    return found, failed
 
-    What `out` held under a name before is kept beside it, as in_place does; the backups' names and failures.
+
+def into(where: Tree, made: dict[str, Result], out: Path) -> tuple[list[str], list[Finding]]:
+    """Each result under its own name in `out`; the names of the backups, and what is to be said.
+
+    What an earlier result held under a name is replaced; any other file, or one that was edited since, is kept beside
+    it, as in_place does.
     """
+    earlier = out_folder.written_before(out) or {}
     kept: list[str] = []
+    replaced: list[str] = []
     failed: list[Finding] = []
     out.mkdir(parents=True, exist_ok=True)
-    for file in _files(where):
-        name = where.name(file)
+    _inside(out, out_folder.MARK)
+    write(out / out_folder.MARK, out_folder.mark(earlier))  # first: a result that was cut short is known for one
+    written: dict[str, str] = {}
+    for name, result in made.items():
         try:
             _inside(out, name)
-            if leads_out(where, file):
-                raise WorkbookError("migration.leads_out", target=str(file.resolve()))
-            data = changes[name].after if name in changes else file.read_bytes()
+            data = out_folder.content(result)
             before = (out / name).read_bytes() if (out / name).exists() else data
-            if before != data:
+            if before != data and out_folder.digest(before) == earlier.get(name):
+                replaced.append(name)
+            elif before != data:
                 kept.append(_backup(out / name, before).relative_to(out).as_posix())
-            write(out / name, data, like=file)
+            write(out / name, data, like=where.root / name)
+            written[name] = out_folder.digest(data)
         except WorkbookError as error:
             failed.append(_failed(name, error.key, dict(error.arguments)))
         except OSError as error:
-            failed.append(_failed(name, "migration.os_error", {"error": error.strerror or str(error)}))
-    return kept, failed
-
-
-def replaced(out: Path, kept: list[str]) -> list[Finding]:
-    """What is said where `out` held files of the result's names."""
-    if not kept:
-        return []
-    return [Finding("MIG130", Status.WARN, "MIG130.kept", {"out": str(out), "count": len(kept), "first": kept[0]})]
-
-
-def _files(where: Tree) -> list[Path]:
-    return list(dict.fromkeys((*where.python, *where.texts, *where.notebooks)))
+            failed.append(_failed(name, "migration.os_error", {"error": reason(error)}))
+    write(out / out_folder.MARK, out_folder.mark({**earlier, **written}))
+    stale = {name for name in earlier if name not in made and (out / name).is_file()} if len(made) > 1 else set()
+    return kept, [*failed, *out_folder.told(out, replaced, kept, stale)]
 
 
 def _is_same(file: Path, target: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.migration.files import tree
 from helpers.migration.reading.source import read
-from helpers.migration.rewrite import rewrite, writing
+from helpers.migration.rewrite import out_folder, rewrite, writing
 from helpers.migration.rewrite.change import change
 from helpers.migration.rewrite.work import MODES
 from helpers.migration.scan import scan
@@ -38,6 +39,9 @@ AWKWARD = {
     "same.py": b"import os\n",
 }
 
+#: Files of a tree that are no part of a result.
+OURS = rf"\.orig|^\.git/|{re.escape(out_folder.MARK)}$"
+
 
 def _tree(root: Path, files: dict[str, bytes] = AWKWARD) -> Path:
     for name, data in files.items():
@@ -48,7 +52,7 @@ def _tree(root: Path, files: dict[str, bytes] = AWKWARD) -> Path:
 
 def _bytes(root: Path) -> dict[str, bytes]:
     found = {file.relative_to(root).as_posix(): file.read_bytes() for file in root.rglob("*") if file.is_file()}
-    return {name: data for name, data in found.items() if ".orig" not in name and not name.startswith(".git/")}
+    return {name: data for name, data in found.items() if not re.search(OURS, name)}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -125,7 +129,7 @@ def test_a_full_disk_is_one_error_a_file_and_nothing_is_lost(tmp_path: Path, mon
     report = rewrite(source, in_place=True)
     failed = [finding for finding in report.findings if finding.key == "MIG130.not_written"]
     assert [str(finding.place) for finding in failed] == ["1.py", "2.py"] and report.status is Status.FAIL
-    assert "No space left" in failed[0].message("en") and failed[0].hint("zh")
+    assert "the disk is full" in failed[0].message("en") and failed[0].hint("zh")
     assert (source / "1.py").read_bytes() == AWKWARD["a.py"] and not list(source.rglob("*.part"))
 
 
@@ -218,12 +222,50 @@ def test_a_patch_never_takes_the_place_of_another_file(tmp_path: Path) -> None:
 
 def test_what_out_held_is_kept_beside_the_result_and_told(tmp_path: Path) -> None:
     _tree(tmp_path, {"sub/a.py": AWKWARD["a.py"], "a.py": b"mine = 1\n"})
-    report = rewrite(tmp_path / "sub" / "a.py", tmp_path)
+    report = rewrite(tmp_path / "sub" / "a.py", tmp_path, into_existing=True)
     told = [finding for finding in report.findings if finding.key == "MIG130.kept"]
     assert (tmp_path / "a.py.orig").read_bytes() == b"mine = 1\n" and report.facts["backups"] == ["a.py.orig"]
     assert len(told) == 1 and told[0].status is Status.WARN and "a.py.orig" in told[0].message("zh")
     again = rewrite(tmp_path / "sub" / "a.py", tmp_path)
     assert again.facts["backups"] == [] and again.status is Status.OK, "the same result again replaces nothing"
+
+
+@pytest.mark.parametrize("held", ["notes.txt", "a.py", "pkg/b.py", ".env"])
+def test_a_foreign_folder_is_refused_before_anything_is_written(tmp_path: Path, held: str) -> None:
+    source = _tree(tmp_path / "in", {"a.py": AWKWARD["a.py"]})
+    out = _tree(tmp_path / "out", {held: b"mine = 1\n"})
+    with pytest.raises(WorkbookError) as refused:
+        rewrite(source, out, patch=tmp_path / "p.patch")
+    assert str(out) in refused.value.message("zh") and held in refused.value.message("en")
+    assert "--into-existing" in refused.value.hint("en")
+    assert [file.name for file in out.rglob("*") if file.is_file()] == [Path(held).name]
+    assert (out / held).read_bytes() == b"mine = 1\n" and not (tmp_path / "p.patch").exists()
+    asked = rewrite(source, out, into_existing=True)
+    assert (out / f"{held}.orig").exists() == (held == "a.py") == (asked.status is Status.WARN)
+    assert rewrite(source, out).facts["backups"] == [], "by now it is a result of ours"
+    with pytest.raises(WorkbookError, match="is a file"):
+        rewrite(source, out / held)
+
+
+def test_an_earlier_result_is_replaced_and_said_but_not_what_was_edited(tmp_path: Path) -> None:
+    source = _tree(tmp_path / "in", {"a.py": AWKWARD["a.py"], "b.py": AWKWARD["a.py"], "c.py": b"", "d.py": b""})
+    out = tmp_path / "out"
+    rewrite(source, out)
+    edited = (out / "b.py").read_bytes() + b"mine = 1\n"
+    (out / "b.py").write_bytes(edited)
+    (source / "d.py").unlink()
+    again = {finding.key: finding for finding in rewrite(source, out, mode="explicit").findings}
+    assert again["MIG130.replaced"].args["first"] == "a.py" and again["MIG130.kept"].args["first"] == "b.py.orig"
+    assert again["MIG130.stale"].args["first"] == "d.py" and (out / "d.py").exists()
+    assert (out / "b.py.orig").read_bytes() == edited and not (out / "a.py.orig").exists()
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"files": {}}', '{"written_by": "ascend-workbook rewrite", "files": 1}'])
+def test_a_mark_that_is_not_ours_opens_no_folder(tmp_path: Path, text: str) -> None:
+    source = _tree(tmp_path / "in", {"a.py": AWKWARD["a.py"]})
+    out = _tree(tmp_path / "out", {out_folder.MARK: text.encode(), "a.py": b"mine = 1\n"})
+    with pytest.raises(WorkbookError, match="nothing was written"):
+        rewrite(source, out)
 
 
 @pytest.mark.parametrize(

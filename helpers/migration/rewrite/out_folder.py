@@ -1,0 +1,88 @@
+"""The folder that `rewrite` writes a result to: new, empty or an earlier result; anything else only where asked.
+
+A result carries a small file, MARK, with the hashes of what was written. By it a folder is known for one of ours, and
+a file that somebody has edited since is told from one that may be replaced.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, Union
+
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+
+MARK = ".ascend-workbook.json"
+WRITER = "ascend-workbook rewrite"
+LARGEST_BYTES = 64 << 20
+SHOWN, MOST = 3, 10_000
+#: What a file of the result holds: bytes that were made, or those of the file that is copied.
+Result = Union[bytes, Path]
+
+
+def refuse_foreign(out: Path, results: Mapping[str, Result], *, asked: bool) -> None:
+    """Raises WorkbookError where `out` is no folder, or holds files that no result of ours are."""
+    if out.exists() and not out.is_dir():
+        raise WorkbookError("migration.out_is_file", path=str(out))
+    if asked or not out.is_dir() or written_before(out) is not None:
+        return
+    held = list(islice(_held(out), MOST))
+    other = [name for name in held if name not in results or (out / name).read_bytes() != content(results[name])]
+    if other:
+        more = "…" if len(held) > SHOWN else ""
+        count = f"{len(held)}+" if len(held) == MOST else len(held)
+        raise WorkbookError("migration.foreign_out", path=str(out), count=count, names=held[:SHOWN], more=more)
+
+
+def written_before(out: Path) -> dict[str, str] | None:
+    """Name -> hash of the files of an earlier result, or None where the folder holds none."""
+    try:
+        with (out / MARK).open("rb") as stream:
+            content: Any = json.loads(stream.read(LARGEST_BYTES))
+        files = content["files"]
+        texts = (text for pair in files.items() for text in pair)
+        known = content["written_by"] == WRITER and all(isinstance(text, str) for text in texts)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return files if known else None
+
+
+def mark(files: Mapping[str, str]) -> bytes:
+    """What MARK holds: the hashes of all that was written to the folder, now and before."""
+    said = {"written_by": WRITER, "files": dict(files)}
+    return json.dumps(said, ensure_ascii=False, indent=1, sort_keys=True).encode("utf-8", "surrogateescape")
+
+
+def content(result: Result) -> bytes:
+    """Raises OSError where a file that is copied cannot be read."""
+    return result if isinstance(result, bytes) else result.read_bytes()
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def told(out: Path, replaced: list[str], kept: list[str], stale: Iterable[str]) -> list[Finding]:
+    """What is said of a folder that was not new: replaced, kept beside, and left from before."""
+    said = (
+        (Status.NOTE, "MIG130.replaced", replaced),
+        (Status.WARN, "MIG130.kept", kept),
+        (Status.WARN, "MIG130.stale", sorted(stale)),
+    )
+    return [
+        Finding("MIG130", status, key, {"out": str(out), "count": len(names), "first": names[0]})
+        for status, key, names in said
+        if names
+    ]
+
+
+def _held(out: Path) -> Iterator[str]:
+    """The files below, by name; a repository's own folder is none of them."""
+    for folder, folders, files in os.walk(out):
+        folders[:] = sorted(name for name in folders if name != ".git")
+        yield from ((Path(folder) / name).relative_to(out).as_posix() for name in sorted(files) if name != MARK)

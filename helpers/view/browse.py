@@ -18,6 +18,7 @@ body:has(.browse) { max-width: 120em; } .aw .browse td { overflow-wrap: break-wo
 """
 SCRIPT = """<script>
 for (const table of document.querySelectorAll("table.browse")) {
+  if (table.tBodies[0].rows.length < 8) continue;
   const body = table.tBodies[0], all = [...body.rows], heads = [...table.tHead.rows[0].cells];
   const number = said => /^-?\\d[\\d.]*( \\S+)?$/.test(said) ? parseFloat(said) : Infinity;
   const words = new Intl.Collator(undefined, {numeric: true}).compare;

@@ -67,16 +67,19 @@ _LINES = {
 
 _VERSIONS = {
     "new": ("a migration that starts today", "现在开始的迁移"),
-    "recommended": ("the set that the vendor recommends", "官方推荐的配套版本"),
-    "pin": ("{pin} ({place})", "{pin}（{place}）"),
-    "fits": ("the newest supported set that {pin} admits", "{pin} 允许的最新受支持版本"),
+    "recommended": (
+        "the set that the vendor recommends; the rules of this report were tried with {tried}, for which no CANN is "
+        "published yet",
+        "官方推荐的配套版本；本报告的规则以 {tried} 验证，该版本尚无配套的 CANN 发布",
+    ),
+    "fits": ("the newest supported set that these admit", "所列要求允许的最新受支持版本"),
     "old": (
-        "all that {pin} admits is out of support: move to the recommended set, or stay here at your own risk",
-        "{pin} 允许的版本均已停止支持：请升级到推荐版本，或自担风险使用此版本",
+        "all that is admitted is out of support: move to the recommended set, or stay here at your own risk",
+        "所允许的版本均已停止支持：请升级到推荐版本，或自担风险使用此版本",
     ),
     "none": (
-        "no torch_npu was published for {pin}: this is the nearest one; the code has to run with its torch first",
-        "没有为 {pin} 发布的 torch_npu：此为最接近的版本；代码须先能在该 torch 上运行",
+        "no torch_npu was published for it: this is the nearest one; the code has to run with its torch first",
+        "没有为其发布的 torch_npu：此为最接近的版本；代码须先能在该 torch 上运行",
     ),
     "set": (
         "torch {torch}, torch_npu {torch_npu}, CANN {cann}, driver {driver}, Python {python}",
@@ -98,9 +101,15 @@ _PLAN = {
         ("`check` is green on the target machine", "目标机器上 `check` 通过"),
     ),
     "unsupported": (
-        ("decide on each unsupported place first: alternative, port or leave out",
-         "首先逐项决定不支持之处：替代、移植或去掉"),
+        ("decide on each of the {count} unsupported place(s), the gravest risk above first: alternative, port or "
+         "leave out",
+         "逐项决定 {count} 处不支持之处，从上面最重的风险开始：替代、移植或去掉"),
         ("no unsupported place stands on the path that training takes", "训练路径上没有不支持之处"),
+    ),
+    "pins": (
+        ("raise {pins} and run the script on the GPU with torch {torch}",
+         "放宽 {pins}，并在 GPU 上用 torch {torch} 运行脚本"),
+        ("it trains on the GPU as before", "在 GPU 上训练结果与之前一致"),
     ),
     "rewrite": (
         ("`rewrite`, then the manual places", "执行 `rewrite`，再处理手工项"),
@@ -156,15 +165,10 @@ _SENTENCES: dict[str, Words] = {
     "MIG160.no_risk": Words("nothing unsupported, nothing to do by hand", "没有不支持或须手工处理之处"),
     "MIG160.libraries": Words("{count} librar(y/ies) with GPU code of their own", "{count} 个自带 GPU 代码的第三方库"),
     "MIG160.plan": Words("first: {first}", "首先：{first}"),
-    "MIG161.recommended": Words(
-        "take {versions}; the rules of this report were tried with {tried}, for which no CANN is published yet",
-        "建议 {versions}；本报告的规则以 {tried} 验证，该版本尚无配套的 CANN 发布",
-    ),
+    "MIG161.recommended": Words("take {versions}", "建议 {versions}"),
     "MIG161.pinned": Words(
-        "no supported torch_npu belongs to {pins}; take {versions}. The rules of this report were tried with {tried}, "
-        "for which no CANN is published yet",
-        "没有受支持的 torch_npu 与 {pins} 配套；建议 {versions}。"
-        "本报告的规则以 {tried} 验证，该版本尚无配套的 CANN 发布",
+        "no supported torch_npu belongs to {pins}",
+        "没有受支持的 torch_npu 与 {pins} 配套",
         "Raise the pin and run the script on the GPU with that torch first: then the migration changes one thing only.",
         "请先放宽该版本限制，并在 GPU 上用新的 torch 运行脚本：这样迁移时只改变一个因素。",
     ),

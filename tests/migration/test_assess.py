@@ -168,3 +168,14 @@ def test_pins_are_read_where_torch_is_installed(tmp_path: Path, name: str, text:
 def test_links_lead_to_a_page_and_are_links(repository: Path) -> None:
     page = assess(repository).html("zh")
     assert '<a href="https://pypi.org/project/flash-attn-npu/"' in page and ">https://" not in page
+
+
+def test_the_plan_begins_with_what_may_stop_the_migration(repository: Path, tmp_path: Path) -> None:
+    (repository / "requirements.txt").write_text("torch==1.13.1\nflash-attn\n")
+    plan = _part(assess(repository), "assess_plan")
+    first = [row[1]["say"] for row in plan.table.rows[:3] if isinstance(row[1], dict)] if plan.table else []
+    assert first == ["migration.plan.unsupported", "migration.plan.pins", "migration.plan.baseline"]
+    assert "torch==1.13.1" in plan.text("zh") and "2 处不支持" in plan.verdict("zh")
+    (tmp_path / "a.py").write_text("import torch\nx = x.cuda()\n")
+    clean = _part(assess(tmp_path / "a.py"), "assess_plan")
+    assert "baseline" in clean.verdict("en") and "unsupported" not in clean.text("en")

@@ -1,6 +1,6 @@
 """`assess`: what migrating a repository will take, before any of it is done: effort, risks, versions, a plan.
 
-Built from one scan. What to read first stands first: the hours, the risks, the versions, the libraries, the plan, and
+Built from one scan. What to read first stands first: the hours, the risks, the plan, the versions, the libraries, and
 at the end how the hours come about (effort.py).
 """
 
@@ -32,7 +32,7 @@ MUCH_H = 4.0
 #: From here on a reader wants no tenths of hours.
 WHOLE_H = 10.0
 #: The plan's steps, each with what has to be there at its end; the sentences are in the catalogue.
-STEPS = ("baseline", "versions", "unsupported", "rewrite", "dry_run", "precision", "performance", "long_run")
+STEPS = ("unsupported", "pins", "baseline", "versions", "rewrite", "dry_run", "precision", "performance", "long_run")
 
 
 def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
@@ -53,7 +53,7 @@ def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     untold = [finding for finding in found if finding.status is Status.SKIPPED]
     said: dict[str, Scalar] = {"grave": grave(found), "unread": unread(found), "files": counted(where)}
     risks = ranked(kinds)
-    parts = (_risks(risks), chosen, _libraries(risks, kinds), _plan(counts), effort.calculation(lines, sums))
+    parts = (_risks(risks), _plan(counts, chosen), chosen, _libraries(risks, kinds), effort.calculation(lines, sums))
     hours = {name: sums[name].likely for name in CLASSES}
     facts: dict[str, Any] = {
         "path": os.fspath(path), "files": scanned.facts["files"], "counts": counts, "effort_h": hours,
@@ -148,17 +148,20 @@ def _libraries(risks: list[Risk], kinds: list[Kind]) -> Report:
     return Report("migration", "assess_libraries", (finding,), table)
 
 
-def _plan(counts: dict[str, int]) -> Report:
+def _plan(counts: dict[str, int], chosen: Report) -> Report:
+    """What may stop the migration is decided first, and a torch that has no torch_npu is left before the baseline."""
     columns = (Column("plan_step"), Column("plan_work", wrap=60), Column("plan_target", wrap=60))
-    best = advised.said(versions.recommended())
-    steps = [step for step in STEPS if step != "unsupported" or counts[UNSUPPORTED]]
+    pinned = [pin["pin"] for pin in chosen.facts["pinned"] if pin["outcome"] != advised.FITS]
+    best = versions.recommended()
+    args: dict[str, dict[str, Scalar]] = {
+        "versions": {"versions": advised.said(best)}, "unsupported": {"count": counts[UNSUPPORTED]},
+        "pins": {"pins": pinned, "torch": best.torch},
+    }  # fmt: skip
+    left_out = {name for name, there in (("unsupported", counts[UNSUPPORTED]), ("pins", pinned)) if not there}
+    steps = [step for step in STEPS if step not in left_out]
+    work: list[Scalar] = [{"say": f"migration.plan.{step}", "args": args.get(step, {})} for step in steps]
     rows: tuple[tuple[Scalar, ...], ...] = tuple(
-        (
-            number,
-            {"say": f"migration.plan.{step}", "args": {"versions": best}},
-            {"say": f"migration.target.{step}"},
-        )
-        for number, step in enumerate(steps, 1)
+        (number, what, {"say": f"migration.target.{step}"}) for number, (what, step) in enumerate(zip(work, steps), 1)
     )
-    finding = Finding(RULE, Status.NOTE, "MIG160.plan", {"first": {"say": "migration.plan.baseline", "args": {}}})
+    finding = Finding(RULE, Status.NOTE, "MIG160.plan", {"first": work[0]})
     return Report("migration", "assess_plan", (finding,), Table(columns, rows))

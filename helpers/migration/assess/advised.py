@@ -53,17 +53,19 @@ def advised(pin: Pin) -> tuple[str, Together]:
 
 def report(asked: Iterable[Pin]) -> Report:
     """A row for the recommended versions and one for each pin."""
-    best = versions.recommended()
-    rows = [_row({"say": "migration.versions.new"}, best, {"say": "migration.versions.recommended"})]
     outcomes = {pin: advised(pin) for pin in asked}
-    for pin, (outcome, line) in outcomes.items():
-        written: Scalar = {"say": "migration.versions.pin", "args": {"pin": pin.text, "place": str(pin.place)}}
-        said: Scalar = {"say": f"migration.versions.{outcome}", "args": {"pin": pin.text}}
-        rows.append(_row(written, line, said))
+    tried: Scalar = {"say": "migration.versions.recommended", "args": {"tried": VERSIONS}}
+    rows = [_row({"say": "migration.versions.new"}, "", versions.recommended(), tried)]
+    groups: dict[tuple[str, Together], list[Pin]] = {}
+    for pin, chosen in outcomes.items():
+        groups.setdefault(chosen, []).append(pin)
+    for (outcome, line), together in groups.items():
+        advice: Scalar = {"say": f"migration.versions.{outcome}"}
+        rows.append(_row([pin.text for pin in together], str(together[0].place), line, advice))
     columns = (
-        Column("versions_for", wrap=40), *(Column(f"versions_{name}") for name in ("torch", "torch_npu")),
-        *(Column(f"versions_{name}") for name in ("cann", "driver", "python")), Column("versions_state", wrap=44),
-        Column("versions_advice", wrap=50), Column("link", detail=True),
+        Column("versions_for", wrap=40), Column("risk_first", wrap=40),
+        *(Column(f"versions_{name}") for name in ("torch", "torch_npu", "cann", "driver", "python")),
+        Column("versions_state", wrap=44), Column("versions_advice", wrap=50), Column("link", detail=True),
     )  # fmt: skip
     finding = _finding(outcomes)
     return Report("migration", "assess_versions", (finding,), Table(columns, tuple(rows)), facts=facts(outcomes))
@@ -88,11 +90,11 @@ def said(line: Together) -> Scalar:
     return {"say": "migration.versions.set", "args": args}
 
 
-def _row(written: Scalar, line: Together, advice: Scalar) -> tuple[Scalar, ...]:
+def _row(written: Scalar, place: str, line: Together, advice: Scalar) -> tuple[Scalar, ...]:
     state: Scalar = {"say": f"migration.line.{line.state or 'not_listed'}", "args": {"until": line.until}}
     link = versions.compatibility()["sources"]["support"]
     known = (line.driver or None, _python(line) or None)
-    return written, line.torch, line.torch_npu, line.cann, *known, state, advice, link
+    return written, place or None, line.torch, line.torch_npu, line.cann, *known, state, advice, link
 
 
 def _python(line: Together) -> str:
@@ -102,10 +104,9 @@ def _python(line: Together) -> str:
 def _finding(outcomes: dict[Pin, tuple[str, Together]]) -> Finding:
     best = said(versions.recommended())
     bad = [pin.text for pin, (outcome, _) in outcomes.items() if outcome != FITS]
-    args: dict[str, Scalar] = {"versions": best, "tried": VERSIONS}
     if bad:
-        return Finding(RULE, Status.WARN, "MIG161.pinned", {**args, "pins": list(bad)})
-    return Finding(RULE, Status.NOTE, "MIG161.recommended", args)
+        return Finding(RULE, Status.WARN, "MIG161.pinned", {"pins": list(bad)})
+    return Finding(RULE, Status.NOTE, "MIG161.recommended", {"versions": best})
 
 
 def _as_fact(line: Together) -> dict[str, Any]:

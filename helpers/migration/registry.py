@@ -29,8 +29,8 @@ BETWEEN_PARTS = r"[\s\\]*"
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule file: `words` are looked for anywhere in a file, `tokens` and `needs` as whole words. `pattern` has to
-    match somewhere besides; spaces, line ends and backslashes may stand between the parts of an expression."""
+    """A rule file: `words` are looked for anywhere in a file, `tokens` and `needs` as whole words. A file
+    that only rules with a `pattern` speak of is parsed where one of these matches; spaces, line ends and backslashes may stand between the parts of an expression."""
 
     code: str
     check: Check
@@ -40,13 +40,11 @@ class Rule:
     needs: bytes = b""
     pattern: re.Pattern[bytes] | None = None
 
-    def speaks(self, tokens: set[bytes], words: set[bytes], data: bytes) -> bool:
+    def has_words(self, tokens: set[bytes], words: set[bytes]) -> bool:
         """The file has one of the rule's words and tokens and, where it needs more, that too."""
         if tokens.isdisjoint(self.tokens) and words.isdisjoint(self.words):
             return False
-        if self.needs and self.needs not in tokens:
-            return False
-        return self.pattern is None or self.pattern.search(data) is not None
+        return not self.needs or self.needs in tokens
 
 
 @cache
@@ -69,7 +67,10 @@ def wanted(data: bytes) -> list[Rule]:
     if plain is not data:
         more_tokens, more_words = _present(plain)
         tokens, words, data = tokens | more_tokens, words | more_words, data + b"\n" + plain
-    return [rule for rule in rules if rule.speaks(tokens, words, data)]
+    speaking = [rule for rule in rules if rule.has_words(tokens, words)]
+    # once a file has to be parsed, asking a rule costs less than searching for its pattern
+    patterns = [rule.pattern for rule in speaking]
+    return speaking if None in patterns or any(pattern and pattern.search(data) for pattern in patterns) else []
 
 
 def _present(data: bytes) -> tuple[set[bytes], set[bytes]]:

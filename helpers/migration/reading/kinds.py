@@ -21,6 +21,10 @@ ACCELERATORS = {"torch.accelerator.current_accelerator", "torch.get_default_devi
 NUMBERS = {"int", "torch.cuda.current_device", "torch.cuda.device_count", "torch.distributed.get_rank", "len"}
 STRINGS = {"os.environ.get", "os.getenv", "format"}
 DEPTH = 6
+#: Names of settings: their `.device` is what the user asked for, not a tensor's.
+OPTIONS = (
+    "self", "cls", "args", "opt", "opts", "options", "cfg", "config", "conf", "flags", "hparams", "params",
+)  # fmt: skip
 
 
 def kinds(source: Source, node: ast.expr, depth: int = DEPTH) -> set[str]:
@@ -89,20 +93,7 @@ def _named(source: Source, node: ast.expr, depth: int) -> set[str]:
 def is_options(node: ast.expr) -> bool:
     """`args.device`, `self.device`, `cfg.train.device`: settings, not a tensor's device."""
     last = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    return last.lower() in {
-        "self",
-        "cls",
-        "args",
-        "opt",
-        "opts",
-        "options",
-        "cfg",
-        "config",
-        "conf",
-        "flags",
-        "hparams",
-        "params",
-    }
+    return last.lower() in OPTIONS
 
 
 def about_devices(node: ast.expr) -> bool:

@@ -16,8 +16,10 @@ from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, MANUAL, UNSUPPORTED, found
 
 CODE = "MIG119"
-WORDS = ("backends", "cuda", "cudnn")
+TOKENS = ("backends",)
+WORDS = ("cuda", "cudnn")
 NEEDS = "torch"
+PATTERN = r"(?:\.|\bimport|[,(]) (?:backends|version)\b(?! =)|cudnn_"
 KNOWN = Known(DOCUMENTED, NATIVE, hours={"cudnn_operator": 4.0})
 #: cuDNN's operators by name: `torch.ops.aten.cudnn_convolution`, "aten::cudnn_convolution".
 OPERATORS = re.compile(r"(torch\.(ops\.aten\.)?_?|aten::_?)cudnn_(?!is_acceptable|init_dropout_state)\w+")

@@ -18,7 +18,11 @@ from helpers.migration.repair import MANUAL, REWRITE, found
 CODE = "MIG111"
 TOKENS = ("compile", "torch_compile", "_dynamo", "inductor")
 NEEDS = "torch"
-PATTERN = r"(?<!\bre)\. compile|[\s,(=]compile\b|torch_compile|_dynamo|inductor"  # re.compile is everywhere
+#: re.compile is everywhere; a name alone is torch's only where it is imported.
+PATTERN = (
+    r"(?<!\bre)\. compile\b (?:[](),=:;#\r\n]|(?:if|else|or|and)\b|\Z)"
+    r"|(?:\bimport|[,(]) compile\b|torch_compile|\boptimize (?:\(|as\b)|['\"]inductor['\"]"
+)
 KNOWN = Known(MEASURED, ASCEND + "torch_npu/_inductor/utils.py", inferred=("backend",))
 HERE = {"eager", "aot_eager"}
 EXAMPLES = (

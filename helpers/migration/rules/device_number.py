@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from helpers.finding import Finding
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
 from helpers.migration.reading.calls import method
-from helpers.migration.reading.kinds import NUMBER, kinds
+from helpers.migration.reading.kinds import NUMBER, OPTIONS, kinds
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, found_method
 
 CODE = "MIG126"
 WORDS = ("rank", "RANK", "gpu", "GPU", "cuda", "CUDA")
 NEEDS = "torch"
-PATTERN = r"\. to \("
+#: What is plainly a type or a tensor's device is no number.
+PATTERN = rf"\. to \( (?!torch\.\w|(?:\w+\.)*dtype\b|(?!(?i:{'|'.join(OPTIONS)})\.)\w+\.device\b)"
 KNOWN = Known(MEASURED, TRANSFER, inferred=("number",))
 NAMES = {"gpu", "gpu_id", "local_rank", "rank", "cuda_id", "device_id"}
 EXAMPLES = (

@@ -15,6 +15,7 @@ from helpers.migration.repair import REWRITE, found
 CODE = "MIG139"
 WORDS = ("CUDA ", "cuda ", "CUDNN_", "CUBLAS_")
 KNOWN = Known(MEASURED, ASCEND + "torch_npu/csrc/core/npu/NPUCachingAllocator.cpp", hours={"message": 0.1})
+PATTERN = r"(?:CUDA|cuda) (?:out of memory|error)|CUDNN_STATUS|CUBLAS_STATUS"
 MESSAGE = re.compile(r"(CUDA|cuda) (out of memory|error)|CUDNN_STATUS|CUBLAS_STATUS")
 EXAMPLES = (
     (

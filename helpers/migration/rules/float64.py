@@ -15,6 +15,11 @@ from helpers.migration.repair import ADVICE, MANUAL, REWRITE, found
 CODE = "MIG115"
 TOKENS = ("float64", "double")
 NEEDS = "torch"
+#: Named in code, and beside it what makes it matter.
+PATTERN = (
+    r"\A(?=[\s\S]*?(?:\.|\bimport|[,(]) (?:double|float64)\b)"
+    r"(?=[\s\S]*?(?:\. double \( \)|\bset_default_dtype\b|\bdevice =))"
+)
 KNOWN = Known(DOCUMENTED, ASCEND + "torch_npu/csrc/distributed/ProcessGroupHCCL.cpp", inferred=("kernel",))
 DOUBLE = {"torch.float64", "torch.double"}
 COLLECTIVES = {"all_reduce", "reduce", "all_gather", "broadcast", "reduce_scatter", "all_gather_into_tensor"}

@@ -16,6 +16,7 @@ from helpers.migration.repair import ADVICE, found
 
 CODE = "MIG134"
 TOKENS = ("fork", "forkserver")
+PATTERN = r"['\"]fork['\"]"
 STARTERS = {
     "torch.multiprocessing.set_start_method", "torch.multiprocessing.get_context", "multiprocessing.set_start_method",
     "multiprocessing.get_context",

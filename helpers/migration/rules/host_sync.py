@@ -20,6 +20,7 @@ from helpers.migration.repair import ADVICE, found
 CODE = "MIG133"
 TOKENS = ("backward",)
 NEEDS = "torch"
+PATTERN = r"\. (?:item|tolist|numpy|cpu) \( \)"
 FREQUENT = 2
 SYNCS = {"item", "tolist", "numpy", "cpu"}
 KNOWN = Known(INFERRED, "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html", versions=ANY)

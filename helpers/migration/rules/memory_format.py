@@ -18,6 +18,7 @@ from helpers.migration.repair import ADVICE, REWRITE, found
 
 CODE = "MIG116"
 TOKENS = ("channels_last", "channels_last_3d")
+PATTERN = r"(?:\.|\bimport|[,(]) channels_last"
 KNOWN = Known(MEASURED, ASCEND + "torch_npu/csrc/aten/common/TensorFactories.cpp")
 NAMES = {"torch.channels_last", "torch.channels_last_3d"}
 EXAMPLES = (

@@ -15,6 +15,7 @@ from helpers.migration.repair import MANUAL, found
 CODE = "MIG129"
 RETIRED = api_map.load("retired")["names"]
 TOKENS = {name.rpartition(".")[2] for name in RETIRED} | {name.split(".")[0] for name in RETIRED if "." not in name}
+PATTERN = rf"\b(?:{'|'.join(sorted({name.split('.')[0] for name in RETIRED}))})\b"
 KNOWN = Known(DOCUMENTED, "https://pypi.org/project/mindstudio-probe/", versions=TODAY,
               hours={"gone": 0.25})  # fmt: skip
 EXAMPLES = (

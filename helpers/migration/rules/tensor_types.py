@@ -16,6 +16,7 @@ from helpers.migration.repair import MANUAL, REWRITE, found
 
 CODE = "MIG122"
 WORDS = ("torch.cuda.", "set_default_tensor_type")
+PATTERN = r"torch\.cuda\.\w*Tensor|set_default_tensor_type"
 KNOWN = Known(MEASURED, TRANSFER)
 PREFIX = "torch.cuda."
 DEFAULT = "set_default_tensor_type"

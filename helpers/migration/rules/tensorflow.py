@@ -25,6 +25,7 @@ from helpers.migration.repair import ADVICE, MANUAL, found
 
 CODE = "MIG136"
 TOKENS = ("tensorflow", "horovod")
+PATTERN = r"(?:\b(?:import|from)|,) (?:tensorflow|horovod)\b"
 LEVELS = api_map.load("tensorflow")["names"]
 KNOWN = Known(
     DOCUMENTED,

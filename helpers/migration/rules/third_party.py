@@ -29,7 +29,13 @@ METHODS = {
 KEPT = {"flash_attn_func", "flash_attn_varlen_func", "flash_attn_qkvpacked_func", "flash_attn_with_kvcache"}
 #: Classes of Lightning that stand for one of these.
 PLUGINS = {"BitsandbytesPrecision": "bitsandbytes", "TransformerEnginePrecision": "transformer_engine"}
-TOKENS = {name.split(".")[0] for name in api_map.load("third_party")["names"]} | {*METHODS, *PLUGINS, *KEPT}
+LIBRARIES = {name.split(".")[0] for name in api_map.load("third_party")["names"]}
+TOKENS = LIBRARIES | {*METHODS, *PLUGINS, *KEPT}
+#: Imported, by a statement or by name; a library that is only spoken of is none of this rule's.
+PATTERN = (
+    rf"(?:\b(?:import|from)|,) (?:{'|'.join(sorted(LIBRARIES))})\b|import_module|__import__"
+    rf"|{'|'.join(sorted({*METHODS, *PLUGINS, *KEPT}))}"
+)
 #: Each entry brings its own link.
 KNOWN = Known(DOCUMENTED, None, versions=BY_ENTRY, hours={"use": 0.5})
 ELSEWHERE = {"triton"}  # triton.py

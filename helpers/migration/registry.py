@@ -29,8 +29,11 @@ BETWEEN_PARTS = r"[\s\\]*"
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule file: `words` are looked for anywhere in a file, `tokens` and `needs` as whole words. A file
-    that only rules with a `pattern` speak of is parsed where one of these matches; spaces, line ends and backslashes may stand between the parts of an expression."""
+    """A rule file: `words` are looked for anywhere in a file, `tokens` and `needs` as whole words.
+
+    A file that only rules with a `pattern` speak of is parsed where one of these matches; spaces, line ends and
+    backslashes may stand between the parts of an expression.
+    """
 
     code: str
     check: Check

@@ -72,8 +72,8 @@ class Names:
         self.by_type: dict[type[ast.AST], list[ast.AST]] = defaultdict(list)
         self._resolved: dict[ast.AST, str] = {}
         self._by_scope: dict[tuple[int, str], str] = {}
-        self._opened = [Scope(tree)]
-        self._visit(tree, self._opened[0])
+        self.opened = [Scope(tree)]
+        self._visit(tree, self.opened[0])
 
     def resolve(self, node: ast.AST) -> str:
         """The full dotted name behind a Name or Attribute of the tree, or an empty string."""
@@ -114,7 +114,7 @@ class Names:
     def _meant(self) -> set[str]:
         """The names that any scope binds to an import or to another name: no other has a full dotted name."""
         kinds = (str, ast.Attribute, ast.Name, ast.IfExp)
-        bound = (pair for scope in self._opened for pair in scope.bound.items())
+        bound = (pair for scope in self.opened for pair in scope.bound.items())
         return {name for name, values in bound if any(isinstance(value, kinds) for value in values)}
 
     def _resolve(self, node: ast.Name | ast.Attribute) -> str:
@@ -233,7 +233,7 @@ class Names:
     def _open(self, node: ast.AST, scope: Scope) -> tuple[Scope, frozenset[ast.AST]]:
         """The scope that a function or class opens, and its children that live in it."""
         inner = Scope(node, scope)
-        self._opened.append(inner)
+        self.opened.append(inner)
         self._bind_arguments(node, inner)
         return inner, frozenset(_body(node))
 

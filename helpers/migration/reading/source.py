@@ -98,6 +98,12 @@ class Source:
         """All nodes of one type, in the order of the text."""
         return self.names.by_type.get(kind, [])  # type: ignore[return-value]
 
+    @cached_property
+    def strings(self) -> list[tuple[ast.Constant, str]]:
+        """Every string constant with its value; rules look at the value first, which most have no use for."""
+        constants = self.nodes(ast.Constant)
+        return [(node, node.value) for node in constants if node.value.__class__ is str]
+
     def line(self, number: int) -> str:
         """A line by its number from 1, without its end."""
         starts = self.line_starts

@@ -99,8 +99,8 @@ def _other_ways(source: Source) -> Iterable[Finding]:
         passed = isinstance(above, (ast.Assign, ast.IfExp)) or (isinstance(above, ast.Call) and node in above.args)
         if name == "torch.compile" and passed:
             yield found(source, node, "MIG111.backend", MANUAL)
-    for constant in source.nodes(ast.Constant):
-        if constant.value == "inductor" and _is_given(source, constant):
+    for constant, text in source.strings:
+        if text == "inductor" and _is_given(source, constant):
             yield found(source, constant, "MIG111.backend", MANUAL)
     for call in source.nodes(ast.Call):
         name, backend = source.names.call(call), string(argument(call, 0, "backend"))

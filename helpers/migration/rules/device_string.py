@@ -89,8 +89,9 @@ NEAR_MISSES = (
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for node in (*source.nodes(ast.Constant), *source.nodes(ast.JoinedStr)):
-        if _names_device(node) and not is_docstring(source, node) and not _compared(source, node):
+    texts = [node for node, text in source.strings if DEVICE.match(text)]
+    for node in (*texts, *filter(_names_device, source.nodes(ast.JoinedStr))):
+        if not is_docstring(source, node) and not _compared(source, node):
             yield from _judge(source, node)
 
 
@@ -131,12 +132,8 @@ def is_other(source: Source, node: ast.expr) -> bool:
     return False
 
 
-def _names_device(node: ast.AST) -> bool:
-    if isinstance(node, ast.JoinedStr):
-        first = string(node.values[0]) if node.values else None
-        return first in ("cuda", "cuda:")
-    text = string(node)
-    return text is not None and bool(DEVICE.match(text))
+def _names_device(node: ast.JoinedStr) -> bool:
+    return bool(node.values) and string(node.values[0]) in ("cuda", "cuda:")
 
 
 def _compared(source: Source, node: ast.AST) -> bool:

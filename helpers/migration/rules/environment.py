@@ -152,14 +152,13 @@ NEAR_MISSES = (
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for node in source.nodes(ast.Constant):
-        text = string(node)
-        if text and text.isupper() and (_is_variable(source, node) or _is_entry(source, node)):
+    for node, text in source.strings:
+        if text.isupper() and (_is_variable(source, node) or _is_entry(source, node)):
             edits = within_string(source, node, text, RENAMED.get(text, text))
             yield from _judge(source, node, text, edits, _set_to(source, node))
-        elif text and "=" in text:
+        elif "=" in text:
             yield from _command(source, node)
-    for name in source.nodes(ast.Name):
+    for name in source.nodes(ast.Name) if _keeps_names(source) else ():
         if _is_variable(source, name):
             yield from _kept_name(source, name)
     for keyword in source.nodes(ast.keyword):
@@ -217,6 +216,12 @@ def _set_to(source: Source, node: ast.AST) -> str | None:
     elif isinstance(above, ast.Call) and method(above) in ("setdefault", "putenv"):
         value = argument(above, 1)
     return string(value)
+
+
+def _keeps_names(source: Source) -> bool:
+    """Some name of the file is given a text in capitals."""
+    bound = (value for scope in source.names.opened for values in scope.bound.values() for value in values)
+    return any(isinstance(value, ast.Constant) and (string(value) or "").isupper() for value in bound)
 
 
 def _kept_name(source: Source, node: ast.Name) -> Iterable[Finding]:

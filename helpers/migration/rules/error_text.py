@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
 from helpers.migration.knowledge import ASCEND, MEASURED, Known
-from helpers.migration.reading.calls import string, within_string
+from helpers.migration.reading.calls import within_string
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import REWRITE, found
 
@@ -35,9 +35,8 @@ NEAR_MISSES = (
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for node in source.nodes(ast.Constant):
-        text = string(node)
-        if not text or not MESSAGE.match(text):
+    for node, text in source.strings:
+        if not MESSAGE.match(text):
             continue
         above = source.names.parent(node)
         if isinstance(above, ast.Compare) and isinstance(above.ops[0], (ast.In, ast.NotIn)) and above.left is node:

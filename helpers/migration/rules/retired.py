@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from helpers.finding import Finding
 from helpers.migration import api_map
 from helpers.migration.knowledge import DOCUMENTED, TODAY, Known
-from helpers.migration.reading.calls import string
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found
 
@@ -46,9 +45,8 @@ def check(source: Source) -> Iterable[Finding]:
     for reference, name in source.names.named:
         if isinstance(reference, ast.Attribute) and name in RETIRED:
             yield _gone(source, reference, name)
-    for key in source.nodes(ast.Constant):
-        text = string(key)
-        if text is not None and text in RETIRED and RETIRED[text].get("kind") == "variable" and _is_key(source, key):
+    for key, text in source.strings:
+        if text in RETIRED and RETIRED[text].get("kind") == "variable" and _is_key(source, key):
             yield _gone(source, key, text)
 
 

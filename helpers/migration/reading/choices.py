@@ -10,7 +10,7 @@ from typing import Any
 from helpers.finding import Edit, Finding
 from helpers.migration.reading.branches import has_data_parallel, has_kernel
 from helpers.migration.reading.by_hand import assigned
-from helpers.migration.reading.calls import argument, method, string
+from helpers.migration.reading.calls import argument, string
 from helpers.migration.reading.flags import is_type
 from helpers.migration.reading.kinds import DEVICE, DEVICE_TEXT, UNKNOWN, kinds
 from helpers.migration.reading.names import load
@@ -81,8 +81,8 @@ def _tables(source: Source) -> Iterator[ast.expr]:
     for node in source.nodes(ast.Subscript):
         if load(node) and own_text(source, node.slice):
             yield node.value
-    for call in source.nodes(ast.Call):
-        key = argument(call, 0) if method(call) == "get" else None
+    for call in source.names.methods.get("get", ()):
+        key = argument(call, 0)
         if key is not None and own_text(source, key):
             assert isinstance(call.func, ast.Attribute)
             yield call.func.value

@@ -97,17 +97,49 @@ class Names:
         """Every name and attribute of the tree that has a full dotted name, with it."""
         found: list[tuple[ast.Name | ast.Attribute, str]] = []
         known, scopes, parents, meant = self._by_scope, self.scopes, self.parents, self._meant
-        for root in self.by_type.get(ast.Name, ()):
-            assert isinstance(root, ast.Name)
-            if root.id not in meant:
+        for root in [node for node in self.by_type.get(ast.Name, ()) if node.id in meant]:  # type: ignore[attr-defined]
+            key = (id(scopes[root]), root.id)  # type: ignore[attr-defined]
+            name = known.get(key)
+            if name is None:
+                name = known[key] = self._follow(root)
+            if not name:
                 continue
-            key = id(scopes[root]), root.id
-            name = known[key] if key in known else known.setdefault(key, self._follow(root))
-            node: ast.AST = root
-            while name and isinstance(node, (ast.Name, ast.Attribute)):
-                found.append((node, name))
+            found.append((root, name))  # type: ignore[arg-type]
+            node = parents[root]
+            while node.__class__ is ast.Attribute:
+                name = f"{name}.{node.attr}"
+                found.append((node, name))  # type: ignore[arg-type]
                 node = parents[node]
-                name = f"{name}.{node.attr}" if isinstance(node, ast.Attribute) else ""
+        return found
+
+    @cached_property
+    def called(self) -> dict[str, list[ast.Call]]:
+        """The calls of each full dotted name, in the order of the text."""
+        found: dict[str, list[ast.Call]] = defaultdict(list)
+        for node in self.by_type.get(ast.Call, ()):
+            name = self._full.get(node.func)  # type: ignore[attr-defined]
+            if name:
+                found[name].append(node)  # type: ignore[arg-type]
+        return found
+
+    @cached_property
+    def methods(self) -> dict[str, list[ast.Call]]:
+        """The calls of each method or function of a module, `f` of `a.b.f()`, in the order of the text."""
+        found: dict[str, list[ast.Call]] = defaultdict(list)
+        for node in self.by_type.get(ast.Call, ()):
+            function = node.func  # type: ignore[attr-defined]
+            if function.__class__ is ast.Attribute:
+                found[function.attr].append(node)  # type: ignore[arg-type]
+        return found
+
+    @cached_property
+    def given(self) -> dict[str, list[ast.Call]]:
+        """The calls that are given each keyword."""
+        found: dict[str, list[ast.Call]] = defaultdict(list)
+        for node in self.by_type.get(ast.keyword, ()):
+            call = self.parents[node]
+            if isinstance(call, ast.Call):
+                found[node.arg].append(call)  # type: ignore[attr-defined]
         return found
 
     @cached_property

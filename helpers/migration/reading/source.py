@@ -77,7 +77,7 @@ class Source:
     def line_starts(self) -> list[int]:
         """The offset at which each line begins; index 0 is line 1."""
         if "\r" not in self.text:
-            return [0, *accumulate(len(line) + 1 for line in self.text.split("\n")[:-1])]
+            return [0, *accumulate(map((1).__add__, map(len, self.text.split("\n")[:-1])))]
         return [0, *(end.end() for end in LINE_END.finditer(self.text))]
 
     @cached_property
@@ -112,11 +112,7 @@ class Source:
 
     def offset(self, line: int, byte_column: int) -> int:
         """The code point at a line (from 1) and an `ast` column (bytes from 0)."""
-        text = self.line(line)
-        if text.isascii():
-            return self.line_starts[line - 1] + byte_column
-        before = text.encode("utf-8", "surrogatepass")[:byte_column].decode("utf-8", "surrogatepass")
-        return self.line_starts[line - 1] + len(before)
+        return self.line_starts[line - 1] + _characters(self.line(line), byte_column)
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Where a node stands in the text."""
@@ -132,9 +128,10 @@ class Source:
 
     def place(self, node: ast.AST) -> Place:
         """Line and column, both from 1, the column in characters."""
-        start, _ = self.span(node)
-        line: int = node.lineno  # type: ignore[attr-defined]
-        return Place(self.path, line, start - self.line_starts[line - 1] + 1)
+        line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+        if not line:
+            raise ValueError(f"{type(node).__name__} has no place in {self.path}")
+        return Place(self.path, line, _characters(self.line(line), column) + 1)
 
     def replace(self, node: ast.AST, expected: str, text: str) -> tuple[Edit, ...]:
         """An edit of the node's last letters `expected`, or none where the text is not what the tree says.
@@ -148,6 +145,13 @@ class Source:
     def encode(self, text: str) -> bytes:
         """A text as this file would hold it: same encoding, same BOM."""
         return self.bom + text.encode(self.encoding)
+
+
+def _characters(line: str, byte_column: int) -> int:
+    """How many characters stand before an `ast` column of a line."""
+    if line.isascii():
+        return byte_column
+    return len(line.encode("utf-8", "surrogatepass")[:byte_column].decode("utf-8", "surrogatepass"))
 
 
 def parse(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
 from helpers.migration.knowledge import ASCEND, MEASURED, Known
-from helpers.migration.reading.calls import argument, method, string, within_string
+from helpers.migration.reading.calls import argument, string, within_string
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, REWRITE, found
 
@@ -80,9 +80,8 @@ NEAR_MISSES = (
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for call in source.nodes(ast.Call):
-        if source.names.call(call) == "torch.compile":
-            yield from _judge(source, call)
+    for call in source.names.called.get("torch.compile", ()):
+        yield from _judge(source, call)
     for decorated in (*source.nodes(ast.FunctionDef), *source.nodes(ast.ClassDef), *source.nodes(ast.AsyncFunctionDef)):
         decorators: list[ast.expr] = getattr(decorated, "decorator_list", [])
         for decorator in decorators:
@@ -102,12 +101,12 @@ def _other_ways(source: Source) -> Iterable[Finding]:
     for constant, text in source.strings:
         if text == "inductor" and _is_given(source, constant):
             yield found(source, constant, "MIG111.backend", MANUAL)
-    for call in source.nodes(ast.Call):
-        name, backend = source.names.call(call), string(argument(call, 0, "backend"))
-        dynamo = name == "torch._dynamo.optimize" and backend not in HERE
-        switch = any(pair.arg == "torch_compile" and _is_true(pair.value) for pair in call.keywords)
-        if dynamo or switch or (not name and _is_module_compile(call)):
-            yield found(source, call, "MIG111.backend", MANUAL)
+    dynamo, modules = source.names.called.get("torch._dynamo.optimize", ()), source.names.methods.get("compile", ())
+    ways = [call for call in dynamo if string(argument(call, 0, "backend")) not in HERE]
+    ways += [call for call in source.names.given.get("torch_compile", ()) if _is_switched_on(call)]
+    ways += [call for call in modules if not source.names.call(call) and _is_module_compile(call)]
+    for call in dict.fromkeys(ways):
+        yield found(source, call, "MIG111.backend", MANUAL)
 
 
 def _is_given(source: Source, node: ast.AST) -> bool:
@@ -122,11 +121,12 @@ def _is_module_compile(call: ast.Call) -> bool:
     """`model.compile()`, with torch.compile's own options or none; Keras names an optimizer and a loss."""
     given = {pair.arg for pair in call.keywords}
     own = given <= {"mode", "fullgraph", "dynamic", "backend", "options", "disable"} and not call.args
-    return method(call) == "compile" and own and string(argument(call, 99, "backend")) not in HERE
+    return own and string(argument(call, 99, "backend")) not in HERE
 
 
-def _is_true(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is True
+def _is_switched_on(call: ast.Call) -> bool:
+    value = argument(call, 99, "torch_compile")
+    return isinstance(value, ast.Constant) and value.value is True
 
 
 def _judge(source: Source, call: ast.Call) -> Iterable[Finding]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
 from helpers.migration.knowledge import ASCEND, MEASURED, Known
-from helpers.migration.reading.calls import argument, method
+from helpers.migration.reading.calls import argument
 from helpers.migration.reading.kinds import NUMBER, STRING, UNKNOWN, about_devices, kinds
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, REWRITE, found_method
@@ -51,8 +51,8 @@ NEAR_MISSES = (
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for call in source.nodes(ast.Call):
-        if method(call) == "cuda" and not source.names.resolve(call.func).startswith("torch."):
+    for call in source.names.methods.get("cuda", ()):
+        if not source.names.resolve(call.func).startswith("torch."):
             yield from _judge(source, call)
 
 

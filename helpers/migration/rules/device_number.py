@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
-from helpers.migration.reading.calls import method
 from helpers.migration.reading.kinds import NUMBER, OPTIONS, kinds
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, found_method
@@ -38,8 +37,8 @@ NEAR_MISSES = (
 def check(source: Source) -> Iterable[Finding]:
     if not any(word in source.text for word in WORDS):  # nothing says that the numbers are devices
         return
-    for call in source.nodes(ast.Call):
-        if method(call) == "to" and len(call.args) == 1 and _is_number(source, call.args[0]):
+    for call in source.names.methods.get("to", ()):
+        if len(call.args) == 1 and _is_number(source, call.args[0]):
             yield found_method(source, call, "MIG126.number", AUTO)
 
 

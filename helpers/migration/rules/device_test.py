@@ -25,6 +25,7 @@ from helpers.migration.repair import AUTO, MANUAL, REWRITE, found
 
 CODE = "MIG104"
 WORDS = ("cuda", "cpu")
+CUTTERS = ("strip", "lstrip", "replace", "removeprefix")
 PATTERN = r"cuda|\. type\b"  # with "cpu" alone only `.type` is asked for
 KNOWN = Known(MEASURED, TRANSFER, inferred=("assumed",))
 DEVICE_NAME = re.compile(r"cuda(:\d*)?\Z")
@@ -140,11 +141,9 @@ def check(source: Source) -> Iterable[Finding]:
     for compare in source.nodes(ast.Compare):
         if len(compare.ops) == 1:
             yield from _comparison(source, compare)
-    for call in source.nodes(ast.Call):
-        if method(call) == "startswith":
-            yield from _startswith(source, call)
-        elif method(call) in ("strip", "lstrip", "replace", "removeprefix"):
-            yield from _cut(source, call)
+    for name in ("startswith", *CUTTERS):
+        for call in source.names.methods.get(name, ()):
+            yield from (_startswith if name == "startswith" else _cut)(source, call)
     for flag in flags(source):
         yield found(source, flag, "MIG104.holds", AUTO)
     yield from choices.check(source)

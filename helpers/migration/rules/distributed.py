@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
@@ -43,7 +42,6 @@ NEAR_MISSES = (
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for call in source.nodes(ast.Call):
-        name = source.names.call(call)
-        if name in NAMES:
+    for name in NAMES & source.names.called.keys():
+        for call in source.names.called[name]:
             yield found(source, call, "MIG110.patched", AUTO, name=name)

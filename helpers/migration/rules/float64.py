@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import ASCEND, DOCUMENTED, Known
-from helpers.migration.reading.calls import argument, method, string
+from helpers.migration.reading.calls import argument, string
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, MANUAL, REWRITE, found
 
@@ -44,16 +44,15 @@ NEAR_MISSES = (
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for call in source.nodes(ast.Call):
+    for call in source.names.called.get("torch.set_default_dtype", ()):
+        if call.args and source.names.resolve(call.args[0]) in DOUBLE:
+            yield found(source, call, "MIG115.default", MANUAL)
+    for call in source.names.given.get("dtype", ()):
         dtype = argument(call, 99, "dtype")
-        if source.names.call(call) == "torch.set_default_dtype":
-            if call.args and source.names.resolve(call.args[0]) in DOUBLE:
-                yield found(source, call, "MIG115.default", MANUAL)
-        elif dtype is not None and source.names.resolve(dtype) in DOUBLE:
+        if dtype is not None and source.names.resolve(dtype) in DOUBLE:
             yield from _made(source, call, dtype)
-        elif (
-            method(call) == "double" and not call.args and not source.names.call(call).startswith(("numpy.", "torch."))
-        ):
+    for call in source.names.methods.get("double", ()):
+        if not call.args and not source.names.call(call).startswith(("numpy.", "torch.")):
             yield found(source, call, "MIG115.kernel", ADVICE)
 
 

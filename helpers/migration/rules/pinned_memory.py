@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
-from helpers.migration.reading.calls import method
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, found_method
 
@@ -23,6 +21,5 @@ NEAR_MISSES = (
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for call in source.nodes(ast.Call):
-        if method(call) == "pin_memory":
-            yield found_method(source, call, "MIG117.patched", AUTO)
+    for call in source.names.methods.get("pin_memory", ()):
+        yield found_method(source, call, "MIG117.patched", AUTO)

@@ -40,6 +40,8 @@ NEAR_MISSES = (
 
 
 def check(source: Source) -> Iterable[Finding]:
+    if DEFAULT not in source.text and not any(map(_is_type, (text for _, text in source.strings))):
+        return
     for call in source.nodes(ast.Call):
         name = call.args[0] if call.args else None
         text = string(name)

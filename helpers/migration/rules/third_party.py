@@ -142,14 +142,17 @@ def _is_used(source: Source, node: ast.expr) -> bool:
 
 
 def _dynamic(source: Source) -> Iterator[Finding]:
-    for call in source.nodes(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
-            yield _about(source, call, METHODS[call.func.attr], "use")
-        elif isinstance(call.func, ast.Attribute) and call.func.attr in KEPT and _is_kept(source, call):
-            yield _about(source, call, "flash_attn", "use")
-        package, _, made = source.names.call(call).rpartition(".")
-        if made in PLUGINS and "lightning" in package:
+    for name, calls in source.names.methods.items():
+        for call in calls if name in METHODS else ():
+            yield _about(source, call, METHODS[name], "use")
+        for call in calls if name in KEPT else ():
+            if _is_kept(source, call):
+                yield _about(source, call, "flash_attn", "use")
+    for name, calls in source.names.called.items():
+        package, _, made = name.rpartition(".")
+        for call in calls if made in PLUGINS and "lightning" in package else ():
             yield _about(source, call, PLUGINS[made], "use")
+    for call in source.nodes(ast.Call) if any(name in source.text for name in ("import_module", "__import__")) else ():
         module = string(argument(call, 0, "name")) if isinstance(call.func, (ast.Name, ast.Attribute)) else None
         if not module or (source.names.call(call) or getattr(call.func, "id", "")) not in DYNAMIC:
             continue

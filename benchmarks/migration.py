@@ -1,13 +1,15 @@
 """The scan against hand labels of real files, and its speed and memory on a large tree.
 
     python benchmarks/migration.py [--labels FOLDER --sources FOLDER] [--files 10000] [--rounds 3] [--one PATH]
-                                   [--json FILE]
+                                   [--peer ms_fmk_transplt.py --peer-python PYTHON] [--json FILE]
 
 Labels: a confusion table (rows: the label, columns: what the scan said). The label files are ../shared's; their
 sources must be in a folder of their own (ASCEND_WORKBOOK_LABELLED), each named like its label file without `.json`.
 Speed: a cold scan, in a process of its own, of a tree made of installed packages' files, a fifth of them with hits;
 the median of several rounds, and the processor's seconds, which other work on the machine disturbs less. Memory is
 the proportional share of the scan's process and its children together.
+Peer: --peer takes Ascend's msFmkTransplt (its ms_fmk_transplt.py, --peer-python an interpreter with libcst, jedi and
+pandas) and has both rewrite the repository of --one, in turn; the ratio of wall time and of processor seconds.
 Bars: 95 % of labelled lines agree, no unsupported line missed, at most 3 % false alarms; 1,000 files/s with hits in
 at least 20 % of the files, 300 MB; --one (a checkout of nanoGPT; else a file as long) in 0.5 s with Python's start.
 """
@@ -47,11 +49,15 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=10_000, help="size of the tree (default: 10000)")
     parser.add_argument("--rounds", type=int, default=3, help="scans of the tree (default: 3)")
     parser.add_argument("--one", type=Path, metavar="PATH", help="a script or repository to time with Python's start")
+    parser.add_argument("--peer", type=Path, metavar="FILE", help="msFmkTransplt's ms_fmk_transplt.py, to run in turn")
+    parser.add_argument("--peer-python", default=sys.executable, metavar="PYTHON", help="the Python that runs it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     args = parser.parse_args()
     figures: dict[str, Any] = {}
     good = labelled(args.labels, args.sources and Path(args.sources), figures)
     good = speed(args.files, args.rounds, args.one, figures) and good
+    if args.peer and args.one:
+        against_peer(args.peer.resolve(), args.peer_python, args.one.resolve(), figures)
     if args.json:
         args.json.write_text(json.dumps(figures, indent=1) + "\n")
     print("within the bars" if good else "over a bar")
@@ -97,6 +103,35 @@ def speed(count: int, rounds: int, one: Path | None, figures: dict[str, Any]) ->
     return rate >= 1000 and hits >= 0.2 * files and peak_mib < 300 and start_s < 0.5
 
 
+def against_peer(peer: Path, python: str, repository: Path, figures: dict[str, Any]) -> None:
+    """Both migrate a repository into a new folder: three of ours around each of the peer's two."""
+    ours: list[tuple[float, float]] = []
+    theirs: list[tuple[float, float]] = []
+    for _ in range(2):
+        ours += [timed([sys.executable, "-m", "helpers", "rewrite", str(repository)], "--out", ROOT) for _ in range(3)]
+        command = [python, str(peer), "-i", str(repository), "-v", "2.8.0"]
+        theirs.append(timed(command, "-o", peer.parent))
+    wall, processor = (median(run[at] for run in ours) for at in (0, 1))
+    peer_wall, peer_processor = (median(run[at] for run in theirs) for at in (0, 1))
+    figures |= {"peer_wall_s": peer_wall, "peer_processor_s": peer_processor, "rewrite_wall_s": wall}
+    print(f"{repository.name} rewritten: {wall:.2f} s ({processor:.2f} s of processor); msFmkTransplt "
+          f"{peer_wall:.1f} s ({peer_processor:.1f} s): {peer_wall / wall:.0f} times as long")  # fmt: skip
+
+
+def timed(command: list[str], into: str, folder: Path) -> tuple[float, float]:
+    """Seconds on the clock and of the processor, writing to a new folder; questions are answered with yes."""
+    with tempfile.TemporaryDirectory() as out:
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        environment = {**os.environ, "PYTHONPATH": str(folder)}
+        done = subprocess.run([*command, into, str(Path(out, "new"))] if into == "--out" else [*command, into, out],
+                              cwd=folder, env=environment, input="y\n" * 50, text=True, capture_output=True,
+                              check=False)  # fmt: skip
+        after, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - began
+        if not any(Path(out).rglob("*.py")):
+            raise SystemExit(f"{command[1:3]} wrote nothing:\n{done.stdout[-1000:]}{done.stderr[-1000:]}")
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def make_tree(root: Path, count: int) -> int:
     """Copies of installed files, 22 % of them with hits, in a fixed random order; their bytes in all."""
     rng = random.Random(5)
@@ -139,7 +174,7 @@ def cold(folder: str) -> tuple[float, int, int, float]:
         peak = 0
         while child.poll() is None:
             peak = max(peak, memory_kib(child.pid))
-            time.sleep(0.05)
+            time.sleep(0.2)  # a look takes the kernel 5 ms of the very processor that is timed
         assert child.stdout is not None
         hits, files = child.stdout.read().split()
     return time.perf_counter() - began, int(hits), int(files), peak / 1024

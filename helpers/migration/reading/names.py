@@ -108,7 +108,7 @@ class Names:
             node = parents[root]
             while node.__class__ is ast.Attribute:
                 name = f"{name}.{node.attr}"
-                found.append((node, name))  # type: ignore[arg-type]
+                found.append((node, name))
                 node = parents[node]
         return found
 

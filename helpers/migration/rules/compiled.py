@@ -18,7 +18,7 @@ from helpers.migration.rules import extension
 CODE = "MIG137"
 TOKENS = {"_C", "_ext", "autograd"}
 WORDS = ("_cuda",)
-PATTERN = r"(?<!torch\.)\b_C\b|_cuda\b"  # torch._C is PyTorch's own
+PATTERN = r"(?<!torch\.)\b_C\b|_cuda(?:_|\b)|\b_ext\b|\b(?:Inplace)?Function\b"  # torch._C is PyTorch's own
 KNOWN = Known(
     INFERRED,
     ASCEND + "docs/zh/developer_notes/custom_operator_adaptation/c_extensions_operator_adaptation.md",

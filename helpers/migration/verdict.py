@@ -15,13 +15,14 @@ FAIL ends in exit code 1. A path with nothing at all that could be looked at is 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.migration.files import Tree
 from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of
-from helpers.migration.texts import shell
+from helpers.migration.texts.lines import kind_of
 from helpers.report import Report
 from helpers.words import Scalar
 
@@ -49,12 +50,9 @@ def gate(rule: str, counts: Mapping[str, int], asked: Iterable[str]) -> list[Fin
 
 def counted(where: Tree) -> list[Scalar]:
     """How many files were looked at, by kind; setup.py is counted once, as Python."""
-    kinds = {
-        "python": len(where.python),
-        "notebook": len(where.notebooks),
-        "launch": sum(shell.is_shell(file.name) for file in where.texts),
-    }
-    kinds["requirements"] = len({*where.texts} - {*where.python}) - kinds["launch"]
+    kinds = {"python": len(where.python), "notebook": len(where.notebooks)}
+    texts = Counter(kind_of(file.name) for file in {*where.texts} - {*where.python})
+    kinds |= {kind: texts[kind] for kind in ("launch", "requirements", "container", "settings")}
     return [{"say": f"migration.files.{kind}", "args": {"count": count}} for kind, count in kinds.items() if count]
 
 

@@ -439,8 +439,8 @@ WORDS: dict[str, Words] = {
         "{files} 个文件中没有 CUDA 用法；另有 {unread} 个文件无法读取，未检查",
     ),
     "MIG100.no_file": Words(
-        "{path} holds no Python file, notebook, launch script or list of requirements: there was nothing to look at",
-        "{path} 中没有 Python 文件、笔记本、启动脚本或依赖清单：没有可检查的内容",
+        "{path} holds no Python file, notebook, launch script, list of requirements or settings: nothing to look at",
+        "{path} 中没有 Python 文件、笔记本、启动脚本、依赖清单或配置文件：没有可检查的内容",
         "Give the training script, or the folder that holds it.",
         "请给出训练脚本或其所在的目录。",
     ),
@@ -511,13 +511,14 @@ WORDS: dict[str, Words] = {
     ),
     "MIG130.migrated": Words(
         "{grave}{edits} edit(s) in {files} file(s): {imports} file(s) import transfer_to_npu, {rewrites} line(s) "
-        "rewritten; left to do by hand: {manual}, unsupported: {unsupported}{unread}",
+        "rewritten; left to do by hand: {manual}, unsupported: {unsupported}{ported}{unread}",
         "{grave}{files} 个文件共 {edits} 处修改：{imports} 个文件导入 transfer_to_npu，改写 {rewrites} 行；"
-        "尚需手工 {manual} 处，不支持 {unsupported} 处{unread}",
+        "尚需手工 {manual} 处，不支持 {unsupported} 处{ported}{unread}",
     ),
     "MIG130.nothing": Words(
-        "{grave}nothing to change in {looked}; left to do by hand: {manual}, unsupported: {unsupported}{unread}",
-        "{grave}{looked}无需修改；尚需手工 {manual} 处，不支持 {unsupported} 处{unread}",
+        "{grave}nothing to change in {looked}; left to do by hand: {manual}, unsupported: {unsupported}{ported}"
+        "{unread}",
+        "{grave}{looked}无需修改；尚需手工 {manual} 处，不支持 {unsupported} 处{ported}{unread}",
     ),
     "MIG131.transfer": Words(
         "import torch_npu and transfer_to_npu before torch is used", "在使用 torch 前导入 torch_npu 与 transfer_to_npu"

@@ -21,6 +21,14 @@ WORDS = {
         "Move them back if they were not an earlier result.",
         "如不是先前的结果，请改回原名。",
     ),
+    "rewriting.already_npu": Words(
+        "; {count} script(s) already say npu, or no device, first {first}: transfer_to_npu was not added there{still}",
+        "；{count} 个脚本已直接使用 npu 或不涉及设备（首个 {first}），未为其添加 transfer_to_npu{still}",
+    ),
+    "rewriting.still_cuda": Words(
+        "; {count} beside them still say cuda or run a module that does, first {first}: it was added there",
+        "；另有 {count} 个脚本或其模块仍使用 cuda（首个 {first}），已添加",
+    ),
     "MIG130.replaced": Words(
         "{out} held an earlier result: {count} file(s) of it replaced, first {first}",
         "{out} 中是先前的结果：替换其中 {count} 个文件，首个为 {first}",

@@ -91,5 +91,7 @@ WORDS: dict[str, Words] = {
     "migration.files.python": Words("{count} Python file(s)", "{count} 个 Python 文件"),
     "migration.files.notebook": Words("{count} notebook(s)", "{count} 个笔记本"),
     "migration.files.launch": Words("{count} launch script(s)", "{count} 个启动脚本"),
+    "migration.files.container": Words("{count} Dockerfile(s)", "{count} 个 Dockerfile"),
+    "migration.files.settings": Words("{count} file(s) of settings", "{count} 个配置文件"),
     "migration.files.requirements": Words("{count} list(s) of requirements", "{count} 个依赖清单"),
 }

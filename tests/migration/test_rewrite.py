@@ -80,8 +80,8 @@ PLACES = [
         "import os\r\nimport torch\r\n", "import os\r\n" + TWO.replace("\n", "\r\n") + "import torch\r\n", id="CRLF"
     ),
     pytest.param(
-        "import torch_npu\nimport torch\n",
-        "import torch_npu\nfrom torch_npu.contrib import transfer_to_npu\nimport torch\n",
+        "import torch_npu\nimport torch\nx.cuda()\n",
+        "import torch_npu\nfrom torch_npu.contrib import transfer_to_npu\nimport torch\nx.cuda()\n",
         id="torch_npu is there",
     ),
     pytest.param("import torch", TWO + "import torch", id="no line end"),

@@ -59,7 +59,7 @@ def test_a_cuda_source_is_as_unsupported_after_the_rewrite(tmp_path: Path) -> No
     assert all("first k.cu" in report.verdict("en") for report in told)
 
 
-@pytest.mark.parametrize("files", [{}, {"readme.md": b"cuda"}, {"c.yaml": b"cuda"}, {"a.py": b"\x7fELF\0cuda"}])
+@pytest.mark.parametrize("files", [{}, {"readme.md": b"cuda"}, {"c.cfg": b"cuda"}, {"a.py": b"\x7fELF\0cuda"}])
 def test_nothing_to_look_at_is_one_error(
     tmp_path: Path, files: dict[str, bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,11 +84,14 @@ def test_files_are_counted_by_kind(tmp_path: Path) -> None:
     (tmp_path / "n.ipynb").write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}')
     (tmp_path / "run.sh").write_text("python a.py\n")
     (tmp_path / "requirements.txt").write_text("numpy\n")
-    en = "2 Python file(s), 1 notebook(s), 1 launch script(s), 1 list(s) of requirements"
-    zh = "2 个 Python 文件、1 个笔记本、1 个启动脚本、1 个依赖清单"
+    (tmp_path / "Dockerfile").write_text("FROM ubuntu\n")
+    (tmp_path / "conf.yaml").write_text("device: cuda\n")
+    en = "2 Python file(s), 1 notebook(s), 1 launch script(s), 1 list(s) of requirements, "
+    en += "1 Dockerfile(s), 1 file(s) of settings"
+    zh = "2 个 Python 文件、1 个笔记本、1 个启动脚本、1 个依赖清单、1 个 Dockerfile、1 个配置文件"
     for report in (scan(tmp_path), assess(tmp_path)):
         assert en in report.verdict("en") and zh in report.verdict("zh")
-    assert rewrite(tmp_path).facts["files"] == scan(tmp_path).facts["files"] == 5
+    assert rewrite(tmp_path).facts["files"] == scan(tmp_path).facts["files"] == 7
 
 
 def test_what_was_not_read_stands_in_every_verdict(tmp_path: Path) -> None:

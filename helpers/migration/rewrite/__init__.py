@@ -18,6 +18,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.migration.files import Tree, tree
 from helpers.migration.reading.imports import TRANSFER, imported
+from helpers.migration.reading.settled import is_settled, written_for_npu
 from helpers.migration.reading.source import Source, decode, parse
 from helpers.migration.reading.undecoded import Unreadable, refuse_binary
 from helpers.migration.registry import wanted
@@ -28,6 +29,7 @@ from helpers.migration.rewrite.entry import transfer_edit
 from helpers.migration.rewrite.explicit import commands, explicit
 from helpers.migration.rewrite.notebook_edit import rewrite_notebook
 from helpers.migration.rewrite.patch import patch as patch_of
+from helpers.migration.rewrite.ported import Ported
 from helpers.migration.rewrite.result import report_of
 from helpers.migration.rewrite.scripts import is_entry, named, needs_import
 from helpers.migration.rewrite.work import EXPLICIT, INJECT, MODES, Work
@@ -103,9 +105,16 @@ def judge(
         work.saw(scanned)
     if mode == EXPLICIT:
         return explicit(source, scanned)
+    ported = work.ported if work is not None else Ported(root)
     relying = [finding for finding in scanned if class_of(finding) == AUTO]
+    if ported.somewhere or written_for_npu(source):
+        relying = [finding for finding in relying if not is_settled(source, finding)]
     made = [finding for finding in scanned if class_of(finding) == REWRITE]
     needed = needs_import(source, script=alone or is_entry(source), uses=bool(relying), root=root)
+    if needed:
+        needed, npu = ported.needs(source, scanned)
+        if work is not None and npu:
+            (work.still_cuda if needed else work.already_npu).append(source.path)
     if work is not None:
         work.relying += relying
         work.imports = work.imports or needed or TRANSFER in imported(source.tree)
@@ -127,9 +136,16 @@ def _applied(source: Source, made: list[Finding]) -> str:
 def _python(work: Work, *, single: bool) -> None:
     """A file that says nothing of torch may still be the script that imports those that do."""
     heard: Counter[str] = Counter()
+    speaks_npu: list[Path] = []
     for file in work.where.python:
         with suppress(OSError):
-            heard.update(named(file.read_bytes()) - {file.stem})
+            data = file.read_bytes()
+            heard.update(named(data) - {file.stem})
+            if b"torch_npu" in data and work.mode == INJECT:
+                speaks_npu.append(file)
+    work.ported.root = work.where.root
+    if not single:
+        work.ported.look(speaks_npu)
     for file in work.where.python:
         name = work.where.name(file)
         with _unread(work, name, single):

@@ -31,7 +31,7 @@ def report_of(
     rest = [*no_file(path, work.where), *work.left, *not_python(work.where)]
     rest.sort(key=lambda finding: class_of(finding) != UNSUPPORTED)
     numbers: dict[str, Scalar] = {
-        "grave": grave(rest), "unread": unread(rest), "looked": counted(work.where),
+        "grave": grave(rest), "unread": unread(rest), "looked": counted(work.where), "ported": _ported(work),
         "edits": sum(len(finding.edits) for finding in made), "files": len(changes), "imports": len(imports),
         "rewrites": len({(f.place.path, f.place.line) for f in made if f.place and f.rule != "MIG131"}),
         "manual": sum(class_of(finding) == MANUAL for finding in rest),
@@ -49,11 +49,23 @@ def report_of(
         **{name: os.fspath(place) if isinstance(place, (str, os.PathLike)) else place for name, place in asked.items()},
         "backups": work.kept, "sha256": {one.name: one.text_sha256 for one in changes},
         "scan_of_the_result": again, "files": len(work.where.looked), "fail_on": list(fail_on),
+        "already_npu": work.already_npu, "still_cuda": work.still_cuda,
         "failed_on": [name for name in fail_on if again[name]],
     }  # fmt: skip
     table = Table(COLUMNS, tuple(row for one in changes for row in one.rows))
     listing = Listing("diff", shown(changes), "diff")
     return Report("migration", "rewrite", (summary, *failed, *rest), table, listing=listing, facts=facts)
+
+
+def _ported(work: Work) -> Scalar:
+    """Why transfer_to_npu was not added where scripts say npu, and where it was all the same."""
+    if not work.already_npu:
+        return ""
+    args: dict[str, Scalar] = {"count": len(work.already_npu), "first": work.already_npu[0], "still": ""}
+    if work.still_cuda:
+        still: dict[str, Scalar] = {"count": len(work.still_cuda), "first": work.still_cuda[0]}
+        args["still"] = {"say": "rewriting.still_cuda", "args": still}
+    return {"say": "rewriting.already_npu", "args": args}
 
 
 def _again(work: Work) -> Counter[str]:

@@ -9,6 +9,7 @@ from helpers.finding import Finding
 from helpers.migration.files import Tree
 from helpers.migration.repair import class_of
 from helpers.migration.rewrite.change import Change
+from helpers.migration.rewrite.ported import Ported
 
 INJECT, EXPLICIT = MODES = ("inject", "explicit")
 
@@ -25,6 +26,10 @@ class Work:
     #: Places that run under transfer_to_npu only, and whether any file imports it.
     relying: list[Finding] = field(default_factory=list)
     imports: bool = False
+    #: Which files say npu, and of the scripts around them those that are left so and those that still need cuda.
+    ported: Ported = field(default_factory=Ported)
+    already_npu: list[str] = field(default_factory=list)
+    still_cuda: list[str] = field(default_factory=list)
     #: How many places of each class a scan finds in a file, and the file that is judged now.
     classes: dict[str, Counter[str]] = field(default_factory=dict)
     now: str = ""

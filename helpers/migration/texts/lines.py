@@ -32,6 +32,12 @@ def only_settings(name: str) -> bool:
     return _rule(name) is settings
 
 
+def kind_of(name: str) -> str:
+    """What such a file is called where files are counted: requirements, launch, container or settings."""
+    names = {requirements: "requirements", shell: "launch", containers: "container", settings: "settings"}
+    return names[_rule(name) or requirements]
+
+
 def scan_lines(source: Source) -> list[Finding]:
     """The findings of such a file, in order of place; of the Python in a launch script too."""
     rule = _rule(Path(source.path).name) or requirements

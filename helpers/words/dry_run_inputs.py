@@ -81,12 +81,7 @@ WORDS: dict[str, Words] = {
     "shell_launch.starter": Words(
         "{starter} starts it in a way of its own", "它由 {starter} 以自有方式启动"
     ),
-    "MIG140.failed_at": Words(
-        "the {side} failed at `{code}`: {why}",
-        "{side}在 `{code}` 处失败：{why}",
-        "The whole output is in {log}.",
-        "完整输出见 {log}。",
-    ),
+    "MIG140.at": Words(" at `{code}`", "（`{code}`）"),
     "MIG140.scanned": Words("what `scan` says of this line: {said}", "`scan` 对该行的判断：{said}"),
     "MIG149.parted": Words(
         "{steps} step(s): losses part ({worst} at step {step}), and values were drawn at random on the NPU {when}: "
@@ -103,6 +98,17 @@ WORDS: dict[str, Words] = {
         "values were drawn at random on the NPU {when}, and the losses agree all the same: what was drawn did not "
         "reach them. Drawn at: {places}",
         "{when}在 NPU 上生成了随机数，但损失仍然一致：这些随机数没有影响损失。生成处：{places}",
+    ),
+    "MIG149.within": Words(
+        "{steps} step(s): losses differ by no more than is allowed ({worst} at step {step}), though values were drawn "
+        "at random on the NPU {when} and its generator gives others than the baseline's: a fault that small would not "
+        "be seen. Drawn at: {places}",
+        "{steps} 步：损失差异在允许范围内（第 {step} 步为 {worst}），但{when}在 NPU 上生成了随机数，其生成器与基线不同"
+        "：同样小的错误不会被发现。生成处：{places}",
+        "For a strict comparison draw on the CPU and move (torch.randn(..., device='cpu').to(device)), set dropout to "
+        "0 (also attention's dropout_p and what a model's configuration sets), then run again.",
+        "如需严格比较，请在 CPU 上生成后再移到设备（torch.randn(..., device='cpu').to(device)），把 dropout 设为 0"
+        "（包括注意力的 dropout_p 与模型配置中的设置），然后重新运行。",
     ),
     "MIG149.before": Words("before the first step", "在第一步之前"),
     "MIG149.step": Words("in step {step}", "在第 {step} 步"),

@@ -61,7 +61,7 @@ def test_a_shell_script_runs_its_command_and_a_fault_is_placed_in_the_module_bes
     )
     report = dry_run(f"bash {repo / 'scripts' / 'run.sh'}", device="npu-simulated", baseline="cpu", steps=1,
                      out=tmp_path / "out")  # fmt: skip
-    failed = _found(report, "MIG140.failed_at")
+    failed = _found(report, "MIG140.failed")
     assert str(failed.place) == "src/parts/net.py:3" and str(failed.args["code"]).startswith("return torch.asarray")
     assert "MIG140.reason" in {finding.key for finding in report.findings}
     assert report.table is not None and None not in report.table.values("baseline_loss"), report.text("en")
@@ -76,7 +76,7 @@ def test_a_notebook_fails_in_a_cell_and_line(tmp_path: Path) -> None:
     notebook = tmp_path / "train.ipynb"
     notebook.write_text(json.dumps(content), encoding="utf-8")
     report = dry_run(notebook, device="cpu", baseline="cpu", steps=20, out=tmp_path / "out")
-    failed = _found(report, "MIG140.failed_at")
+    failed = _found(report, "MIG140.failed")
     assert str(failed.place) == "train.ipynb#cell3:2" and "raise ValueError" in str(failed.args["code"])
     assert len(report.facts["baseline"]["losses"]) == 9
     assert sorted(file.name for file in tmp_path.iterdir()) == ["out", "train.ipynb"]

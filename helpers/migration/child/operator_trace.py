@@ -40,6 +40,11 @@ PARTS = {
 CPU_CHOICE = re.compile(r"_for_cpu|mkldnn|nnpack|onednn")
 #: aten only keeps a place here, in which torch_npu's own attention answers (simulator: native/kernels/attention.h).
 FUSED_ATTENTION = re.compile(r"aten::_scaled_dot_product_fused_attention_overrideable")
+#: The simulator computes the NPU's attention with the CPU's kernel (simulator: native/kernels/attention.cpp).
+ON_NPU = {
+    "aten::_scaled_dot_product_flash_attention_for_cpu": "npu::npu_fusion_attention_v3",
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward": "npu::npu_fusion_attention_grad_v3",
+}
 
 
 class Support:
@@ -138,7 +143,9 @@ class Trace(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         within = self._inside[-1] if self._inside else ""
         result = func(*args, **kwargs) if key is None else self._made_of_others(func, name, key, args, kwargs)
         if name != within:  # an operator that ends in itself is one call
-            self._count((name, state, step_part, within), [args, kwargs, result], place, of_forward)
+            values = [args, kwargs, result]
+            shown = ON_NPU.get(name, name) if self._support.live and not _is_host(values) else name
+            self._count((shown, state, step_part, within), values, place, of_forward)
         return result
 
     def _made_of_others(self, func: Any, name: str, key: Any, args: Any, kwargs: Any) -> Any:
@@ -170,7 +177,7 @@ class Trace(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
     def _count(self, key: tuple[Any, ...], values: Any, place: tuple[str, int] | None, of_forward: bool) -> None:
         tensors = list(_tensors(values))
         dtypes = tuple(sorted({str(tensor.dtype).replace("torch.", "") for tensor in tensors}))
-        host = bool(tensors) and all(tensor.device.type == "cpu" for tensor in tensors)
+        host = _is_host(tensors)
         first = str(tensors[0].dtype).replace("torch.", "") if tensors else ""
         entry = self.calls.setdefault(
             (*key, dtypes, host, first), {"count": 0, "place": place, "of_forward": of_forward}
@@ -193,6 +200,11 @@ class Trace(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
     def table(self) -> list[dict[str, Any]]:
         names = ("operator", "state", "step_part", "within", "dtypes", "host", "first_dtype")
         return [{**dict(zip(names, key)), **entry} for key, entry in self.calls.items()]
+
+
+def _is_host(values: Any) -> bool:
+    tensors = list(_tensors(values))
+    return bool(tensors) and all(tensor.device.type == "cpu" for tensor in tensors)
 
 
 @cache

@@ -34,7 +34,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
 
     def begin(model: Any) -> None:
         look(0)
-        names = [path for path, module in model.named_modules() if module.training and _draws(module)]
+        names = [path for path, module in model.named_modules() if _draws(module)]
         kept["modules"] = (kept["modules"] + names)[:SHOWN]
         kept["count"] += len(names)
 

@@ -89,7 +89,7 @@ def _joined(name: str, cells: list[tuple[int, str]]) -> CellScript:
         tree = parse(text, name).tree
     except Unreadable as cause:
         place_of = at[min(max(cause.line, 1), len(at)) - 1]
-        raise WorkbookError("MIG100.unreadable", path=str(place_of), **cause.told) from cause
+        raise WorkbookError("MIG100.unreadable", path=str(place_of), **{**cause.told, "at": ""}) from cause
     return CellScript(text, tree, files, tuple(at), tuple(left), run)
 
 

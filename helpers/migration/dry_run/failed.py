@@ -37,9 +37,8 @@ def _trouble(plan: Plan, side: str, result: LaunchResult) -> list[Finding]:
         "why": trouble,
         "log": str(result.output_path),
     }
-    args |= {"code": code} if code else {}
-    key = "MIG140.failed_at" if code else "MIG140.failed"
-    said = [Finding("MIG140", Status.FAIL, key, args, place, WEIGHT)]
+    args |= {"code": code, "at": {"say": "MIG140.at", "args": {"code": code}} if code else ""}
+    said = [Finding("MIG140", Status.FAIL, "MIG140.failed", args, place, WEIGHT)]
     large = memory.too_large(plan, side, result)
     if large is not None:
         return [*said, large]

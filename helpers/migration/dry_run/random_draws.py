@@ -43,7 +43,8 @@ def finding(plan: Plan, pairs: list[LossPair], after: LaunchResult, parted: bool
     kept = watched(after)
     if kept is None:
         return None
-    places = [str(place) for place in _places(plan)]
+    found = list(_places(plan, before_steps=not kept["first_step"]))
+    places = [str(place) for place in found]
     said: list[Scalar] = [*places[:SHOWN], *(["…"] if len(places) > SHOWN else [])]
     if kept["count"]:
         names = ", ".join(map(str, kept["modules"])) + (" …" if kept["count"] > len(kept["modules"]) else "")
@@ -55,18 +56,23 @@ def finding(plan: Plan, pairs: list[LossPair], after: LaunchResult, parted: bool
         "places": said or [{"say": "MIG149.nowhere"}],
         "steps": len(pairs),
     }
-    if not parted or far is None:
+    if far is None or not far.error:
         return Finding("MIG149", Status.OK, "MIG149.drawn", args)
     args |= {"worst": f"{far.error:.2g}", "step": far.step}
-    place = next(_places(plan), None)
-    return Finding("MIG149", Status.WARN, "MIG149.parted", args, place, WEIGHT)
+    place = found[0] if found else None
+    if parted:
+        return Finding("MIG149", Status.WARN, "MIG149.parted", args, place, WEIGHT)
+    return Finding("MIG149", Status.NOTE, "MIG149.within", args, place, WEIGHT)
 
 
-def _places(plan: Plan) -> Iterator[Place]:
-    """Lines of the training's own modules that may draw on the device, as the user has them."""
+def _places(plan: Plan, *, before_steps: bool) -> Iterator[Place]:
+    """Lines of the training's own modules that may draw on the device, as the user has them.
+
+    `before_steps`: the model's first values may have been drawn there too.
+    """
     original = plan.original
     for name, source in _sources(original.texts, original.layout.root):
-        for line in sorted(set(draws(source))):
+        for line in sorted(set(draws(source, initial=before_steps))):
             yield original.place(Path(name), line)
 
 
@@ -80,23 +86,28 @@ def _sources(texts: Mapping[Path, bytes], root: Path) -> Iterator[tuple[str, Sou
                 continue
 
 
-def draws(source: Source) -> Iterator[int]:
-    """Lines of calls that draw on a device: what is on the CPU by its own words is left out."""
+def draws(source: Source, *, initial: bool = True) -> Iterator[int]:
+    """Lines of calls that draw on a device: what is on the CPU by its own words is left out.
+
+    `initial`: those that only give a model its first values too.
+    """
     for call in source.nodes(ast.Call):
         name = source.names.call(call) or ""
         if DRAWS.match(name):
             if _chance(call) == 0 or ON_CPU.match(name) and not _has_device(call):
                 continue
-            yield call.lineno
-        elif _draws_itself(call):
+            if initial or not name.startswith("torch.nn.init."):
+                yield call.lineno
+        elif _draws_itself(call, name):
             yield call.lineno
 
 
-def _draws_itself(call: ast.Call) -> bool:
+def _draws_itself(call: ast.Call, name: str) -> bool:
     """`x.normal_()`, and what is given a dropout of its own: `TransformerEncoderLayer(..., dropout=0.1)`."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
         return True
-    return any(word.arg in CHANCE - {"p"} and _number(word.value) != 0 for word in call.keywords)
+    given = [word.value for word in call.keywords if word.arg in CHANCE - {"p"}]
+    return name.startswith("torch.") and any(_number(value) != 0 for value in given)
 
 
 def _has_device(call: ast.Call) -> bool:

@@ -34,6 +34,8 @@ APIS = {
     "upsample_bilinear2d": "nn.functional.interpolate",
     "upsample_nearest2d": "nn.functional.interpolate",
 }
+#: torch_npu's own operators that stand in the place of an API's.
+OF_NPU = {"npu::npu_fusion_attention_v3": "nn.functional.scaled_dot_product_attention"}
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ def documents() -> dict[str, Document]:
 
 def document(operator: str) -> Document | None:
     """What the documents say of `aten::add_.Tensor`; None where they do not list it, and for backward operators."""
+    if operator in OF_NPU:
+        return documents().get(OF_NPU[operator])
     if not operator.startswith("aten::"):
         return None
     base = operator.partition("::")[2].partition(".")[0]

@@ -20,7 +20,7 @@ from helpers.migration.registry import Rule, wanted
 from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of
 from helpers.migration.spread import spread
 from helpers.migration.tables import classes, places
-from helpers.migration.texts import read_text, scan_notebook, scan_text
+from helpers.migration.texts import read_text, scan_notebook, scan_text, settings
 from helpers.migration.verdict import UNREAD, counted, gate, gates, grave, no_file, unread
 from helpers.report import Report
 from helpers.rules import judge
@@ -51,7 +51,7 @@ def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
         findings += found
         if sha256:
             hashes[name] = sha256
-    findings += [*no_file(path, where), *not_python(where)]
+    findings = [*settings.folded(findings), *no_file(path, where), *not_python(where)]
     return _report(path, where, findings, hashes, asked)
 
 

@@ -83,6 +83,12 @@ WORDS: dict[str, Words] = {
         "{name} is read by NVIDIA's container runtime; Ascend's reads ASCEND_VISIBLE_DEVICES",
         "{name} 由 NVIDIA 容器运行时读取；昇腾的运行时读取 ASCEND_VISIBLE_DEVICES",
     ),
+    "MIG152.untold": Words(
+        "{count} file(s) of settings say CUDA in lines that were not judged, first: {first}",
+        "{count} 个配置文件中有提到 CUDA 但未作判断的行，首处：{first}",
+        "Only keys and values that mean one thing everywhere are judged. Read these lines by hand.",
+        "只判断含义明确的键与值。请人工查看这些行。",
+    ),
     "MIG153.image": Words(
         "{value} brings CUDA; build on an image with CANN, such as quay.io/ascend/torch-npu",
         "{value} 自带 CUDA；请基于带 CANN 的镜像构建，如 quay.io/ascend/torch-npu",

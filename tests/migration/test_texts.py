@@ -303,6 +303,18 @@ def test_large_or_silent_settings_are_left_and_large_ones_told(tmp_path: Path) -
     ]
 
 
+def test_settings_that_say_cuda_and_are_not_judged_are_told_once(tmp_path: Path) -> None:
+    for number in range(3):
+        text = f"device: cuda\nnames: [cuda]\nCUDA_DEVICE_MAX_CONNECTIONS: {number}\n# nccl 旧\n"
+        (tmp_path / f"{number}.yaml").write_text(text, encoding="utf-8")
+    told = [finding for finding in scan(tmp_path).findings[1:] if finding.status is Status.SKIPPED]
+    assert [(finding.key, finding.args) for finding in told] == [("MIG152.untold", {"count": 3, "first": "0.yaml:2"})]
+    (tmp_path / "b").mkdir()
+    text = "device: cuda\nCUDA_DEVICE_MAX_CONNECTIONS: 1\n# nccl 旧\n"
+    (tmp_path / "b" / "c.yaml").write_text(text, encoding="utf-8")
+    assert not [finding for finding in scan(tmp_path / "b").findings if finding.status is Status.SKIPPED]
+
+
 def test_a_cell_that_writes_settings_is_looked_at(tmp_path: Path) -> None:
     report = scan(_notebook(tmp_path / "n.ipynb", '%%writefile conf/ds.json\n{"comm_backend_name": "nccl"}\n'))
     assert [str(finding.place) for finding in report.findings if class_of(finding)] == ["n.ipynb#cell1:2:24"]

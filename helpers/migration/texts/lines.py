@@ -42,6 +42,7 @@ def scan_lines(source: Source) -> list[Finding]:
     """The findings of such a file, in order of place; of the Python in a launch script too."""
     rule = _rule(Path(source.path).name) or requirements
     found = [*_commands(source)] if rule is shell else [*rule.check(source)]
+    found += settings.untold(source, found) if rule is settings else ()
     found = [dress(finding, KNOWN[finding.rule]) for finding in found]
     found += embedded.check(source) if rule in (shell, containers) else ()
     return sorted(found, key=lambda f: (f.place.line, f.place.column, f.rule) if f.place else (0, 0, f.rule))

@@ -9,11 +9,12 @@ launch script's.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers.finding import Edit, Finding
+from helpers.finding import Edit, Finding, Place, Status
 from helpers.migration.knowledge import DOCUMENTED, IMAGES, TRANSFER, VARIABLES, Known
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
@@ -99,6 +100,8 @@ IMAGE = re.compile(
     r"|[\w./-]+:[\w.-]*\bcu(?:da)?1[0-9][\w.-]*"
 )
 CONTAINER_VARIABLE = re.compile(r"(?<!\w)NVIDIA_(?:VISIBLE_DEVICES|DRIVER_CAPABILITIES|REQUIRE_CUDA)(?!\w)")
+#: CUDA, by a name that no NPU's script needs.
+MENTIONS = re.compile(r"(?<!ASCEND_)(?:cuda(?!_DEVICE_MAX_CONNECTIONS)|nccl|nvidia)", re.IGNORECASE)
 #: In the explicit mode: outcome -> what is written instead.
 EXPLICIT = {"device": ("cuda", "npu"), "backend": ("nccl", "hccl")}
 FIXED_KEYS = {"distributed_backend"}
@@ -185,6 +188,27 @@ def check(source: Source) -> Iterable[Finding]:
             yield from _command(source, start, line)
         else:
             yield from _entries(source, start, line)
+
+
+def untold(source: Source, found: Iterable[Finding]) -> Iterator[Finding]:
+    """A file with lines that say CUDA and are not judged: not looked at is not clean."""
+    judged = {finding.place.line for finding in found if finding.place}
+    for start, line, _ in lines(source):
+        number = bisect_right(source.line_starts, start)
+        if number not in judged and MENTIONS.search(line):
+            place = Place(source.path, number)
+            yield Finding(CODE, Status.SKIPPED, "MIG152.untold", {"count": 1, "first": str(place)}, place)
+            return
+
+
+def folded(findings: list[Finding]) -> list[Finding]:
+    """The files with such lines as one finding; all others as they are."""
+    kept = [finding for finding in findings if finding.key != "MIG152.untold"]
+    count = len(findings) - len(kept)
+    if not count:
+        return findings
+    first = next(finding for finding in findings if finding.key == "MIG152.untold").args["first"]
+    return [*kept, Finding(CODE, Status.SKIPPED, "MIG152.untold", {"count": count, "first": first})]
 
 
 def explicit(source: Source) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ from helpers.errors import WorkbookError, reason
 from helpers.finding import Status
 from helpers.report import Report
 from helpers.storage import open_storage, refuse_unwritable
-from helpers.words import LANGUAGES, say
+from helpers.words import LANGUAGES, Scalar, say
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -37,6 +37,7 @@ def main(argv: list[str] | None = None) -> int:
         args = build_parser(given[0] if given else "").parse_args(given)
         for path in filter(None, (args.json, args.html)):
             refuse_unwritable(path)
+        _tell_swallowed(args, given)
         report = args.run(args)
         if isinstance(report, Report):
             code = _write(report, args)
@@ -87,7 +88,8 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
         one.add_argument("--json", metavar="FILE", help="write the report as JSON (report.schema.json describes it)")
         one.add_argument("--html", metavar="FILE", help="write the report as a page that opens offline")
         one.add_argument("--lang", choices=LANGUAGES, help="language of what is printed (default: the locale's)")
-        one.set_defaults(run=module.run, show=getattr(module, "show", None))
+        own = frozenset(word for action in one._actions for word in action.option_strings) - {"-h", "--help"}
+        one.set_defaults(run=module.run, show=getattr(module, "show", None), own=own)
     return parser
 
 
@@ -96,6 +98,14 @@ def verb_modules(verb: str = "") -> list[ModuleType]:
     names = [found.name for found in pkgutil.iter_modules(commands.__path__)]
     asked = verb.replace("-", "_")
     return [import_module(f"{commands.__name__}.{name}") for name in ([asked] if asked in names else names)]
+
+
+def _tell_swallowed(args: argparse.Namespace, given: list[str]) -> None:
+    """Options of ours behind a script, which are the script's there: said, as they have no effect on us."""
+    script, words = commands.swallowed(args, given)
+    if words:
+        told: dict[str, Scalar] = {"options": words, "script": script, "verb": args.verb, "first": words[0]}
+        print(say("command.swallowed", args.lang, **told), file=sys.stderr)
 
 
 def _language(given: list[str]) -> str | None:

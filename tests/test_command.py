@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 import helpers
+from helpers import commands
 from helpers.__main__ import build_parser, main, verb_modules
 from helpers.errors import WorkbookError
 from tests.conftest import ROOT
@@ -176,3 +177,45 @@ def test_the_simulator_runs_the_python_it_was_built_for(monkeypatch: pytest.Monk
     monkeypatch.setattr(module.os, "execve", lambda program, command, environ: started.append(program))
     assert main(["simulator", "run", "--", Path(sys.executable).name]) == 0
     assert started == [sys.executable]
+
+
+ARGPARSE = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--epochs')\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "told"),
+    [
+        ("dry-run {script} --steps 5", ARGPARSE, ["--steps"]),
+        ("dry-run {script} --json=a.json --epochs 1 --lang zh", ARGPARSE, ["--json", "--lang"]),
+        ("operators torchrun --nproc 2 {script} --warmup 1", ARGPARSE, ["--warmup"]),
+        ("capture --out x {script} --steps 3", ARGPARSE, ["--steps"]),
+        ("profile {script} --device npu", ARGPARSE, ["--device"]),
+        ("launch-facts {script} --json x.json", ARGPARSE, ["--json"]),
+        ("dry-run --steps 5 {script} --epochs 1", ARGPARSE, []),
+        ("dry-run {script} -- --steps 5", ARGPARSE, []),
+        ("dry-run {script} --steps 5", ARGPARSE + "p.add_argument('--steps')\n", []),
+        ("dry-run {script} --loss-regex x", "import click\n@click.option('--loss_regex')\n", []),
+        ("dry-run {script} --steps 5", "class Options:\n    steps: int = 5  # 步数\n", []),
+        ("dry-run {script} --steps 5", "import fire\ndef main(lr=1, steps=5):\n    pass\n", []),
+        ("dry-run {script} --steps 5", "import options\n", []),
+        ("scan {script} --json x.json", ARGPARSE, []),
+    ],
+)
+def test_an_option_of_ours_behind_a_script_is_told(tmp_path: Path, line: str, text: str, told: list[str]) -> None:
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+    (tmp_path / "options.py").write_text(ARGPARSE + "p.add_argument('--steps')\n", encoding="utf-8")
+    words = line.format(script=tmp_path / "train.py").split()
+    args = build_parser(words[0]).parse_args(words)
+    script, swallowed = commands.swallowed(args, words)
+    assert swallowed == told and (not told or script == str(tmp_path / "train.py"))
+
+
+def test_a_swallowed_option_is_said_on_stderr_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.py").write_text(ARGPARSE, encoding="utf-8")
+    monkeypatch.setattr(VERBS["dry-run"], "run", lambda args: 0)
+    assert main(["dry-run", "--lang", "en", str(tmp_path / "train.py"), "--steps", "5"]) == 0
+    assert "--steps behind" in capsys.readouterr().err
+    assert main(["dry-run", "--lang", "zh", str(tmp_path / "train.py"), "--steps", "5"]) == 0
+    assert "之后的 --steps 已传给脚本" in capsys.readouterr().err

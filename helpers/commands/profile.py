@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from helpers.commands import behind
 from helpers.report import TIERS, Report
 
 NAME = "profile"
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> Report:
 
     return profile(
         args.script,
-        args.args,
+        behind(args.args),
         device=args.device,
         steps=args.steps,
         warmup=args.warmup,

@@ -147,6 +147,12 @@ WORDS: dict[str, Words] = {
         "Run them one after the other: `ascend-workbook {verb} --help` has examples.",
         "请分两次执行：`ascend-workbook {verb} --help` 中有示例。",
     ),
+    "command.swallowed": Words(
+        "note: {options} behind {script} went to the script, whose text does not name it; if it was meant for "
+        "`{verb}`, write `ascend-workbook {verb} {first} ... {script}` (`--` behind the script silences this)",
+        "提示：{script} 之后的 {options} 已传给脚本，而脚本中没有该选项；若是给 `{verb}` 的，"
+        "请写作 `ascend-workbook {verb} {first} ... {script}`（在脚本后加 `--` 可不再提示）",
+    ),
     "command.file": Words(
         "{path}: {error}",
         "{path}：{error}",

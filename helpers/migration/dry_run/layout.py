@@ -51,7 +51,7 @@ def layout(
     """`tree`: of a script that is no file of its own. `cwd`: where it must run, or None: in the script's folder, or
     where this process is if imports reach out of it. `pythonpath`: where modules are looked for as the user has it."""
     folder = script.parent
-    given = [path for path in pythonpath if path.is_dir() and path != folder]
+    given = [path for path in pythonpath if path.is_dir() and path != folder and not _is_installed(path)]
     found = _reached(script, tree, given)
     modules = list(walk(script, *given, *found, tree=tree))
     within = [path for path in (*given, *found) if any(module.is_relative_to(path) for module in modules)]
@@ -109,6 +109,11 @@ def _around(folder: Path) -> list[Path]:
 
 def _is_marked(folder: Path) -> bool:
     return any((folder / mark).exists() for mark in MARKS)
+
+
+def _is_installed(folder: Path) -> bool:
+    """A folder that pip fills: libraries run as they are, like those of the interpreter."""
+    return "site-packages" in folder.parts or next(folder.glob("*.dist-info"), None) is not None
 
 
 def _is_too_wide(folder: Path) -> bool:

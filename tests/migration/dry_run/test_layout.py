@@ -72,6 +72,8 @@ def test_pythonpath_is_looked_at_first_and_what_no_mirror_holds_is_named(
     found = layout(repo / "tools" / "train.py", pythonpath=[other])
     assert other / "mypkg" / "net.py" in found.outside and other not in found.paths
     assert all(module.is_relative_to(found.root) for module in found.modules)
+    (other / "net-1.0.dist-info").mkdir()  # pip filled it: libraries
+    assert not layout(repo / "tools" / "train.py", pythonpath=[other]).outside
 
 
 def test_the_mirror_has_links_to_data_and_files_for_modules(repo: Path, tmp_path: Path) -> None:

@@ -143,3 +143,38 @@ def test_the_table_is_what_the_dispatcher_says(simulator_env: dict[str, str]) ->
     attention = {name: differ.pop(name) for name in list(differ) if name.startswith("aten::_scaled_dot_product_f")}
     assert len(plain) == 3110 and not differ
     assert len(attention) == 4 and {live for _, live in attention.values()} == {"native"}
+
+
+ATTENTION = """import torch
+layer = torch.nn.Linear(8, 8).cuda()
+best = torch.optim.SGD(layer.parameters(), lr=0.1)
+for step in range(2):
+    q = layer(torch.ones(1, 2, 4, 8).cuda())
+    torch.nn.functional.scaled_dot_product_attention(q, q, q).sum().backward()
+    best.step()
+"""
+
+
+@pytest.mark.full
+def test_the_npus_own_attention_is_named_in_a_script_that_says_npu_itself(
+    tmp_path: Path, simulator_env: dict[str, str]
+) -> None:
+    out = tmp_path / "out"
+    report = operators(_script(tmp_path, ATTENTION), device="npu-simulated", mode="explicit", out=out)
+    row = _rows(report)["npu::npu_fusion_attention_v3"]
+    assert row["support"] == "native" and row["place"] == "train.py:6" and row["documents"]["supported"]
+    assert not [name for name in _rows(report) if name.endswith("_for_cpu")]
+    text = (out / "npu" / "work" / "train.py").read_text(encoding="utf-8")
+    assert report.facts["mode"] == "explicit" and ".npu()" in text and "transfer_to_npu" not in text
+
+
+def test_a_mode_that_is_none_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="inject"):
+        operators(_script(tmp_path), mode="other")
+
+
+@pytest.mark.full
+def test_a_long_list_of_values_that_are_not_there_takes_no_time(tmp_path: Path) -> None:
+    text = ATTENTION.replace("range(2)", "torch.randperm(3_000_000).tolist()")
+    report = operators(_script(tmp_path, text), device="meta", warmup=0, timeout_s=60)
+    assert report.facts["steps"] == [1], report.text("en")

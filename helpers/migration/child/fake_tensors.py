@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 import torch.utils.data
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils import _python_dispatch
 
 #: Operators that bring a value to the host.
@@ -120,4 +120,4 @@ def _format_and_list() -> None:
 
     torch.Tensor.numpy = torch.Tensor.__array__ = as_array
     torch.Tensor.__format__ = formatted
-    torch.Tensor.tolist = listed
+    torch.Tensor.tolist = FakeTensor.tolist = listed  # a fake tensor's own asks one value after the other

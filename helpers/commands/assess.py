@@ -1,4 +1,4 @@
-"""What migrating a repository will take: effort by class, risks, libraries, baselines to collect, a plan.
+"""What migrating a repository will take: hours and how they come about, risks, versions to take, libraries, a plan.
 
 The page (--html) is for whoever decides; the JSON (--json) for CI, where --fail-on makes a class a failure.
 
@@ -24,7 +24,7 @@ NAME = "assess"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", help="a Python file, notebook or launch script, or a folder")
+    parser.add_argument("path", help="a folder, or a file: Python, notebook, launch script, requirements, settings")
     add_fail_on(parser, CLASSES, "the source")
 
 

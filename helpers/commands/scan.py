@@ -28,7 +28,7 @@ NAME = "scan"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", help="a Python file, notebook, launch script or list of requirements, or a folder")
+    parser.add_argument("path", help="a folder, or a file: Python, notebook, launch script, requirements, settings")
     parser.add_argument("--details", action="store_true", help="every place, with confidence, effort, versions, link")
     add_fail_on(parser, CLASSES, "the source")
 

@@ -26,6 +26,13 @@ WORDS: dict[str, Words] = {
         "the folder {cwd})",
         "脚本目录之外有 {count} 个模块随之迁移并运行：{modules}（位于 {root}；运行目录：{cwd}）",
     ),
+    "MIG148.touched": Words(
+        "the training changed {count} of your own files or folders, which are too large to be copied for a dry run: "
+        "{paths}",
+        "训练改动了您自己的 {count} 个文件或目录（太大，试运行时未复制，只做了链接）：{paths}",
+        "Look at them, and give the script another output folder for the dry run.",
+        "请检查它们，并为试运行给脚本指定另一个输出目录。",
+    ),
     "MIG148.outside": Words(
         "{count} module(s) on PYTHONPATH have no folder in common with the script and run as they are, not migrated: "
         "{modules}",

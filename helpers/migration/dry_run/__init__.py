@@ -19,7 +19,7 @@ from helpers.migration.dry_run.failed import troubles
 from helpers.migration.dry_run.losses import FAR, LOSS_DIGITS, TOLERANCE, LossPair, drifts, narrowest, pair, worst
 from helpers.migration.dry_run.original import prepare
 from helpers.migration.dry_run.reasons import fallbacks
-from helpers.migration.dry_run.sides import CHILD, Plan, Told, folder, run_side
+from helpers.migration.dry_run.sides import CHILD, Plan, Told, folder, run_side, touched
 from helpers.migration.rewrite.work import INJECT, MODES
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
@@ -91,7 +91,7 @@ def _plugins(plan: Plan, where: Device) -> tuple[Plugin, ...]:
 def _report(plan: Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None) -> Report:
     pairs = pair(before.losses, after.losses if after else [])
     dtype = narrowest(_low_precision(before) | (_low_precision(after) if after else set()))
-    findings = [*troubles(plan, before, after), *plan.original.findings]
+    findings = [*troubles(plan, before, after), *plan.original.findings, *touched(plan)]
     if after is None and before.ok:
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:

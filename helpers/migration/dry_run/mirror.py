@@ -1,7 +1,7 @@
-"""A migrated copy of the folders that a training needs to run in: its modules are files, everything else is a link.
+"""A migrated copy of the folders that a training needs to run in.
 
-So the script finds its data, configuration and other modules where it expects them, and what it writes
-beside itself does not land in the user's folder.
+So the script finds its data, configuration and other modules where it expects them, and what it writes does not land
+in the user's folder: own_files.py says what is a copy and what a link.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from helpers.errors import WorkbookError
 from helpers.finding import Finding
 from helpers.migration.closure import closure
+from helpers.migration.dry_run.own_files import Copies
 from helpers.migration.reading.source import Source, decode, parse, read
 from helpers.migration.reading.undecoded import Unreadable
 from helpers.migration.rewrite import migrate
@@ -53,11 +54,14 @@ def mirror(
     if script not in within:  # a link would make Python look for modules beside the original
         within[script] = script.read_bytes()
     made = {top / path.relative_to(root) for path in real} | {file.parent for file in within}
-    _mirror_folder(top, folder, within, {top} | made | {above for path in made for above in path.parents})
+    real_ones = {top} | made | {above for path in made for above in path.parents}
+    _mirror_folder(top, folder, within, real_ones, Copies())
     return folder / script.relative_to(top)
 
 
-def _mirror_folder(source: Path, target: Path, contents: Mapping[Path, bytes], real: set[Path]) -> None:
+def _mirror_folder(
+    source: Path, target: Path, contents: Mapping[Path, bytes], real: set[Path], copies: Copies
+) -> None:
     target.mkdir(parents=True, exist_ok=True)
     entries = {entry.name for entry in source.iterdir()} if source.is_dir() else set()
     entries |= {path.name for path in (*contents, *real) if path.parent == source}
@@ -66,8 +70,12 @@ def _mirror_folder(source: Path, target: Path, contents: Mapping[Path, bytes], r
         if entry in contents:
             there.write_bytes(contents[entry])
         elif entry in real:
-            _mirror_folder(entry, there, contents, real)
-        elif entry.name != "__pycache__" and not target.resolve().is_relative_to(entry.resolve()):
+            _mirror_folder(entry, there, contents, real, copies)
+        elif entry.name == "__pycache__" or target.resolve().is_relative_to(entry.resolve()):
+            continue
+        elif entry.is_dir() and copies.take_folder(entry):
+            _mirror_folder(entry, there, contents, real, copies)
+        elif entry.is_dir() or not copies.take_file(entry, there):
             there.symlink_to(entry, target_is_directory=entry.is_dir())
 
 

@@ -8,15 +8,16 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from helpers import device as devices
 from helpers.device import Device
-from helpers.finding import Place
+from helpers.finding import Finding, Place, Status
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
+from helpers.migration.dry_run import own_files
 from helpers.migration.dry_run.mirror import mirror
-from helpers.migration.dry_run.original import Original
+from helpers.migration.dry_run.original import SHOWN, Original
 from helpers.migration.rewrite.explicit.commands import arguments
 from helpers.migration.rewrite.work import EXPLICIT, INJECT
 from helpers.migration.rules.environment import RENAMED
@@ -41,6 +42,8 @@ class Plan:
     loss_regex: str | None = None
     limit_mib: int | None = None
     mode: str = INJECT
+    #: The user's own files that a side has changed through a link, by side.
+    touched: dict[str, list[Path]] = field(default_factory=dict)
 
     @property
     def script(self) -> Path:
@@ -103,7 +106,19 @@ def run_side(
         tier=where.tier,
         simulated=where.simulated,
     )
-    return launch(spec, _once_a_step(side, on_progress) if on_progress else None)
+    before = own_files.state(work)
+    result = launch(spec, _once_a_step(side, on_progress) if on_progress else None)
+    plan.touched[side] = own_files.changed(before)
+    return result
+
+
+def touched(plan: Plan) -> list[Finding]:
+    """The user's own files that the run has changed: the mirror holds a link where a copy would be too large."""
+    paths = dict.fromkeys(path for side in plan.touched.values() for path in side)
+    if not paths:
+        return []
+    names: list[Scalar] = [str(path) for path in list(paths)[:SHOWN]]
+    return [Finding("MIG148", Status.WARN, "MIG148.touched", {"count": len(paths), "paths": names})]
 
 
 def _environment(where: Device, plan: Plan, work: Path, *, migrated: bool) -> dict[str, str]:

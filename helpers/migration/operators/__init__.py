@@ -16,7 +16,7 @@ from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, Plugin
 from helpers.migration.beside import beside
 from helpers.migration.dry_run.original import prepare
-from helpers.migration.dry_run.sides import CHILD, Plan, Told, failure, folder, place_of, run_side
+from helpers.migration.dry_run.sides import CHILD, Plan, Told, failure, folder, place_of, run_side, touched
 from helpers.migration.operators.findings import findings_of
 from helpers.migration.operators.rows import rows_of
 from helpers.migration.operators.support import states
@@ -117,7 +117,7 @@ def _report(plan: Plan, where: Device, result: LaunchResult, warmup: int, fake: 
     side = result.out.name
     on_npu = where.accelerator == "npu"
     rows = rows_of(found["calls"], steps, lambda path, line: place_of(plan, side, path, line), on_npu=on_npu)
-    findings = [*instead, *plan.original.findings, *findings_of(rows, found, where, fake)]
+    findings = [*instead, *plan.original.findings, *touched(plan), *findings_of(rows, found, where, fake)]
     if not result.ok or not found["steps"]:
         findings.append(_trouble(plan, side, result, bool(found["calls"])))
     table = Table(COLUMNS, tuple(row.cells() for row in rows))

@@ -1,4 +1,4 @@
-"""The mirror a script runs in: migrated modules as files, the rest as links, the user's folder untouched."""
+"""The mirror a script runs in: migrated modules and small files as copies, the user's folder untouched."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def test_the_mirror_holds_everything_and_the_original_stays(script: Path, tmp_pa
     copy = mirror(script, tmp_path / "work", contents)
     assert copy.read_bytes() == contents[script] and not copy.is_symlink()
     assert (tmp_path / "work" / "data" / "words.txt").read_text(encoding="utf-8") == "数据"
-    assert (tmp_path / "work" / "other.py").is_symlink() and (tmp_path / "work" / "pkg").is_symlink()
-    copy.with_name("new.txt").write_text("x")
+    for name in ("new.txt", "data/new.txt", "data/words.txt", "other.py", "pkg/a.py"):
+        (tmp_path / "work" / name).write_text("x")
     assert {file: file.read_bytes() for file in script.parent.rglob("*") if file.is_file()} == before
 
 

@@ -6,7 +6,8 @@ Exits 1 where the runs part, 0 where every difference is explained by rounding, 
 Examples:
   ascend-workbook compare runs/demo/baseline runs/demo/npu
   ascend-workbook compare runs/demo/baseline runs/demo/npu --html precision.html --json precision.json
-  ascend-workbook compare gpu_dump npu_dump --no-replay
+  ascend-workbook compare gpu_dump npu_dump --no-replay --csv numbers.csv
+  ascend-workbook compare gpu_dump npu_dump --only layer1 "*softmax*" --sample 0.1
 """
 
 from __future__ import annotations
@@ -24,11 +25,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("baseline", help="capture of the GPU, or of the CPU in its place")
     parser.add_argument("target", help="capture of the NPU")
     parser.add_argument("--no-replay", action="store_true", help="do not run operators again in float64 (no torch)")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
+                        help="compare operators of these names alone: a part of the name, or a pattern with *")
+    parser.add_argument("--sample", type=float, default=1.0, metavar="SHARE",
+                        help="read this share of every tensor (0.1: a tenth); the error this costs is told")
+    parser.add_argument("--seed", type=int, default=0, help="which elements --sample takes (default: 0)")
+    parser.add_argument("--csv", metavar="FILE", help="write the numbers of every tensor, in msprobe's columns")
     parser.add_argument("--around", type=int, default=0, metavar="N",
                         help="show only N rows before and after the first divergence")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> Report:
     """Compares and reports."""
-    report = compare(args.baseline, args.target, replaying=not args.no_replay)
+    report = compare(args.baseline, args.target, replaying=not args.no_replay, only=args.only, sample=args.sample,
+                     seed=args.seed, csv=args.csv)  # fmt: skip
     return around(report, args.around) if args.around else report

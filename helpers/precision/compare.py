@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from helpers.finding import Finding, Status
 from helpers.launch import together
-from helpers.precision import rules
+from helpers.precision import rules, table_csv
 from helpers.precision.agreement import TensorAgreement
 from helpers.precision.comparison import Comparison, StepComparison, examine
 from helpers.precision.divergence import PARTING, Judgement
+from helpers.precision.measuring import Sample
+from helpers.precision.selection import Selection
 from helpers.report import Chart, Column, Report, Table
 from helpers.rules import judge, rules_of
+from helpers.storage import open_storage, refuse_unwritable
 from helpers.words import Scalar
 
 COLUMNS = ("order", "step", "rank", "operator", "direction", "tensor", "dtype", "shape", "error_in", "error_out",
@@ -23,15 +26,34 @@ COLUMNS = ("order", "step", "rank", "operator", "direction", "tensor", "dtype", 
 
 
 def compare(
-    baseline: str | Path, target: str | Path, *, replaying: bool = True, progress: Callable[[str], None] | None = None
+    baseline: str | Path,
+    target: str | Path,
+    *,
+    replaying: bool = True,
+    only: Sequence[str] = (),
+    sample: float = 1.0,
+    seed: int = 0,
+    csv: str | Path | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Compares the target (NPU) with the baseline (GPU, or the CPU in its place).
 
     Both are folders made by `capture`, or msprobe dump folders. `replaying` runs operators again in float64
     to tell an operator's own error from an inherited one; it needs saved tensors and torch.
+    `only` selects operators by name or pattern, `sample` a share of every tensor's elements, by `seed`.
+    `csv` is a file for the numbers tensor by tensor, in msprobe's columns.
     Errors in the table are relative L2. Raises WorkbookError where a side cannot be read or was killed.
     """
-    facts = examine(Path(baseline).absolute(), Path(target).absolute(), replaying=replaying, tell=progress)
+    if csv is not None:
+        refuse_unwritable(csv)
+    selection = Selection(tuple(only), Sample(sample, seed))
+    selection.sample.check()
+    sides = Path(baseline).absolute(), Path(target).absolute()
+    facts = examine(*sides, replaying=replaying, selection=selection, tell=progress)
+    if csv is not None:
+        steps = ((step.pairing, [judged.agreement for judged in step.judged]) for step in facts.steps)
+        place = Path(csv).absolute()
+        open_storage(str(place.parent)).write_text(place.name, table_csv.text(steps))
     findings = _headlined(judge(facts, rules_of(rules)))
     table = _table(facts)
     mark = _mark(facts, table)

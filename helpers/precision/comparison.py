@@ -10,13 +10,15 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.precision import divergence, manifest, tolerance
-from helpers.precision.agreement import agreement
+from helpers.precision.agreement import agreements as compare_all
+from helpers.precision.agreement import verified
 from helpers.precision.divergence import Judgement
 from helpers.precision.dump import read_dump
 from helpers.precision.experiment import differences
 from helpers.precision.pairing import Pairing, pair
 from helpers.precision.record import BACKWARD, Run
 from helpers.precision.replay import Replays, replay
+from helpers.precision.selection import EVERYTHING, Selection
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Comparison:
     steps: tuple[StepComparison, ...]
     numerics: dict[str, str]
     differences: dict[str, list[str]]
+    selection: Selection = EVERYTHING
 
     @cached_property
     def first(self) -> tuple[StepComparison, Judgement] | None:
@@ -93,7 +96,12 @@ def read_side(folder: Path) -> Side:
 
 
 def examine(
-    baseline: Path, target: Path, *, replaying: bool = True, tell: Callable[[str], None] | None = None
+    baseline: Path,
+    target: Path,
+    *,
+    replaying: bool = True,
+    selection: Selection = EVERYTHING,
+    tell: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Reads both sides, pairs and judges them, step after step."""
     left, right = read_side(baseline), read_side(target)
@@ -102,22 +110,28 @@ def examine(
     for key in sorted(left.runs.keys() & right.runs.keys()):
         if tell:
             tell(f"compare step {key[0]} rank {key[1]}")
-        # later steps begin with weights that updates have parted, by how much is not known
-        reached = 0.0 if key[0] == 0 else math.inf
-        steps.append(_step(right.runs[key], left.runs[key], numerics, replaying and not different, reached))
+        # later steps begin with weights that updates have parted, by how much is not known; nor is it known what
+        # error the selected operators begin with
+        reached = 0.0 if key[0] == 0 and not selection.names else math.inf
+        steps.append(_step(right.runs[key], left.runs[key], numerics, replaying and not different, reached, selection))
     if not steps:
         raise WorkbookError("precision.nothing_common", baseline=str(baseline), target=str(target))
-    return Comparison(left, right, tuple(steps), numerics, different)
+    return Comparison(left, right, tuple(steps), numerics, different, selection)
 
 
-def _step(target: Run, baseline: Run, numerics: dict[str, str], replaying: bool, reached: float) -> StepComparison:
-    pairing = pair(target, baseline)
-    agreements = [agreement(found) for found in pairing.pairs]
+def _step(
+    target: Run, baseline: Run, numerics: dict[str, str], replaying: bool, reached: float, selection: Selection
+) -> StepComparison:
+    pairing = selection.of(pair(target, baseline))
+    agreements = compare_all(pairing.pairs, selection.sample)
     # where everything agrees to rounding there is nothing to look at again
     doubtful = any((found.error_out or 0.0) > tolerance.floor(found.dtypes) for found in agreements)
     replays = replay(pairing, numerics) if replaying and doubtful else Replays({})
     containers = frozenset(name for name in target.containers if not _shows_more(name, target))
     judged = divergence.judge(agreements, replays.found, numerics, containers, reached)
+    while (guilty := divergence.first(judged)) and (sound := verified(guilty.agreement)) is not guilty.agreement:
+        agreements = [sound if found is guilty.agreement else found for found in agreements]
+        judged = divergence.judge(agreements, replays.found, numerics, containers, reached)
     return StepComparison(pairing, tuple(judged), replays)
 
 

@@ -1,15 +1,20 @@
-"""Reads the .pt files of a dump: one tensor each, without torch and without running anything that is inside.
+"""Reads the tensor files of a dump: one tensor each, without torch and without running anything that is inside.
 
 torch.save writes a zip of stored (uncompressed) members: `<name>/data.pkl` says dtype, shape and strides,
 `<name>/data/<key>` holds the bytes. The pickle is read by an unpickler that knows the four names such a file
 needs and builds plain tuples; every other name is an error. Source: torch/serialization.py, `_save`.
+`locate` tells where a tensor's bytes lie, so that it can be read in blocks whatever its size. A .npy file is read by
+its header, which numpy evaluates as a literal only; arrays of objects are refused.
 """
 
 from __future__ import annotations
 
 import io
 import pickle
+import struct
 import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,41 +41,194 @@ STORAGES: dict[str, str] = {
 }
 #: A tensor's data.pkl has about 150 bytes.
 PICKLE_LIMIT = 1 << 16
+#: A zip member's local header without name and extra field; the lengths of both are its last two numbers.
+LOCAL_HEADER = 30
+NUMPY_KINDS = "fiubc"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Where a tensor's elements lie in its file: from byte `start`, `dtype` each, one after the other in order of
+    `shape` where `strides` is None. bfloat16 is stored as 16-bit integers, `bfloat16` says so."""
+
+    path: Path
+    start: int
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    bfloat16: bool = False
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        count = 1
+        for side in self.shape:
+            count *= side
+        return count
+
+    def blocks(self, count: int, at: Iterator[int] | None = None) -> Iterator[Array]:
+        """Flat blocks of `count` elements (the last one shorter), all of them or those whose numbers `at` gives.
+        One buffer is used again and again: a block is gone with the next. Only for strides None."""
+        raw = np.dtype(self.dtype)
+        buffer = np.empty(count, raw)
+        wide = np.empty(count if self.bfloat16 else 0, np.uint32)
+        view = buffer.view(np.uint8).data
+        with self.path.open("rb", buffering=0) as stream:
+            for number in at if at is not None else range(-(-self.size // count)):
+                n = min(count, self.size - number * count)
+                stream.seek(self.start + number * count * raw.itemsize)
+                read, wanted = 0, n * raw.itemsize
+                while read < wanted:
+                    got = stream.readinto(view[read:wanted])
+                    if not got:
+                        raise _unreadable(self.path, f"ends {wanted - read} bytes too early")
+                    read += got
+                if not self.bfloat16:
+                    yield buffer[:n]
+                else:
+                    np.copyto(wide[:n], buffer[:n])
+                    np.left_shift(wide[:n], 16, out=wide[:n])
+                    yield wide[:n].view(np.float32)
 
 
 def read_tensor(path: Path) -> Array:
-    """The tensor in the file, bfloat16 widened to float32.
+    """The tensor in the file, bfloat16 widened to float32; the checksum of a .pt is verified.
 
     Raises WorkbookError `precision.tensor_unreadable` for a file that is missing, cut short, holds more than a
     tensor, or names anything but a tensor's parts.
     """
+    stored = locate(path)
+    if path.suffix == ".npy":
+        flat = np.concatenate([block.copy() for block in stored.blocks(max(stored.size, 1))] or [np.empty(0)])
+        return flat.reshape(stored.shape, order="C")
+    with _told(path), zipfile.ZipFile(path) as archive:
+        raw = np.frombuffer(archive.read(_data(archive, _described(archive))), dtype=stored.dtype)
+        offset = (stored.start - _start(path, archive)) // raw.itemsize
+        return _view(raw, stored.bfloat16, offset, stored.shape, stored.strides or _contiguous(stored.shape))
+
+
+def locate(path: Path) -> Stored:
+    """Where the tensor lies in a .pt or .npy file. Reads a few hundred bytes. Raises as read_tensor does."""
+    with _told(path):
+        if path.suffix == ".npy":
+            return _locate_npy(path)
+        with zipfile.ZipFile(path) as archive:
+            return _locate_pt(path, archive)
+
+
+def verify(path: Path) -> str:
+    """What is wrong with a .pt file's checksum, or an empty string. Reads the whole file."""
+    if path.suffix == ".npy":
+        return ""
     try:
         with zipfile.ZipFile(path) as archive:
-            return _tensor(archive)
-    except (OSError, zipfile.BadZipFile, pickle.UnpicklingError, EOFError, ValueError, KeyError) as cause:
-        raise WorkbookError("precision.tensor_unreadable", path=str(path), error=str(cause)) from cause
-    except (TypeError, AttributeError, IndexError, StopIteration) as cause:  # a pickle of another shape
-        raise WorkbookError("precision.tensor_unreadable", path=str(path), error="not one plain tensor") from cause
+            bad = archive.testzip()
+        return f"Bad CRC-32 for file {bad!r}" if bad else ""
+    except (OSError, zipfile.BadZipFile, EOFError, ValueError) as cause:
+        return str(cause)
 
 
-def _tensor(archive: zipfile.ZipFile) -> Array:
+class _told:
+    """Turns everything that a damaged file can raise into one error that names the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, cause: BaseException | None, trace: Any) -> None:
+        known = (OSError, zipfile.BadZipFile, pickle.UnpicklingError, EOFError, ValueError, KeyError, struct.error,
+                 NotImplementedError, SyntaxError, MemoryError, OverflowError)  # fmt: skip
+        if isinstance(cause, known):
+            raise _unreadable(self.path, str(cause)) from cause
+        if isinstance(cause, (TypeError, AttributeError, IndexError, StopIteration)):  # a pickle of another shape
+            raise _unreadable(self.path, "not one plain tensor") from cause
+
+
+def _unreadable(path: Path, error: str) -> WorkbookError:
+    return WorkbookError("precision.tensor_unreadable", path=str(path), error=error)
+
+
+def _described(archive: zipfile.ZipFile) -> tuple[str, Any]:
+    """The archive's folder, and the tensor's parts as its pickle gives them."""
     described = next(info for info in archive.infolist() if info.filename.endswith("/data.pkl"))
     if described.file_size > PICKLE_LIMIT:
         raise ValueError(f"{described.filename} has {described.file_size} bytes, a tensor needs about 150")
     tensor = _TensorUnpickler(io.BytesIO(archive.read(described))).load()
-    storage, offset, shape, strides = tensor[1:5]
-    kind, key = storage[1], str(storage[2])
-    raw = archive.read(f"{described.filename[: -len('data.pkl')]}data/{key}")
-    return _view(np.frombuffer(raw, dtype=STORAGES[kind]), kind, int(offset), tuple(shape), tuple(strides))
+    if tensor[0] != "tensor" or len(tensor) < 5:
+        raise TypeError("not a tensor")
+    return described.filename[: -len("data.pkl")], tensor
 
 
-def _view(flat: Array, kind: str, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+def _data(archive: zipfile.ZipFile, described: tuple[str, Any]) -> zipfile.ZipInfo:
+    """The member that holds the elements."""
+    folder, tensor = described
+    info = archive.getinfo(f"{folder}data/{tensor[1][2]}")
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"{info.filename} is compressed, which torch.save does not do")
+    return info
+
+
+def _start(path: Path, archive: zipfile.ZipFile) -> int:
+    """The first byte of the elements' storage."""
+    at = _data(archive, _described(archive)).header_offset
+    with path.open("rb") as stream:
+        stream.seek(at)
+        names = struct.unpack("<HH", stream.read(LOCAL_HEADER)[-4:])
+    return at + LOCAL_HEADER + int(names[0]) + int(names[1])
+
+
+def _locate_pt(path: Path, archive: zipfile.ZipFile) -> Stored:
+    described = _described(archive)
+    storage, offset, shape, strides = described[1][1:5]
+    kind, bfloat16 = STORAGES[storage[1]], storage[1] == "BFloat16Storage"
+    info, item = _data(archive, described), np.dtype(kind).itemsize
+    shape, strides, offset = tuple(map(int, shape)), tuple(map(int, strides)), int(offset)
+    _check(shape, strides, offset, info.file_size // item)
+    stored = Stored(path, _start(path, archive) + offset * item, kind, shape, None, bfloat16)
+    if stored.start + stored.size * item > path.stat().st_size:
+        raise ValueError(f"shape {shape} does not fit the file's {path.stat().st_size} bytes")
+    expected = _contiguous(shape)
+    plain = stored.size == 0 or all(a == b for a, b, side in zip(strides, expected, shape) if side > 1)
+    return stored if plain else Stored(path, stored.start, kind, shape, strides, bfloat16)
+
+
+def _locate_npy(path: Path) -> Stored:
+    with path.open("rb") as stream:
+        version = np.lib.format.read_magic(stream)
+        header = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}[version[0]]
+        shape, fortran, dtype = header(stream)
+        start = stream.tell()
+    if dtype.kind not in NUMPY_KINDS:
+        raise ValueError(f"refused: holds {dtype}, expected numbers")
+    if fortran and len(shape) > 1:
+        raise ValueError("is in Fortran order")
+    stored = Stored(path, start, dtype.str, tuple(map(int, shape)))
+    if path.stat().st_size < start + stored.size * dtype.itemsize:
+        raise ValueError(f"shape {shape} needs {stored.size * dtype.itemsize} bytes, fewer are there")
+    return stored
+
+
+def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for side in reversed(shape):
+        strides.append(step)
+        step *= max(side, 1)
+    return tuple(reversed(strides))
+
+
+def _check(shape: tuple[int, ...], strides: tuple[int, ...], offset: int, held: int) -> None:
     if len(shape) != len(strides) or min((*shape, *strides, offset), default=0) < 0:
         raise ValueError(f"shape {shape} does not fit strides {strides}")
     last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides))
-    if 0 not in shape and last >= flat.size:
-        raise ValueError(f"shape {shape} needs {last + 1} elements, the file holds {flat.size}")
-    if kind == "BFloat16Storage":
+    if 0 not in shape and last >= held:
+        raise ValueError(f"shape {shape} needs {last + 1} elements, the file holds {held}")
+
+
+def _view(flat: Array, bfloat16: bool, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    _check(shape, strides, offset, flat.size)
+    if bfloat16:
         flat = (flat.astype(np.uint32) << 16).view(np.float32)
     if 0 in shape:
         return np.empty(shape, flat.dtype)

@@ -72,6 +72,13 @@ WORDS: dict[str, Words] = {
     "precision.tensor_unreadable": Words(
         "{path}: cannot be read as a tensor: {error}", "{path}：无法读取为张量：{error}"
     ),
+    "precision.worker_died": Words(
+        "{path}: the process that read it ended with {code}, twice",
+        "{path}：读取该文件的进程两次以 {code} 退出",
+    ),
+    "precision.sample": Words(
+        "sample {given}: expected a share above 0 and at most 1", "sample 为 {given}：应为大于 0、不超过 1 的比例"
+    ),
     "precision.incomplete": Words(
         "{path}: this capture is not complete, it was stopped before its end",
         "{path}：该采集不完整，在结束之前被中止",
@@ -234,6 +241,22 @@ WORDS: dict[str, Words] = {
         "未能用 float64 重算算子：{error}",
         "They were judged by how much they amplify their input error, which is less sharp.",
         "已改为按输入误差的放大倍数判断，灵敏度较低。",
+    ),
+    "precision.nothing_selected": Words(
+        "no operator is named {names}",
+        "没有名称匹配 {names} 的算子",
+        "Names look like {known}; a part of a name is enough, * stands for anything.",
+        "名称形如 {known}；给出名称的一部分即可，* 匹配任意内容。",
+    ),
+    "ACC217.selected": Words(
+        "only {count} operators named {names} were compared: what lies elsewhere was not looked at",
+        "只比对了名称匹配 {names} 的 {count} 个算子：其余部分未检查",
+    ),
+    "ACC217.sampled": Words(
+        "a share of {share} of every tensor was read (seed {seed}): relative errors of {count} tensors are uncertain by"
+        " up to {worst} of themselves (one standard error), largest errors and NaN are those of the sample",
+        "每个张量只读取了 {share}（种子 {seed}）：{count} 个张量的相对误差的不确定度最大为其自身的 {worst}"
+        "（一个标准误），最大误差与 NaN 只反映样本",
     ),
     "ACC230.other_experiment": Words(
         "operators were not judged: the runs differ in {what} before any operator ran",

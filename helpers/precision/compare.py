@@ -15,6 +15,7 @@ from helpers.precision.agreement import TensorAgreement
 from helpers.precision.comparison import Comparison, StepComparison, examine
 from helpers.precision.divergence import PARTING, Judgement
 from helpers.precision.measuring import Sample
+from helpers.precision.reasons import reasons
 from helpers.precision.selection import Selection
 from helpers.report import Chart, Column, Report, Table
 from helpers.rules import judge, rules_of
@@ -103,8 +104,9 @@ def _table(facts: Comparison) -> Table:
             for tensor in judged.agreement.outputs:
                 rows.append((len(rows), *_row(step, judged, tensor)))
         for side in ("target", "baseline"):
-            for operator in getattr(step.pairing, f"only_{side}"):
-                outcome = {"say": f"precision.only_{side}"}
+            for operator, why in reasons(step.pairing, side):
+                reason: Scalar = {"say": f"precision.why_{why}"}
+                outcome: Scalar = {"say": f"precision.only_{side}_why", "args": {"why": reason}}
                 place = str(operator.place) if operator.place else None
                 rows.append((len(rows), step.step, step.rank, operator.name, operator.direction, None, None, None,
                              None, None, None, None, outcome, place))  # fmt: skip
@@ -157,9 +159,13 @@ def _facts(facts: Comparison, mark: Scalar) -> dict[str, Any]:
         "numerics": dict(facts.numerics),
         "simulator": together(side.about.about for side in (facts.baseline, facts.target) if side.about),
         "outcomes": outcomes,
+        "unpaired": [[step.step, step.rank, side, operator.name, why] for step in facts.steps
+                     for side in ("target", "baseline") for operator, why in reasons(step.pairing, side)],
+        "renamed": sorted([list(names) for names in {(one.baseline.head, one.target.head) for step in facts.steps
+                                                      for one in step.pairing.renamed}]),
         "first_divergence": ", ".join(facts.named) or None,
         "first_divergence_outcome": first[1].outcome if first else None,
         "parting": [one.name for step in facts.steps for one in step.judged if one.outcome in PARTING],
         "status": Status.FAIL.name if first else Status.OK.name,
         "row": mark,
-    }
+    }  # fmt: skip

@@ -1,14 +1,15 @@
 """Which operator of the target belongs to which of the baseline. What has no partner is told, never passed over.
 
 Operators pair by name as long as both runs call the same APIs in the same order. Where one run has calls the
-other lacks (a fused or decomposed operator), call numbers shift: then the two sequences are aligned.
+other lacks (a fused or decomposed operator, a cast), call numbers shift, and modules may have other names: then the two
+sequences are aligned, in time linear in their length.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
+from helpers.precision.aligning import Matches, align, gaps
 from helpers.precision.record import FORWARD, Operator, Run
 
 
@@ -33,6 +34,11 @@ class Pairing:
     pairs: tuple[Pair, ...]
     only_target: tuple[Operator, ...]
     only_baseline: tuple[Operator, ...]
+
+    @property
+    def renamed(self) -> tuple[Pair, ...]:
+        """Pairs whose two sides go by other names, call numbers aside."""
+        return tuple(found for found in self.pairs if found.target.head != found.baseline.head)
 
 
 def pair(target: Run, baseline: Run) -> Pairing:
@@ -72,22 +78,37 @@ def _forward_names(target: Run, baseline: Run) -> dict[tuple[str, int], tuple[st
 
 
 def _aligned(left: list[Operator], right: list[Operator]) -> list[tuple[Operator, Operator]]:
-    """Longest common runs by API and output shapes; inside what is left, by API alone (a shape may be the fault)."""
-    matcher = SequenceMatcher(None, [_key(op) for op in left], [_key(op) for op in right], autojunk=False)
-    found: list[tuple[Operator, Operator]] = []
-    for kind, a, b, c, d in matcher.get_opcodes():
-        if kind == "equal":
-            found += zip(left[a:b], right[c:d])
-        elif kind == "replace":
-            heads = SequenceMatcher(None, [op.head for op in left[a:b]], [op.head for op in right[c:d]], autojunk=False)
-            for block in heads.get_matching_blocks():
-                i, j, size = a + block.a, c + block.b, block.size
-                found += zip(left[i : i + size], right[j : j + size])
-    return found
+    """By name and output shapes; inside what is left by name alone (a shape may be the fault), and then by what the
+    call is (a renamed module, an API by another path), its shapes first."""
+    matches: Matches = []
+    rest = [(0, len(left), 0, len(right))]
+    for key in (_key, _head, _kind_and_shapes, _kind):
+        mine, theirs = [key(op) for op in left], [key(op) for op in right]
+        more = [(a + i, c + j) for a, b, c, d in rest for i, j in align(mine[a:b], theirs[c:d])]
+        matches = sorted(matches + more)
+        rest = gaps(matches, len(left), len(right))
+    return [(left[i], right[j]) for i, j in matches]
 
 
 def _key(operator: Operator) -> tuple[object, ...]:
-    return operator.head, tuple(record.shape for record in operator.outputs)
+    return operator.head, _shapes(operator)
+
+
+def _head(operator: Operator) -> str:
+    return operator.head
+
+
+def _kind_and_shapes(operator: Operator) -> tuple[object, ...]:
+    return (*_kind(operator), _shapes(operator))
+
+
+def _kind(operator: Operator) -> tuple[object, ...]:
+    """A module's class, or an API's name without underscores: `Torch.relu` and `Tensor.relu_` are one kind."""
+    return operator.is_module, operator.api if operator.is_module else operator.api.strip("_").lower()
+
+
+def _shapes(operator: Operator) -> tuple[tuple[int, ...], ...]:
+    return tuple(record.shape for record in operator.outputs)
 
 
 def _calls(run: Run) -> list[Operator]:

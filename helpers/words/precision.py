@@ -34,8 +34,28 @@ _OUTCOMES = {
     "jump": ("input made elsewhere", "输入误差来自别处"),
     "not_compared": ("not compared", "未比对"),
     "container": ("contains the operators above", "包含上述算子"),
-    "only_target": ("only in target", "仅目标侧有"),
-    "only_baseline": ("only in baseline", "仅基线侧有"),
+    "only_target_why": ("only in target: {why}", "仅目标侧有：{why}"),
+    "only_baseline_why": ("only in baseline: {why}", "仅基线侧有：{why}"),
+    "why_cast": ("a cast or copy", "类型转换或复制"),
+    "why_fused": ("does in one call what the other side does in several", "融合算子，对应另一侧的多个算子"),
+    "why_decomposed": ("part of what the other side does in fewer calls", "拆分算子，对应另一侧较少的算子"),
+    "why_stopped": (
+        "the other side ends before it (an exception, an unsupported operator)",
+        "另一侧在此之前已结束（异常或不支持的算子）",
+    ),
+    "why_repeated": (
+        "called more often here (a loop or shape that depends on data)",
+        "此侧调用次数更多（循环或形状依赖数据）",
+    ),
+    "why_backward": (
+        "its backward was recorded here alone (no gradient there, or another autograd node)",
+        "仅此侧记录了反向（另一侧无梯度，或自动求导节点不同）",
+    ),
+    "why_extra": (
+        "the other side never calls it (another branch, or not recorded)",
+        "另一侧从未调用（走了其他分支，或未被记录）",
+    ),
+    "alone": ("{head} ({count}: {why})", "{head}（{count} 个：{why}）"),
     "side_target": ("target", "目标"),
     "side_baseline": ("baseline", "基线"),
     "problem_shape": ("other shape", "形状不同"),
@@ -209,6 +229,10 @@ WORDS: dict[str, Words] = {
         "有 {count} 个算子仅在{side}侧被调用，未参与比对：{names}",
         "Often a fused or decomposed operator; compare the tensors before and after it.",
         "通常是融合或拆分的算子；请比对其前后的张量。",
+    ),
+    "ACC210.renamed": Words(
+        "{count} operators were paired although their names differ: {names}",
+        "有 {count} 个算子名称不同但已配对：{names}",
     ),
     "ACC215.unreadable": Words(
         "{count} tensors could not be read and were not compared: {first}",

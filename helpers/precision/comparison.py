@@ -106,6 +106,7 @@ def examine(
     """Reads both sides, pairs and judges them, step after step."""
     left, right = read_side(baseline), read_side(target)
     numerics, different = _numerics(left, right), differences(left.about, right.about)
+    recorded = left.about is not None and right.about is not None
     steps: list[StepComparison] = []
     for key in sorted(left.runs.keys() & right.runs.keys()):
         if tell:
@@ -113,20 +114,21 @@ def examine(
         # later steps begin with weights that updates have parted, by how much is not known; nor is it known what
         # error the selected operators begin with
         reached = 0.0 if key[0] == 0 and not selection.names else math.inf
-        steps.append(_step(right.runs[key], left.runs[key], numerics, replaying and not different, reached, selection))
+        runs, look = (right.runs[key], left.runs[key]), replaying and not different
+        steps.append(_step(*runs, numerics, recorded, look, reached, selection))
     if not steps:
         raise WorkbookError("precision.nothing_common", baseline=str(baseline), target=str(target))
     return Comparison(left, right, tuple(steps), numerics, different, selection)
 
 
-def _step(
-    target: Run, baseline: Run, numerics: dict[str, str], replaying: bool, reached: float, selection: Selection
-) -> StepComparison:
+def _step(target: Run, baseline: Run, numerics: dict[str, str], recorded: bool, replaying: bool, reached: float,
+          selection: Selection) -> StepComparison:  # fmt: skip
     pairing = selection.of(pair(target, baseline))
     agreements = compare_all(pairing.pairs, selection.sample)
     # where everything agrees to rounding there is nothing to look at again
     doubtful = any((found.error_out or 0.0) > tolerance.floor(found.dtypes) for found in agreements)
-    replays = replay(pairing, numerics) if replaying and doubtful else Replays({})
+    replays = replay(pairing, numerics, recorded=recorded) if replaying and doubtful else Replays({})
+    numerics = {**numerics, **replays.seen}
     containers = frozenset(name for name in target.containers if not _shows_more(name, target))
     judged = divergence.judge(agreements, replays.found, numerics, containers, reached)
     while (guilty := divergence.first(judged)) and (sound := verified(guilty.agreement)) is not guilty.agreement:

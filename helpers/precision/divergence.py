@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from helpers.precision import tolerance
+from helpers.precision import arguments, tolerance
 from helpers.precision.agreement import (
     NONFINITE,
     ONLY_BASELINE,
@@ -26,12 +26,13 @@ from helpers.precision.agreement import (
 from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, TensorRecord
 from helpers.precision.replay import Own, Replay
 
-AGREES, EXPLAINED, ALLOWED, DIVERGES, STRUCTURE, JUMP, NOT_COMPARED, CONTAINER = (
-    "agrees", "explained", "allowed", "diverges", "structure", "jump", "not_compared", "container")  # fmt: skip
+AGREES, EXPLAINED, ALLOWED, DIVERGES, STRUCTURE, ARGUMENT, JUMP, NOT_COMPARED, CONTAINER = (
+    "agrees", "explained", "allowed", "diverges", "structure", "argument", "jump", "not_compared", "container",
+)  # fmt: skip
 #: From good to bad.
 SEVERITY = (AGREES, EXPLAINED, ALLOWED, DIVERGES)
 #: Outcomes that part the runs.
-PARTING = (DIVERGES, STRUCTURE, JUMP)
+PARTING = (DIVERGES, STRUCTURE, ARGUMENT, JUMP)
 #: An input error this many times above everything seen before was made by something that was not recorded.
 UNSEEN = 30.0
 
@@ -83,6 +84,8 @@ def judge(
             one = replace(one, outcome=CONTAINER)
         elif one.outcome != STRUCTURE and _unseen(found, reached):
             one = replace(one, outcome=JUMP, allowed=reached)
+        elif one.outcome not in (STRUCTURE, CONTAINER) and arguments.different(found, reached):
+            one = replace(one, outcome=ARGUMENT)
         if operator.direction != PARAMETERS:  # nothing is computed from them within the step
             reached = max(reached, found.error_in, found.error_out or 0.0)
         if operator.direction == FORWARD:

@@ -14,6 +14,7 @@ from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.finding import Place
+from helpers.precision import arguments
 from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, Run, TensorRecord
 
 #: Which part of an entry holds what; in a backward entry `input` is the gradient of the operator's output.
@@ -95,7 +96,9 @@ def _operator(name: str, entry: Any, order: int, files: Path, places: dict[str, 
     inputs = tuple(t for part, slot in INPUTS for t in _tensors(entry.get(part), slot, files))
     outputs = tuple(_tensors(entry.get("output"), "output", files))
     forward = name.replace(f".{BACKWARD}", f".{FORWARD}")
-    return Operator(name, head, call, direction, order, inputs, outputs, places.get(name, places.get(forward)))
+    plain = tuple(p for part in ("input_args", "input_kwargs") for p in arguments.plain(entry.get(part), "input"))
+    place = places.get(name, places.get(forward))
+    return Operator(name, head, call, direction, order, inputs, outputs, place, plain)
 
 
 def _tensors(part: Any, slot: str, files: Path) -> Iterator[TensorRecord]:

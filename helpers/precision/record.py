@@ -38,7 +38,8 @@ class Operator:
     """One call of an API or a module, in one direction, as msprobe names it.
 
     `head` is the name without call number and direction (`Functional.conv2d`), `call` counts its calls from 0,
-    `order` its place in the dump, which is the order of execution. `place` is the caller's file and line.
+    `order` its place in the dump, which is the order of execution. `place` is the caller's file and line,
+    `arguments` the numbers and flags it was called with, by slot.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Operator:
     inputs: tuple[TensorRecord, ...]
     outputs: tuple[TensorRecord, ...]
     place: Place | None = None
+    arguments: tuple[tuple[str, bool | int | float], ...] = ()
 
     @property
     def is_module(self) -> bool:

@@ -13,12 +13,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from helpers import device
-from helpers.precision import tolerance
+from helpers.precision import formats, tolerance
 from helpers.precision.pairing import Pair, Pairing
 from helpers.precision.record import PARAMETERS
 
@@ -72,14 +72,20 @@ def _times(error: float, limit: float) -> float:
 
 @dataclass(frozen=True)
 class Replays:
-    """By target name; `error` is what stopped the child, empty when nothing did."""
+    """By target name; `error` is what stopped the child, empty when nothing did; `seen` are reduced formats that no
+    record tells of (formats.py)."""
 
     found: dict[str, Replay]
     error: str = ""
+    seen: dict[str, str] = field(default_factory=dict)
 
 
-def replay(pairing: Pairing, numerics: dict[str, str], *, python: str = sys.executable) -> Replays:
-    """Replays every pair that can be: tensors saved on both sides, and an API of replayable.json."""
+def replay(
+    pairing: Pairing, numerics: dict[str, str], *, recorded: bool = True, python: str = sys.executable
+) -> Replays:
+    """Replays every pair that can be: tensors saved on both sides, and an API of replayable.json.
+
+    `recorded`: both sides tell the formats in force (`numerics`); where one does not, they are looked for."""
     wanted = [found for found in pairing.pairs if _replayable(found)]
     if not wanted:
         return Replays({})
@@ -87,11 +93,21 @@ def replay(pairing: Pairing, numerics: dict[str, str], *, python: str = sys.exec
         "target": str(pairing.target.folder),
         "baseline": str(pairing.baseline.folder),
         "allowed": json.loads(DATA.read_text(encoding="utf-8")),
-        "operators": [_order(found, numerics) for found in wanted],
+        "operators": [_order(found) for found in wanted],
     }
     answer, error = _ask(job, python)
     dtypes = {found.target.name: _dtypes(found) for found in wanted}
-    return Replays({name: _read(rows, dtypes[name]) for name, rows in answer.items()}, error)
+    found = {name: _read(rows, dtypes[name]) for name, rows in answer.items()}
+    seen = {} if recorded else formats.seen(wanted, found, numerics)
+    apis = {one.target.name: one.target.api for one in wanted}
+    return Replays({name: _in_force(one, apis[name], {**numerics, **seen}) for name, one in found.items()}, error, seen)
+
+
+def _in_force(found: Replay, api: str, numerics: dict[str, str]) -> Replay:
+    """The measured effect of a reduced format, scaled to the one in force; nothing where none is."""
+    form = tolerance.reduced(api, numerics)
+    scale = tolerance.reduced_unit(form) / tolerance.reduced_unit(formats.MEASURED)
+    return Replay(tuple(replace(own, reduced=own.reduced * scale) for own in found.outputs))
 
 
 def _read(rows: list[list[float]], dtypes: list[str]) -> Replay:
@@ -113,8 +129,8 @@ def _dtypes(found: Pair) -> list[str]:
     return [t.dtype for side in sides for t in (*side.inputs, *side.outputs) if t.floating]
 
 
-def _order(found: Pair, numerics: dict[str, str]) -> dict[str, Any]:
-    form = tolerance.reduced(found.target.api, numerics)
+def _order(found: Pair) -> dict[str, Any]:
+    form = formats.MEASURED if formats.kind(found.target.api) else ""
     return {
         "target": found.target.name,
         "baseline": found.baseline.name,

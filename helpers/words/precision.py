@@ -31,6 +31,7 @@ _OUTCOMES = {
     "allowed": ("within a reduced format", "在低精度格式允许范围内"),
     "diverges": ("diverges", "发散"),
     "structure": ("other structure", "结构不同"),
+    "argument": ("other arguments", "参数不同"),
     "jump": ("input made elsewhere", "输入误差来自别处"),
     "not_compared": ("not compared", "未比对"),
     "container": ("contains the operators above", "包含上述算子"),
@@ -224,6 +225,14 @@ WORDS: dict[str, Words] = {
         "请固定数据顺序：为采样器及其工作进程设置种子，去掉随机增强，"
         "并在 CPU 上生成随机张量（各设备的随机数生成器不同）。",
     ),
+    "ACC208.seen": Words(
+        "all {what} are off by what {form} makes of their inputs, though no record tells of {form}: taken for it",
+        "所有{what}的误差都符合 {form} 对输入的舍入，但记录中并未说明使用 {form}：已按 {form} 处理",
+        "If it was not meant: torch.npu.conv.allow_hf32 = False, torch.npu.matmul.allow_hf32 = False.",
+        "如非有意使用：设置 torch.npu.conv.allow_hf32 = False、torch.npu.matmul.allow_hf32 = False。",
+    ),
+    "ACC208.conv": Words("convolutions", "卷积"),
+    "ACC208.matmul": Words("matrix products", "矩阵乘"),
     "ACC210.only": Words(
         "{count} operators were called only in the {side} and not compared: {names}",
         "有 {count} 个算子仅在{side}侧被调用，未参与比对：{names}",
@@ -309,6 +318,14 @@ WORDS: dict[str, Words] = {
         "对应算子 {kernels}，调用位置 {place}",
         "Look for a branch in the script that depends on the device.",
         "请检查脚本中是否有依赖设备的分支。",
+    ),
+    "ACC230.argument": Words(
+        "{operator} (step {step}, rank {rank}) is the first to part: it is called with other arguments, target /"
+        " baseline: {detail}; it runs {kernels}, called at {place}",
+        "{operator}（第 {step} 步，rank {rank}）最先出现差异：调用参数不同（目标 / 基线）：{detail}；"
+        "对应算子 {kernels}，调用位置 {place}",
+        "The operator itself is not to blame: look where the two scripts or configurations set this argument.",
+        "问题不在算子本身：请检查两侧脚本或配置中设置该参数的位置。",
     ),
     "ACC230.handed": Words(
         "{operator} (step {step}, rank {rank}) is the first to part: the gradient it hands to {receiver} differs by"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.precision import divergence
+from helpers.precision import arguments, divergence
 from helpers.precision.comparison import Comparison, StepComparison
-from helpers.precision.divergence import AGREES, ALLOWED, EXPLAINED, JUMP, NOT_COMPARED, STRUCTURE, Judgement
+from helpers.precision.divergence import AGREES, ALLOWED, ARGUMENT, EXPLAINED, JUMP, NOT_COMPARED, STRUCTURE, Judgement
 from helpers.precision.operators import kernels
 from helpers.precision.record import FORWARD
 from helpers.rules import CannotCheck
@@ -41,6 +41,8 @@ def _kernels(step: StepComparison, names: list[str]) -> Scalar:
 def _key(judged: Judgement) -> str:
     if judged.outcome == STRUCTURE:
         return "structure"
+    if judged.outcome == ARGUMENT:
+        return "argument"
     if judged.outcome == JUMP:
         return "unseen"
     return "replayed" if judged.own else "amplified"
@@ -61,6 +63,8 @@ def _arguments(step: StepComparison, judged: Judgement) -> dict[str, Scalar]:
     }
     if judged.outcome == STRUCTURE:
         args["detail"] = [f"{slot.slot} {slot.detail or slot.problem}" for slot in found.outputs if slot.problem]
+    if judged.outcome == ARGUMENT:
+        args["detail"] = arguments.different(found, 0.0)
     if judged.outcome == JUMP:
         args["before"] = _before(step, judged)
     if judged.own and judged.side:

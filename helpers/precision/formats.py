@@ -1,0 +1,64 @@
+"""Reduced formats that no record tells of, seen in the numbers: every convolution, or every matrix product, is off by
+what HF32 or TF32 makes of its inputs, and no more. One that stands alone is a fault and stays one.
+
+Only plain dumps are looked at: a capture of ours tells what was in force, and then a format that was not is a fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from helpers.precision import tolerance
+from helpers.precision.pairing import Pair
+from helpers.precision.record import FORWARD
+
+if TYPE_CHECKING:
+    from helpers.precision.replay import Replay
+
+KINDS = {"conv": tolerance.CONVOLUTIONS, "matmul": tolerance.MATMULS}
+#: So many calls of a kind, and so large a share of them, make a format of what would be a fault in one.
+FEWEST, SHARE = 3, 0.75
+#: The format whose rounding replays measure; a coarser one scales it.
+MEASURED = "hf32"
+
+
+def kind(api: str) -> str:
+    return next((name for name, apis in KINDS.items() if api in apis), "")
+
+
+def seen(pairs: Iterable[Pair], replays: Mapping[str, Replay], told: Mapping[str, str]) -> dict[str, str]:
+    """Kinds without a told format whose calls are off as in one: {"matmul": "hf32"}."""
+    found: dict[str, str] = {}
+    few: dict[str, list[float]] = {}
+    calls = [pair for pair in pairs if pair.target.direction == FORWARD and pair.target.name in replays]
+    for name, apis in KINDS.items():
+        ratios = [ratio for pair in calls if pair.target.api in apis
+                  if (ratio := _ratio(pair, replays[pair.target.name])) is not None]  # fmt: skip
+        form = "" if told.get(name) else _format(ratios, FEWEST)
+        few[name] = ratios if len(ratios) < FEWEST else []
+        if form:
+            found[name] = form
+    for name, form in dict(found).items():  # a network's only linear layer, beside convolutions in HF32
+        found.update({other: form for other, ratios in few.items() if other != name and _format(ratios, 1) == form})
+    return found
+
+
+def _format(ratios: list[float], fewest: int) -> str:
+    """By how many calls are off by a share of the format's rounding that random inputs give."""
+    if len(ratios) < fewest:
+        return ""
+    for form in ("hf32", "tf32"):
+        coarser = tolerance.reduced_unit(form) / tolerance.reduced_unit(MEASURED)
+        if sum(0.1 <= ratio / coarser <= 1.0 for ratio in ratios) >= SHARE * len(ratios):
+            return form
+    return ""
+
+
+def _ratio(pair: Pair, replay: Replay) -> float | None:
+    """The worst output's error in what the measured format allows; None where it is only rounding."""
+    floor = tolerance.floor([t.dtype for t in (*pair.target.outputs, *pair.baseline.outputs)])
+    own = max(replay.outputs, key=lambda one: one.worst, default=None)
+    if own is None or not own.reduced:
+        return None
+    return own.worst / own.reduced if own.worst > own.limit(floor) else 0.0

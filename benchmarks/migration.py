@@ -3,8 +3,8 @@
     python benchmarks/migration.py [--labels FOLDER --sources FOLDER] [--files 10000] [--rounds 3] [--one PATH]
                                    [--peer ms_fmk_transplt.py --peer-python PYTHON] [--json FILE]
 
-Labels: a confusion table (rows: the label, columns: what the scan said). The label files are ../shared's; their
-sources must be in a folder of their own (ASCEND_WORKBOOK_LABELLED), each named like its label file without `.json`.
+Labels: a confusion table (rows: the label, columns: what the scan said). The sources must be in a folder of their own
+(ASCEND_WORKBOOK_LABELLED), each named like its label file without `.json`.
 Speed: a cold scan, in a process of its own, of a tree made of installed packages' files, a fifth of them with hits;
 the median of several rounds, and the processor's seconds, which other work on the machine disturbs less. Memory is
 the proportional share of the scan's process and its children together.

@@ -23,16 +23,16 @@ from helpers.rules import Check
 #: Everything but letters, digits and `_` of ASCII is a space.
 BETWEEN = bytes(code if chr(code).isalnum() or code == 95 or code > 127 else 32 for code in range(256))
 SIGN = re.compile(rb"\W\w?")
-#: What a space in a rule's PATTERN stands for.
-BETWEEN_PARTS = r"[\s\\]*"
+#: What a space in a rule's PATTERN stands for; a comment may stand in brackets.
+BETWEEN_PARTS = r"(?:[\s\\]|#[^\n]*\n)*"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule file: `words` are looked for anywhere in a file, `tokens` and `needs` as whole words.
+    """A rule file: `words` are looked for anywhere in a file, `tokens` and `needs` (one of them) as whole words.
 
-    A file that only rules with a `pattern` speak of is parsed where one of these matches; spaces, line ends and
-    backslashes may stand between the parts of an expression.
+    A file that only rules with a `pattern` speak of is parsed where one of these matches; spaces, line ends,
+    backslashes and comments may stand between the parts of an expression.
     """
 
     code: str
@@ -40,14 +40,14 @@ class Rule:
     words: tuple[bytes, ...]
     tokens: frozenset[bytes]
     known: Known
-    needs: bytes = b""
+    needs: frozenset[bytes] = frozenset()
     pattern: re.Pattern[bytes] | None = None
 
     def has_words(self, tokens: set[bytes], words: set[bytes]) -> bool:
-        """The file has one of the rule's words and tokens and, where it needs more, that too."""
+        """The file has one of the rule's words and tokens and, where it needs more, one of those too."""
         if tokens.isdisjoint(self.tokens) and words.isdisjoint(self.words):
             return False
-        return not self.needs or self.needs in tokens
+        return not self.needs or not tokens.isdisjoint(self.needs)
 
 
 @cache
@@ -96,16 +96,17 @@ def _rule(module: ModuleType) -> Rule:
     words: Iterable[str] = getattr(module, "WORDS", ())
     tokens: Iterable[str] = getattr(module, "TOKENS", ())
     plain = [tuple(word.encode() for word in group) for group in (words, tokens)]
-    needs: str = getattr(module, "NEEDS", "")
+    needs: Iterable[str] = getattr(module, "NEEDS", ())
     pattern: str = getattr(module, "PATTERN", "")
     compiled = re.compile(pattern.replace(" ", BETWEEN_PARTS).encode()) if pattern else None
-    return Rule(module.CODE, module.check, plain[0], frozenset(plain[1]), module.KNOWN, needs.encode(), compiled)
+    more = frozenset(word.encode() for word in needs)
+    return Rule(module.CODE, module.check, plain[0], frozenset(plain[1]), module.KNOWN, more, compiled)
 
 
 @cache
 def _searched() -> tuple[frozenset[bytes], tuple[bytes, ...], tuple[tuple[bytes, tuple[bytes, ...]], ...]]:
     """All rules' tokens, words that stand within one name, and words with a sign between, by it and its neighbour."""
-    tokens = frozenset(token for rule in registry() for token in (*rule.tokens, rule.needs))
+    tokens = frozenset(token for rule in registry() for token in rule.tokens | rule.needs)
     words = sorted({word for rule in registry() for word in rule.words})
     inner = tuple(word for word in words if word.translate(BETWEEN) == word and b" " not in word)
     across = [(SIGN.search(word), word) for word in words if word not in inner]

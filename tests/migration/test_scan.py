@@ -188,6 +188,13 @@ def test_the_byte_search_loses_no_finding() -> None:
         "import torch\ntorch.ｃuda.nvtx.mark('x')\n".encode(),
         b"from torch.cuda import  *\n",
         b"# coding: utf-7\nimport torch\ntorch.cuda.synchronize()\n",
+        b"from transformers import TrainingArguments\na = TrainingArguments('out', torch_compile=True)\n",
+        b"from torch import (nn,  # layers\n compile as tc)\nm = tc(m)\n",
+        b"from torch import (  # layout\n channels_last as cl)\nx.to(memory_format=cl)\n",
+        b"import torch\nrank = 0\nx.to(torch.distributed.get_rank())\n",
+        b"import torch\nopt = torch._dynamo.optimize; opt()(f)\n",
+        b"import torch\nfor b in d:\n    l.backward()\n    a = l.item(  # now\n    )\n    n = l.item(  # now\n    )\n",
+        b"import os\nos.environ['PYTORCH_CUDA' '_ALLOC_CONF'] = 'x'\n",
     ],
 )
 def test_words_without_their_bytes_are_found(code: bytes) -> None:

@@ -18,7 +18,7 @@ from helpers.migration.repair import ADVICE, MANUAL, UNSUPPORTED, found
 CODE = "MIG119"
 TOKENS = ("backends",)
 WORDS = ("cuda", "cudnn")
-NEEDS = "torch"
+NEEDS = ("torch",)
 PATTERN = r"(?:\.|\bimport|[,(]) (?:backends|version)\b(?! =)|cudnn_"
 KNOWN = Known(DOCUMENTED, NATIVE, hours={"cudnn_operator": 4.0})
 #: cuDNN's operators by name: `torch.ops.aten.cudnn_convolution`, "aten::cudnn_convolution".

@@ -17,11 +17,11 @@ from helpers.migration.repair import MANUAL, REWRITE, found
 
 CODE = "MIG111"
 TOKENS = ("compile", "torch_compile", "_dynamo", "inductor")
-NEEDS = "torch"
+NEEDS = ("torch", "torch_compile")  # the second: a Trainer's switch, where torch need not be named
 #: re.compile is everywhere; a name alone is torch's only where it is imported.
 PATTERN = (
     r"(?<!\bre)\. compile\b (?:[](),=:;#\r\n]|(?:if|else|or|and)\b|\Z)"
-    r"|(?:\bimport|[,(]) compile\b|torch_compile|\boptimize (?:\(|as\b)|['\"]inductor['\"]"
+    r"|(?:\bimport|[,(]) compile\b|torch_compile|_dynamo\b[^\n]*\boptimize\b|\boptimize (?:\(|as\b)|['\"]inductor['\"]"
 )
 KNOWN = Known(MEASURED, ASCEND + "torch_npu/_inductor/utils.py", inferred=("backend",))
 HERE = {"eager", "aot_eager"}

@@ -13,9 +13,9 @@ from helpers.migration.repair import AUTO, found_method
 
 CODE = "MIG126"
 WORDS = ("rank", "RANK", "gpu", "GPU", "cuda", "CUDA")
-NEEDS = "torch"
+NEEDS = ("torch",)
 #: What is plainly a type or a tensor's device is no number.
-PATTERN = rf"\. to \( (?!torch\.\w|(?:\w+\.)*dtype\b|(?!(?i:{'|'.join(OPTIONS)})\.)\w+\.device\b)"
+PATTERN = rf"\. to \( (?!torch\.\w+ \)|(?:\w+\.)*dtype\b|(?!(?i:{'|'.join(OPTIONS)})\.)\w+\.device\b)"
 KNOWN = Known(MEASURED, TRANSFER, inferred=("number",))
 NAMES = {"gpu", "gpu_id", "local_rank", "rank", "cuda_id", "device_id"}
 EXAMPLES = (

@@ -19,6 +19,7 @@ from helpers.migration.repair import ADVICE, MANUAL, REWRITE, found
 CODE = "MIG107"
 WORDS = ("CUDA", "NCCL", "CUBLAS", "CUDNN", "NVIDIA_")
 KNOWN = Known(DOCUMENTED, VARIABLES + "env_variable_list.md")
+PATTERN = "CUDA_|CUDNN_|CUBLAS_|NCCL_|NVIDIA_"
 #: Same meaning, other name.
 RENAMED = {
     "CUDA_VISIBLE_DEVICES": "ASCEND_RT_VISIBLE_DEVICES",

@@ -14,7 +14,7 @@ from helpers.migration.repair import ADVICE, MANUAL, REWRITE, found
 
 CODE = "MIG115"
 TOKENS = ("float64", "double")
-NEEDS = "torch"
+NEEDS = ("torch",)
 #: Named in code, and beside it what makes it matter.
 PATTERN = (
     r"\A(?=[\s\S]*?(?:\.|\bimport|[,(]) (?:double|float64)\b)"

@@ -19,7 +19,7 @@ from helpers.migration.repair import ADVICE, found
 
 CODE = "MIG133"
 TOKENS = ("backward",)
-NEEDS = "torch"
+NEEDS = ("torch",)
 PATTERN = r"\. (?:item|tolist|numpy|cpu) \( \)"
 FREQUENT = 2
 SYNCS = {"item", "tolist", "numpy", "cpu"}

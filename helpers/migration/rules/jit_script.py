@@ -17,7 +17,7 @@ from helpers.migration.repair import ADVICE, MANUAL, found
 
 CODE = "MIG118"
 TOKENS = ("script", "script_method")
-NEEDS = "torch"
+NEEDS = ("torch",)
 PATTERN = r"\bjit\b"
 KNOWN = Known(MEASURED, TRANSFER, hours={"needs_script": 0.5})
 NAMES = {"torch.jit.script", "torch.jit.script_method"}

@@ -17,7 +17,7 @@ from helpers.migration.repair import AUTO, MANUAL, found
 
 CODE = "MIG124"
 WORDS = ("profiler",)
-NEEDS = "torch"
+NEEDS = ("torch",)
 PATTERN = r"\b(?:profile|schedule|tensorboard_trace_handler|ProfilerActivity|emit_nvtx)\b"
 KNOWN = Known(MEASURED, ASCEND + "docs/zh/developer_notes/ascend_pytorch_profiler_user_guide.md")
 REPLACED = {

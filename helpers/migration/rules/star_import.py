@@ -10,7 +10,7 @@ from helpers.migration.reading.source import Source
 
 CODE = "MIG125"
 WORDS = ("import *",)
-NEEDS = "torch"
+NEEDS = ("torch",)
 KNOWN = Known(INFERRED, "https://docs.python.org/3/tutorial/modules.html", versions=ANY)
 EXAMPLES = (("from torch.cuda import *  # 全部\n", "", None),)
 NEAR_MISSES = ("from math import *  # 全部\n", "from torch.cuda import amp\n")

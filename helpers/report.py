@@ -71,6 +71,7 @@ class Table:
 class Chart:
     """How to draw the table: columns by name. `mark` is the x value to point out, `log` a logarithmic y axis.
 
+    Of lines, `below` are columns drawn in a second panel under the first, `marks` further x values to point out.
     bars: a bar per row. stack: all rows in one bar. lines: a line per y column. strip: a coloured cell per row.
     """
 
@@ -80,6 +81,8 @@ class Chart:
     unit: str = ""
     mark: Scalar = None
     log: bool = False
+    below: tuple[str, ...] = ()
+    marks: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in CHART_KINDS:
@@ -209,7 +212,7 @@ class Report:
             verb=data["verb"],
             findings=tuple(Finding.from_dict(finding) for finding in data["findings"]),
             table=table and Table(tuple(Column(**c) for c in table["columns"]), tuple(map(tuple, table["rows"]))),
-            chart=chart and Chart(**{**chart, "y": tuple(chart["y"])}),
+            chart=chart and Chart(**{**chart, **{at: tuple(chart.get(at, ())) for at in ("y", "below", "marks")}}),
             listing=listing and Listing(**listing),
             facts=data["facts"],
             tier=data["tier"],

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 COLOURS = {"OK": "#1a7f37", "NOTE": "#0969da", "SKIPPED": "#8c959f", "WARN": "#bf8700", "FAIL": "#cf222e"}
 BARS = 25
+#: More points than these are drawn as a line alone.
+DOTS = 200
 #: File names of fonts that carry Chinese; matplotlib's own font cache does not see fonts installed later.
 CJK_FILES = (
     "NotoSansCJK",
@@ -51,7 +53,8 @@ def draw(report: Report, lang: str | None = None) -> Figure:
     fonts = ["DejaVu Sans", *([font] if font else [])]
     with rc_context({"font.family": fonts, "axes.unicode_minus": False, "savefig.facecolor": "white"}):
         figure = Figure(figsize=(8.0, _height(report.chart, report.table)), layout="constrained", facecolor="white")
-        axes = figure.add_subplot()
+        below = report.chart.kind == "lines" and bool(report.chart.below)
+        axes = figure.subplots(2, sharex=True, height_ratios=(2, 1))[0] if below else figure.add_subplot()
         KINDS[report.chart.kind](axes, report.chart, report.table, lang)
         axes.set_title(_title(report, lang), fontsize=11)
     return figure
@@ -78,11 +81,13 @@ def facts(report: Report) -> str:
     if report.chart.kind == "strip":
         states = Counter(str(value) for value in report.table.values(report.chart.y[0]))
         pieces = [", ".join(f"{count} {state}" for state, count in sorted(states.items()))]
-    for name in report.chart.y if report.chart.kind != "strip" else ():
+    for name in (*report.chart.y, *report.chart.below) if report.chart.kind != "strip" else ():
         values = [float(value) for value in report.table.values(name) if isinstance(value, (int, float))]
         span = f" {min(values):.4g}..{max(values):.4g}" if values else ""
         pieces.append(f"{name} ({len(values)} points{span})")
     mark = "" if report.chart.mark is None else f", mark {show(report.chart.mark, 'en')}"
+    if report.chart.marks:
+        mark += f", marks {show(list(report.chart.marks), 'en')}"
     return f"{report.chart.kind} by {report.chart.x}: {', '.join(pieces)}{mark}"
 
 
@@ -92,7 +97,8 @@ def _title(report: Report, lang: str) -> str:
 
 
 def _height(chart: Chart, table: Table) -> float:
-    return {"bars": 1.2 + 0.28 * min(BARS, len(table.rows)), "stack": 2.3, "strip": 1.6}.get(chart.kind, 3.6)
+    lines = 5.0 if chart.below else 3.6
+    return {"bars": 1.2 + 0.28 * min(BARS, len(table.rows)), "stack": 2.3, "strip": 1.6}.get(chart.kind, lines)
 
 
 def _numbers(table: Table, name: str) -> list[float]:
@@ -129,15 +135,27 @@ def _stack(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
 
 
 def _lines(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
+    _curves(axes, chart, table, lang, chart.y, chart.log)
+    axes.set_ylabel(chart.unit)
+    if chart.below:
+        lower = axes.figure.axes[1]
+        positive = any(value > 0 for name in chart.below for value in _numbers(table, name))
+        _curves(lower, chart, table, lang, chart.below, positive)
+        axes = lower
+    axes.set_xlabel(title(chart.x, lang))
+
+
+def _curves(axes: Axes, chart: Chart, table: Table, lang: str, names: tuple[str, ...], log: bool) -> None:
     x = _numbers(table, chart.x)
-    for name, style in zip(chart.y, ("-", "--", "-.", ":")):
-        axes.plot(x, _numbers(table, name), style, marker="o", markersize=3, label=title(name, lang))
+    marker = "o" if len(x) <= DOTS else ""
+    for name, style in zip(names, ("-", "--", "-.", ":")):
+        axes.plot(x, _numbers(table, name), style, marker=marker, markersize=3, label=title(name, lang))
+    for place in chart.marks:
+        axes.axvline(float(place), color="#bf8700", linewidth=0.8, linestyle=":")
     if isinstance(chart.mark, (int, float)):
         axes.axvline(float(chart.mark), color="#cf222e", linewidth=1)
-    if chart.log:
+    if log:
         axes.set_yscale("log")
-    axes.set_xlabel(title(chart.x, lang))
-    axes.set_ylabel(chart.unit)
     axes.legend(fontsize=8)
     axes.grid(alpha=0.3)
 

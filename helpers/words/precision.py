@@ -5,7 +5,6 @@ from helpers.words import Words
 _HEADINGS = {
     "capture": ("Tensor capture", "张量采集"),
     "compare": ("Comparison by tensor", "逐张量比对"),
-    "curves": ("Loss curves", "损失曲线"),
     "align": ("Precision alignment", "精度对齐"),
     "order": ("Order", "次序"),
     "direction": ("Direction", "方向"),
@@ -18,11 +17,6 @@ _HEADINGS = {
     "own_error": ("Own error", "自身误差"),
     "allowed": ("Allowed", "允许误差"),
     "judgement": ("Judgement", "判定"),
-    "loss_baseline": ("Baseline loss", "基线损失"),
-    "loss_target": ("Target loss", "目标损失"),
-    "lr": ("Learning rate", "学习率"),
-    "grad_norm_baseline": ("Baseline gradient norm", "基线梯度范数"),
-    "grad_norm_target": ("Target gradient norm", "目标梯度范数"),
 }
 #: What became of an operator or a tensor, as the comparison's table shows it.
 _OUTCOMES = {
@@ -153,12 +147,6 @@ WORDS: dict[str, Words] = {
         "NPU side with the script that `ascend-workbook rewrite` writes.",
         "脚本的全部输出见 {path}。若 `ascend-workbook scan` 列出需改写之处，NPU 一侧请采集 "
         "`ascend-workbook rewrite` 写出的脚本。",
-    ),
-    "precision.no_losses": Words(
-        "{baseline} and {target} have no step with a loss on both sides",
-        "{baseline} 与 {target} 没有两侧都有损失值的步",
-        "Check that the script calls backward on a scalar loss, or give a pattern for its log.",
-        "请确认脚本对标量损失调用 backward，或给出日志的匹配模式。",
     ),
     "ACC200.captured": Words(
         "captured {operators} operators of {steps} step(s) on {tier}, {size_mib} MiB",
@@ -384,44 +372,5 @@ WORDS: dict[str, Words] = {
         "未检查优化器的计算：没有采集相邻的两步（已采集：{steps}）",
         "Capture two steps in a row, as with --steps 2 --dump-steps 0,1.",
         "请采集相邻的两步，例如 --steps 2 --dump-steps 0,1。",
-    ),
-    "ACC250.together": Words(
-        "the losses stay together over {steps} steps: at most {worst} apart, allowed {tolerance}",
-        "损失在 {steps} 步内保持一致：最大相对差 {worst}，允许 {tolerance}",
-    ),
-    "ACC250.at_once": Words(
-        "the losses differ before the first update: {baseline} and {target}; largest difference {worst}, allowed"
-        " {tolerance} (step {step})",
-        "损失在第一次更新之前就不同：{baseline} 与 {target}；最大相对差 {worst}，允许 {tolerance}（第 {step} 步）",
-        "See which operator parts first in the comparison by tensor.",
-        "请在逐张量比对中查看最先出现差异的算子。",
-    ),
-    "ACC250.apart": Words(
-        "the losses part at step {step}: {baseline} and {target}; largest difference {worst}, allowed {tolerance}",
-        "损失从第 {step} 步开始出现差异：{baseline} 与 {target}；最大相对差 {worst}，允许 {tolerance}",
-        "Training amplifies rounding; whether it is more than that shows in the comparison by tensor.",
-        "训练会放大舍入误差；是否不止于此，请看逐张量比对。",
-    ),
-    "ACC250.amplified": Words(
-        "the losses part at step {step} (largest difference {worst}), but in the dumped steps {dumped} no operator adds"
-        " more than rounding: training amplifies it",
-        "损失从第 {step} 步开始出现差异（最大相对差 {worst}），但在采集的第 {dumped} 步中没有算子引入超出舍入的误差："
-        "这是训练对舍入误差的放大",
-    ),
-    "ACC251.lengths": Words(
-        "the baseline has {baseline} steps and the target {target}: only the common ones were compared",
-        "基线有 {baseline} 步，目标有 {target} 步：只比较了共同的部分",
-    ),
-    "ACC251.unfinished": Words(
-        "{path}: the run did not end well ({status})",
-        "{path}：运行未正常结束（{status}）",
-        "Look at the end of its output.log.",
-        "请查看其 output.log 的结尾。",
-    ),
-    "ACC251.nan": Words(
-        "{path}: the loss is not a number at step {step}",
-        "{path}：第 {step} 步的损失不是有效数值",
-        "Look for the first operator that makes NaN or infinity in the comparison by tensor.",
-        "请在逐张量比对中查找最先产生 NaN 或无穷的算子。",
     ),
 }

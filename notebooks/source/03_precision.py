@@ -83,13 +83,17 @@ target
 # ## 损失曲线
 #
 # 第一步的损失在任何更新之前得到，只取决于前向计算：两侧应当几乎相同。之后训练会放大舍入误差，曲线逐渐分开不一定是错误，
-# 要由逐张量比对来判断。
+# 要由逐张量比对来判断。图的上半部分是两条曲线，下半部分是相对差；红线是持续分开的第一步，虚线是尖峰。`curves` 也接受
+# 其他日志：TensorBoard 目录、CSV、trainer_state.json、Megatron-LM 或普通文本日志，两侧格式可以不同。
 
 # %% [markdown] lang="en"
 # ## Loss curves
 #
 # The first loss comes before any update and rests on the forward pass alone: both sides should nearly agree. After
-# that training amplifies rounding. Curves that drift apart need not be an error; the tensors tell.
+# that training amplifies rounding. Curves that drift apart need not be an error; the tensors tell. The picture has
+# both curves above and their relative difference below; a red line marks the first step from which they stay apart,
+# dotted lines mark spikes. `curves` takes other logs too, of one kind or two: TensorBoard folders, CSV,
+# trainer_state.json, Megatron-LM's or plain text logs.
 
 # %%
 losses = run.save(curves(run.folder / "baseline", run.folder / "target"), "curves")

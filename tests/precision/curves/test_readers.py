@@ -1,0 +1,193 @@
+"""Every format gives the same curve; damage is told, the rest is read; nothing a file holds ends in a traceback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.errors import WorkbookError
+from helpers.precision.curves.readers import Log, read
+from helpers.precision.curves.readers.text import TextFeed
+from helpers.precision.curves.series import Curve
+from tests.precision.curves import logs
+
+VALUES = [2.5, 2.25, 2.125]
+
+
+def loss(curve: Curve) -> dict[int, float]:
+    return dict(zip(curve.series["loss"].steps, curve.series["loss"].values))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.jsonl", '{"step": 1, "loss": 2.5}\n{"step": 2, "loss": 2.25}\n{"iter": 3, "loss": "2.125"}\n'),
+        ("a.json", '[{"step": 1, "loss": 2.5}, {"step": 2, "loss": 2.25}, {"step": 3, "loss": 2.125}]'),
+        ("b.json", '{"step": [1, 2, 3], "loss": [2.5, 2.25, 2.125]}'),
+        ("c.json", '{"1": {"loss": 2.5}, "2": {"loss": 2.25}, "3": {"loss": 2.125}}'),
+        ("trainer_state.json", '{"global_step": 3, "log_history": [{"step": 1, "loss": 2.5}, {"step": 2, "loss": 2.25},'
+                               ' {"step": 3, "loss": 2.125, "learning_rate": 1e-4}]}'),
+        ("a.csv", "epoch,step,train_loss,val\n0,1,2.5,\n0,2,2.25,\n0,2,,7\n0,3,2.125,\n"),
+        ("a.tsv", "step\tloss\n1\t2.5\n2\t2.25\n3\t2.125\n"),
+        ("tb.csv", "Wall time,Step,Value\n1.5,1,2.5\n1.6,2,2.25\n1.7,3,2.125\n"),
+        ("plain.log", "hello\nstep 1 loss 2.5\nstep 2 loss 2.25 \nstep=3, loss=2.125, lr=1e-4\n"),
+        ("nano.log", "step 1: train loss 9.0, val loss 9.1\niter 1: loss 2.5000, time 3.00ms, mfu 1.00%\n"
+                     "iter 2: loss 2.2500, time 3.00ms\niter 3: loss 2.1250, time 3.00ms\n"),
+        ("mm.log", "12:00 - mmengine - INFO - Iter(train) [    1/80000]  lr: 1.0e-02  eta: 0:01:00  loss: 2.5000\n"
+                   "12:00 - mmengine - INFO - Iter(train) [    2/80000]  lr: 1.0e-02  loss: 2.2500\n"
+                   "12:00 - mmengine - INFO - Iter(train) [    3/80000]  lr: 1.0e-02  loss: 2.1250\n"),
+        ("bar.log", "Epoch 0:   1%|#  | 1/64 [00:01<00:01, 30it/s, loss=2.5]\rEpoch 0:   2%|#  | 2/64 [00:01<00:01,"
+                    " 30it/s, loss=2.25]\rEpoch 0:   3%|#  | 3/64 [00:01<00:01, 30it/s, loss=2.125]\n"),
+        ("hf.log", " 1%|# | 1/500 [00:01<00:30]\n{'loss': 2.5, 'epoch': 0.1}\n 1%|# | 2/500 [00:01<00:30]\n"
+                   "{'loss': '2.25', 'epoch': 0.1}\n 1%|# | 3/500 [00:01<00:30]\n{'loss': 2.125, 'epoch': 0.1}\n"),
+        ("Epochs.log", "Epoch: [0][1/10]\tTime 0.3 (0.4)\tLoss 2.5e+00 (2.5e+00)\n"
+                       "Epoch: [0][2/10]\tTime 0.3 (0.4)\tLoss 2.25e+00 (2.5e+00)\n"
+                       "Train Epoch: 0 [3/10 (1%)]\tLoss: 2.125\n"),
+        ("unnumbered.log", "Loss: 2.5\nLoss: 2.25 after\nLoss: 2.125\n"),
+    ],
+)  # fmt: skip
+def test_formats_give_the_same_curve(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    curve = read(path)
+    assert loss(curve) == dict(zip((1, 2, 3), VALUES))
+    assert curve.ordinal == (name == "unnumbered.log") and not curve.told
+
+
+def test_megatron_and_its_checkpoints(tmp_path: Path) -> None:
+    curve = read(logs.megatron(tmp_path / "m.log", [3.0] * 120, scales=[65536.0] * 60 + [32768.0] * 60))
+    assert {"loss", "lr", "grad_norm", "loss_scale"} <= curve.series.keys()
+    assert not {name for name in curve.series if "time" in name or "samples" in name}
+    assert [(one.step, one.where) for one in curve.checkpoints] == [
+        (50, f"{tmp_path}/m.log:52"), (100, f"{tmp_path}/m.log:103")]  # fmt: skip
+    assert curve.place(curve.series["loss"], 119) == (str(tmp_path / "m.log"), 123)
+
+
+def test_a_pattern_reads_what_is_left(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("<<7>> verlust 2,5 = 2.5\nstep 9 loss 4\n<<8>> verlust = nan\n")
+    curve = read(tmp_path / "a.log", pattern=r"<<(?P<step>\d+)>>.*= (?P<loss>\S+)")
+    assert list(curve.series["loss"].steps) == [7, 8] and curve.series["loss"].values[0] == 2.5
+    for pattern in ("(", r"(?P<loss>\d+)", r"(?P<step>\d+)"):
+        with pytest.raises(WorkbookError, match="--pattern"):
+            read(tmp_path / "a.log", pattern=pattern)
+
+
+def test_tensorboard_without_tensorboard(tmp_path: Path) -> None:
+    records = [b"\x1a\x0dbrain.Event:2"] + [logs.event(at, "train/loss", value) for at, value in enumerate(VALUES, 1)]
+    good = logs.framed(records)
+    path = tmp_path / "events.out.tfevents.1700000000.host"
+    path.write_bytes(good)
+    assert loss(read(tmp_path)) == dict(zip((1, 2, 3), VALUES))
+    for data, told, left in (
+        (good[:-5], "ACC257.cut", {1: 2.5, 2: 2.25}),
+        (good[:-6] + b"\x7f" + good[-5:], "ACC257.checksum", {1: 2.5, 2: 2.25}),
+        (good + b"\x01" * 40, "ACC257.unframed", dict(zip((1, 2, 3), VALUES))),
+    ):
+        path.write_bytes(data)
+        curve = read(path)
+        assert loss(curve) == left and [key for key, _ in curve.told] == [told]
+
+
+def test_the_writer_of_torch_is_read(tmp_path: Path) -> None:
+    writer = pytest.importorskip("torch.utils.tensorboard").SummaryWriter(str(tmp_path))
+    for step, value in enumerate(VALUES, 1):
+        writer.add_scalar("loss", value, step, new_style=step == 2)
+    writer.add_histogram("weights", __import__("torch").ones(50_000).cumsum(0), 1)
+    writer.close()
+    assert loss(read(tmp_path)) == dict(zip((1, 2, 3), VALUES)) and not read(tmp_path).told
+
+
+@given(st.binary(max_size=600), st.sampled_from(["a.log", "a.csv", "a.json", "a.jsonl", "events.out.tfevents.1"]))
+@settings(max_examples=150, deadline=None)
+def test_no_bytes_end_in_a_traceback(tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str) -> None:
+    path = tmp_path_factory.mktemp("any") / name
+    path.write_bytes(data)
+    try:
+        assert isinstance(read(path), Curve)
+    except WorkbookError as error:
+        assert str(path) in error.message("en") and error.message("zh")
+
+
+@given(st.lists(st.floats(allow_nan=False, width=32), min_size=1, max_size=30), st.data())
+@settings(max_examples=60, deadline=None)
+def test_reading_in_pieces_is_reading_at_once(values: list[float], data: st.DataObject) -> None:
+    """A run is followed in pieces that end anywhere."""
+    text = "".join(f"step {at} loss {value!r} lr: {at}e-5\r\n" for at, value in enumerate(values)).encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    curve = Curve(Path("a.log"), "text")
+    feed = TextFeed(curve, "a.log")
+    for begin, end in zip([0, *cuts], [*cuts, len(text)]):
+        feed.feed(text[begin:end])
+    feed.end()
+    assert list(curve.series["loss"].values) == values
+    assert list(curve.series["loss"].lines) == list(range(1, len(values) + 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "key"),
+    [
+        ("a.log", b"", "curves.empty"),
+        ("a.log", b"\x7fELF\0\0" * 100, "curves.binary"),
+        ("a.log", "step 1 loss 2".encode("utf-16"), "curves.utf16"),
+        ("a.json", b'[{"step": 1, "loss": 2.0}, {"st', "curves.json_cut"),
+        ("a.json", b"[" * 100_000, "curves.json_cut"),
+        ("a.json", b'{"a": 1}', "curves.no_records"),
+        ("a.csv", b"1,2.5\n2,2.25\n", "curves.no_heading"),
+    ],
+)  # fmt: skip
+def test_bad_files_are_one_clear_error(tmp_path: Path, name: str, content: bytes, key: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(WorkbookError) as caught:
+        read(tmp_path / name)
+    assert caught.value.key == key and caught.value.hint("en") and caught.value.hint("zh")
+
+
+def test_nan_in_json_a_cut_last_line_and_a_huge_line(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[{"step": 1, "loss": NaN}, {"step": 2, "loss": "inf"}]')
+    assert [str(value) for value in read(tmp_path / "a.json").series["loss"].values] == ["nan", "inf"]
+    (tmp_path / "a.jsonl").write_text('{"step": 1, "loss": 2.5}\n{"step": 2, "lo')
+    cut = read(tmp_path / "a.jsonl")
+    assert loss(cut) == {1: 2.5} and [key for key, _ in cut.told] == ["ACC257.cut"]
+    (tmp_path / "a.log").write_bytes(b"step 1 loss 2.5\nstep 2 loss 3 " + b"x" * (3 << 20) + b"\nstep 3 loss 2.125\n")
+    huge = read(tmp_path / "a.log")
+    assert loss(huge) == {1: 2.5, 3: 2.125} and list(huge.series["loss"].lines) == [1, 3]
+    assert [key for key, _ in huge.told] == ["ACC257.long_line"]
+
+
+def test_what_is_kept_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("helpers.precision.curves.series.MOST_VALUES", 50)
+    monkeypatch.setattr("helpers.precision.curves.series.MOST_SERIES", 3)
+    record = {f"n{at}": at for at in range(9)}
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"step": at, **record}) + "\n" for at in range(100)))
+    curve = read(tmp_path / "a.jsonl")
+    assert len(curve.series) == 3 and curve.values == 50
+    assert {key for key, _ in curve.told} == {"ACC257.many_names", "ACC257.many_values"}
+
+
+def test_a_grown_and_a_replaced_log_are_read_on(tmp_path: Path) -> None:
+    path = logs.plain(tmp_path / "a.log", [3.0, 2.0])
+    log = Log(path)
+    assert log.update() and not log.update()
+    with path.open("a") as stream:
+        stream.write("step 3 loss 1.5\nstep 4 lo")
+    assert log.update() and loss(log.curve(final=False)) == {1: 3.0, 2: 2.0, 3: 1.5}
+    path.write_text("step 1 loss 9\n")
+    assert log.update() and loss(log.curve()) == {1: 9.0}
+
+
+def test_folders(tmp_path: Path) -> None:
+    for name in ("checkpoint-9", "checkpoint-10"):
+        (tmp_path / name).mkdir()
+        state = {"global_step": 1, "log_history": [{"step": 1, "loss": float(name[-1])}]}
+        (tmp_path / name / "trainer_state.json").write_text(json.dumps(state))
+    assert loss(read(tmp_path)) == {1: 0.0}, "checkpoint-10 is the last"
+    logs.plain(tmp_path / "a.log", [1.0])
+    logs.plain(tmp_path / "checkpoint-9" / "a.log", [1.0])
+    logs.plain(tmp_path / "checkpoint-9" / "b.log", [1.0])
+    (tmp_path / "checkpoint-9" / "trainer_state.json").unlink()
+    with pytest.raises(WorkbookError, match=r"a\.log, b\.log"):
+        read(tmp_path / "checkpoint-9")

@@ -132,15 +132,16 @@ def rate(left: Curve, right: Curve, shift: int) -> list[Finding]:
 
 
 def spike_findings(
-    by_side: dict[str, list[Spike] | None], curves: dict[str, Curve], known: dict[str, list[Checkpoint]]
+    by_side: dict[str, list[Spike] | None], curves: dict[str, Curve], known: dict[str, list[Checkpoint]], shift: int
 ) -> list[Finding]:
     """Each spike once: on both sides it comes with the data, on one side with that run."""
     found: list[Finding] = []
     shared: set[int] = set()
     both = [by_side["baseline"] or [], by_side["target"] or []]
-    for side, other in (("target", both[0]), ("baseline", both[1])):
+    for side, other, more in (("target", both[0], shift), ("baseline", both[1], -shift)):
         for spike in (by_side[side] or [])[:TOLD]:
-            twin = next((one for one in other if one.first <= spike.last and spike.first <= one.last), None)
+            first, last = spike.first + more, spike.last + more
+            twin = next((one for one in other if one.first <= last and first <= one.last), None)
             if side == "baseline" and id(spike) in shared:
                 continue
             if twin:

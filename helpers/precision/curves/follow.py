@@ -62,6 +62,7 @@ def follow(
                 time.sleep(how.every_s)
     except KeyboardInterrupt:
         outcome = STOPPED
+        logs = Log(places[0], pattern), Log(places[1], pattern)  # one may have been stopped within a piece
     for log in logs:
         log.update()  # what came since the last look; here a log that never came is an error
     if tell:

@@ -35,7 +35,8 @@ _ASIDE = re.compile(
 @lru_cache(maxsize=4096)
 def plain(raw: str) -> str:
     """A logged name as we key it: lower case, `_` for spaces; "" for a step, a time or a size."""
-    name = re.sub(r"\s+", "_", raw.strip().strip("'\"").lower())
+    name = re.sub(r"\s+", "_", raw[:120].strip().strip("'\"").lower())
+    name = name.encode("utf-8", "replace").decode("utf-8")  # JSON may hold half a character, which no file can
     return "" if not name or name in STEPS or _ASIDE.fullmatch(name) else name
 
 

@@ -82,7 +82,7 @@ def report(left: Curve, right: Curve, options: Options, followed: str = "") -> R
              *(one for curve in (left, right) for one in _ended(curve, followed)),
              *(one for curve in (left, right) for one in say.not_finite(curve)),
              *(Finding("ACC257", Status.WARN, key, args) for curve in (left, right) for key, args in curve.told),
-             *say.spike_findings(by_side, {"baseline": left, "target": right}, known),
+             *say.spike_findings(by_side, {"baseline": left, "target": right}, known, options.shift),
              *judge_scale(left, right),
              *judge_targets(options.targets, left, right)]  # fmt: skip
     marks = sorted({spike.first + (options.shift if side == "target" else 0)

@@ -50,6 +50,8 @@ def test_a_spike_of_both_sides_comes_with_the_data(tmp_path: Path) -> None:
     report = curves(logs.megatron(tmp_path / "a.log", both), logs.megatron(tmp_path / "b.log", both))
     assert "ACC253.data" in keys(report) and "ACC250.together" in keys(report)
     assert len([one for one in report.findings if one.rule == "ACC253"]) == 1
+    later = logs.plain(tmp_path / "c.log", both, begin=11)
+    assert "ACC253.data" in keys(curves(tmp_path / "a.log", later, shift=-10))
 
 
 def test_noise_is_no_spike_and_a_loss_that_stays_up_is_lost(tmp_path: Path) -> None:

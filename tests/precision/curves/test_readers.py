@@ -158,6 +158,14 @@ def test_nan_in_json_a_cut_last_line_and_a_huge_line(tmp_path: Path) -> None:
     assert [key for key, _ in huge.told] == ["ACC257.long_line"]
 
 
+def test_odd_characters_are_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[{"step": 1, "loss": 2.5, "\\ud800": 1}]')
+    assert {name for name in read(tmp_path / "a.json").series if name.encode()} == {"loss", "?"}
+    (tmp_path / "b.json").write_text('{"\u00b2": {"loss": 1.0}}')
+    with pytest.raises(WorkbookError, match="no records"):
+        read(tmp_path / "b.json")
+
+
 def test_what_is_kept_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("helpers.precision.curves.series.MOST_VALUES", 50)
     monkeypatch.setattr("helpers.precision.curves.series.MOST_SERIES", 3)

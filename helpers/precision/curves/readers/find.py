@@ -102,4 +102,4 @@ def _written(name: str) -> tuple[str, str]:
 
 def _number(path: Path) -> int:
     tail = path.parent.name.rpartition("-")[2]
-    return int(tail) if tail.isdigit() else -1
+    return int(tail) if tail.isdecimal() else -1

@@ -97,7 +97,7 @@ def _records(content: Any) -> list[Mapping[str, Any]] | None:
         if isinstance(inner, list) and any(isinstance(record, dict) for record in inner):
             return [record for record in inner if isinstance(record, dict)]
     return [{"step": int(key), **value} for key, value in content.items()
-            if key.isdigit() and len(key) < 16 and isinstance(value, dict)] or None  # fmt: skip
+            if key.isdecimal() and len(key) < 16 and isinstance(value, dict)] or None  # fmt: skip
 
 
 def _columns(curve: Curve, content: Mapping[str, Any]) -> None:

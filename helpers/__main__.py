@@ -17,7 +17,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import helpers
 from helpers import commands
@@ -65,12 +65,24 @@ def main(argv: list[str] | None = None) -> int:
 class Parser(argparse.ArgumentParser):
     """Says what is wrong with a command line as every other error is said: in words, with the next step."""
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does; words that a verb does not know are an error of that verb, which knows its options."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown and self._subparsers is None:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known, unknown
+
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"invalid choice: '([^']*)'", message)
         if wrong and self._subparsers is not None:
             names = [module.NAME for module in verb_modules()]
             near = get_close_matches(wrong[1], names, 1, 0.5) or names[:1]
             raise WorkbookError("command.no_verb", verb=wrong[1], nearest=f"`{near[0]}`")
+        own = [word for action in self._actions for word in action.option_strings]
+        unknown = re.search(r"unrecognized arguments: (--[\w-]+)", message)
+        near = get_close_matches(unknown[1], own, 1, 0.6) if unknown else []
+        if near:
+            raise WorkbookError("command.misspelt", error=message, command=self.prog, nearest=near[0])
         raise WorkbookError("command.usage", error=message, command=self.prog)
 
 

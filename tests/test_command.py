@@ -219,3 +219,11 @@ def test_a_swallowed_option_is_said_on_stderr_before_the_run(
     assert "--steps behind" in capsys.readouterr().err
     assert main(["dry-run", "--lang", "zh", str(tmp_path / "train.py"), "--steps", "5"]) == 0
     assert "之后的 --steps 已传给脚本" in capsys.readouterr().err
+
+
+def test_a_misspelt_option_leads_to_the_verbs_own_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scan", "x", "--detials", "--lang", "en"]) == 2
+    shown = capsys.readouterr().err
+    assert "Did you mean --details? `ascend-workbook scan --help`" in shown
+    assert main(["scan", "x", "--zzz", "--lang", "en"]) == 2
+    assert "See `ascend-workbook scan --help`" in capsys.readouterr().err

@@ -35,11 +35,11 @@ Found = tuple[list[Finding], str]
 def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     """Scans a Python file or a folder of them. With `fail_on` (classes) the status is FAIL where one of them occurs.
 
-    The report's table has a row per use, in the order of the files; `parts[0]` counts them by class and has
-    the chart. Every finding with a place carries its class in `args["class"]`, beside it `confidence`, `effort_h`
-    (person-hours), `versions` and `link`. TensorFlow scripts stand apart: not in the table and `facts["counts"]`, but
-    in a part of their own and `facts["tensorflow"]`. A file that cannot be read is a finding, never a gap. Raises
-    WorkbookError where the path does not exist or a class of `fail_on` is none.
+    The report's table has a row per use, what needs work first, then in the order of the files; `parts[0]` counts them
+    by class and has the chart. Every finding with a place carries its class in `args["class"]`, beside it `confidence`,
+    `effort_h` (person-hours), `versions` and `link`. TensorFlow scripts stand apart: not in the table and
+    `facts["counts"]`, but in a part of their own and `facts["tensorflow"]`. A file that cannot be read is a finding,
+    never a gap. Raises WorkbookError where the path does not exist or a class of `fail_on` is none.
     """
     asked = gates(fail_on)
     where = tree(path)

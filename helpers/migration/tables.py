@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterable
 
 from helpers.finding import Finding, Place, Status
-from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED, class_of
+from helpers.migration.repair import ADVICE, AUTO, CLASSES, MANUAL, REWRITE, UNSUPPORTED, class_of
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
 
 SUMMARY = "MIG100"
+#: What needs work comes first; without a class last.
+GRAVEST = (UNSUPPORTED, MANUAL, REWRITE, ADVICE, AUTO, "")
 COLUMNS = (
     *(Column(name) for name in ("file", "line", "column", "code", "rule", "repair", "repair_action")),
     Column("confidence", detail=True),
@@ -21,8 +23,9 @@ COLUMNS = (
 
 
 def places(findings: Iterable[Finding]) -> Table:
-    """A row for each finding with a place and a class."""
-    return Table(COLUMNS, tuple(_row(finding, finding.place) for finding in findings if finding.place))
+    """A row for each finding with a place and a class: what needs work first, and in the order of the files."""
+    ordered = sorted((finding for finding in findings if finding.place), key=lambda one: GRAVEST.index(class_of(one)))
+    return Table(COLUMNS, tuple(_row(finding, finding.place) for finding in ordered if finding.place))
 
 
 def _row(finding: Finding, place: Place) -> tuple[Scalar, ...]:

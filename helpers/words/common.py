@@ -61,7 +61,10 @@ WORDS: dict[str, Words] = {
     ),
     "report.fault": Words("Fault on purpose in this run: {fault}", "本次运行中故意注入的故障：{fault}"),
     "report.tier": Words("ran on: {tier}", "运行于：{tier}"),
-    "report.rows_left_out": Words("{left_out} more rows in the JSON", "另有 {left_out} 行见 JSON"),
+    "report.rows_left_out": Words(
+        "{left_out} more rows: all of them with `--html FILE` or `--json FILE`",
+        "另有 {left_out} 行：用 `--html 文件` 或 `--json 文件` 查看全部",
+    ),
     "report.failed": Words("{stage} {verb}: {verdict}", "{stage} {verb}：{verdict}"),
     "report.version": Words(
         "the report has schema version {found}, expected {expected}",
@@ -128,6 +131,12 @@ WORDS: dict[str, Words] = {
         "无法理解命令行：{error}",
         "See `{command} --help`: it lists the options and has examples.",
         "请执行 `{command} --help`：其中列出了选项与示例。",
+    ),
+    "command.misspelt": Words(
+        "the command line cannot be understood: {error}",
+        "无法理解命令行：{error}",
+        "Did you mean {nearest}? `{command} --help` lists the options and has examples.",
+        "是否想用 {nearest}？`{command} --help` 列出了选项与示例。",
     ),
     "command.no_verb": Words(
         "there is no command `{verb}`",

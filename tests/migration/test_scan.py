@@ -300,3 +300,10 @@ def test_a_binary_file_is_no_clean_script(tmp_path: Path) -> None:
     assert rewrite(tmp_path).status is Status.SKIPPED
     with pytest.raises(WorkbookError, match="NUL"):
         rewrite(tmp_path / "b.py")
+
+
+def test_what_needs_work_stands_first_in_the_table(tmp_path: Path) -> None:
+    files = {"a.py": "x.cuda()\n", "b.py": "import torch\nm = torch.compile(m)\n", "c.py": "import cupy\ny.cuda()\n"}
+    report = scan(_write(tmp_path, files))
+    assert report.table is not None
+    assert [row[0] for row in report.table.rows] == ["c.py", "b.py", "a.py", "c.py"]

@@ -8,11 +8,13 @@ from types import ModuleType
 
 import pytest
 
+from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.migration.repair import class_of
 from helpers.migration.rewrite import apply, rewrite
 from helpers.migration.scan import scan
 from helpers.migration.texts import containers, requirements, settings, shell, text_source
+from helpers.migration.texts.lines import refuse_broken
 from helpers.words import say
 
 MODULES = (shell, requirements, settings, containers)
@@ -254,6 +256,52 @@ def test_inline_python_that_nobody_can_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.sh").write_text("python - <<E\nimport torch\ntorch.cuda.set_device($N +)\nE\necho 完成\n")
     (tmp_path / "b.sh").write_text("cat <<E > notes.txt\ntorch.cuda.nvtx.mark('x')\nE\npython -c 'print(1)'\n# <<E\n")
     assert [(f.key, str(f.place)) for f in scan(tmp_path).findings if f.place] == [("MIG154.unread", "a.sh:2:1")]
+
+
+COMPILED = "import torch; m = torch.compile(m)"
+#: A script with Python that ends, and whether that Python is edited: not where the quote around it would end.
+QUOTED = (
+    (f"ssh node \"python -c '{COMPILED}'\"\n", False),
+    (f"bash -c 'python -c \"{COMPILED}\"'\n", False),
+    (f"bash -c \"python - <<'EOF'\n{COMPILED}\nEOF\n\"\n", False),
+    (f"bash -c \"python - <<EOF\n{COMPILED}\nEOF\"\n", False),
+    (f'bash -c "python -c \\"{COMPILED}\\""\n', False),
+    (f"# don't\npython -c '{COMPILED}'\n", True),
+    (f"echo \"it's\" && python -c '{COMPILED}'\n", True),
+    (f"python -c 'print(1)' && python -c 'print(1<<2); {COMPILED}'\n", True),
+    (f"python - <<\\EOF\n{COMPILED}\nEOF\n", True),
+    (f"python - <<'END-PY'\n{COMPILED}\nEND-PY\n", True),
+)
+
+
+@pytest.mark.parametrize(("script", "edited"), QUOTED)
+def test_python_inside_a_quote_is_left_to_a_person(tmp_path: Path, script: str, edited: bool) -> None:
+    launch = script + "CUDA_VISIBLE_DEVICES=0 python t.py\ncat <<EOF\nnvidia-smi\nEOF\n"
+    docker = "RUN " + script.replace("# don't\n", "")
+    for name, text in (("a.sh", launch), ("Dockerfile", docker)):
+        (tmp_path / "a").mkdir(exist_ok=True)
+        (tmp_path / "a" / name).write_text(text)
+    rewrite(tmp_path / "a", tmp_path / "b")
+    code = 'torch.compile(m, backend="eager")' if edited else "torch.compile(m)"
+    changed = launch.replace("CUDA_V", "ASCEND_RT_V").replace("torch.compile(m)", code)
+    assert (tmp_path / "b" / "a.sh").read_text() == changed
+    assert (tmp_path / "b" / "Dockerfile").read_text() == docker.replace("torch.compile(m)", code)
+    left = [(str(f.place).split(":")[0], class_of(f)) for f in scan(tmp_path / "b").findings if f.rule == "MIG111"]
+    assert left == ([] if edited else [("Dockerfile", "manual"), ("a.sh", "manual")])
+
+
+@pytest.mark.parametrize("mark", ["echo \"usage: python - <<EOF\"", "x=$((1<<N))", "python - <<EOF"])
+def test_a_mark_that_nothing_closes_hides_nothing(tmp_path: Path, mark: str) -> None:
+    (tmp_path / "a.sh").write_text(f"{mark}\nCUDA_VISIBLE_DEVICES=0 python t.py --backend NCCL\nnvidia-smi\n")
+    assert [str(f.place) for f in scan(tmp_path).findings if class_of(f)] == ["a.sh:2:1", "a.sh:2:46", "a.sh:3:1"]
+
+
+def test_an_edit_that_breaks_the_python_in_a_script_is_refused() -> None:
+    source = text_source(f"python -c '{COMPILED}' && python -c '1 +'\n", "a.sh")
+    refuse_broken(source, source.text.replace("(m)", "(n)"))
+    for broken in ("(m", "('m')"):
+        with pytest.raises(WorkbookError):
+            refuse_broken(source, source.text.replace("(m)", broken))
 
 
 CONFIGS = {

@@ -35,6 +35,7 @@ from helpers.migration.rewrite.scripts import is_entry, named, needs_import
 from helpers.migration.rewrite.work import EXPLICIT, INJECT, MODES, Work
 from helpers.migration.scan import scan_source, unreadable
 from helpers.migration.texts import read_text, scan_text, settings, shell
+from helpers.migration.texts.lines import refuse_broken
 from helpers.migration.verdict import gates
 from helpers.report import Report
 from helpers.words import Scalar
@@ -182,6 +183,7 @@ def _texts(work: Work, *, single: bool) -> None:
             work.left += left
             if made:
                 after = apply(source, [edit for finding in made for edit in finding.edits])
+                refuse_broken(source, after)
                 work.changes[name] = change(source, file, data, after, made)
 
 

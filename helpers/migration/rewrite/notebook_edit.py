@@ -19,7 +19,7 @@ from helpers.migration.reading.undecoded import undecoded
 from helpers.migration.rewrite.change import Change, Row, apply
 from helpers.migration.texts import cells, notebook
 from helpers.migration.texts.cells import Cell
-from helpers.migration.texts.lines import text_source
+from helpers.migration.texts.lines import refuse_broken, text_source
 from helpers.migration.texts.magics import broken, read_cell
 
 #: What a text becomes: the findings whose edits are made, and those left to a person.
@@ -58,6 +58,7 @@ class Edits:
 
     def take(self, joined: Joined, source: Source, judge: Judge) -> None:
         made, left = judge(source)
+        refuse_broken(source, apply(source, [edit for finding in made for edit in finding.edits]))
         for finding in made:
             self.made.append(self._placed(joined, finding))
             for edit in finding.edits:

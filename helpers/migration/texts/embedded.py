@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from helpers.errors import WorkbookError
 from helpers.finding import Edit, Finding, Place, Status
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known, dress
 from helpers.migration.reading.imports import TRANSFER as MODULE
@@ -23,11 +25,18 @@ from helpers.rules import judge
 
 CODE = "MIG154"
 KNOWN = Known(MEASURED, TRANSFER, hours={"no_import": 0.1})
-#: `<<EOF`, `<<-'EOF'`, `<< "EOF"`; a here-string (`<<<`) is none.
-HERE = re.compile(r"(?<!<)<<(?P<tabs>-?)\s*(?P<q>['\"]?)(?P<mark>[A-Za-z_]\w*)(?P=q)")
+#: `<<EOF`, `<<-'EOF'`, `<< "EOF"`, `<<\EOF`; a here-string (`<<<`) is none.
+HERE = re.compile(
+    r"(?<!<)<<(?P<tabs>-?)[ \t]*"
+    r"(?:(?P<q>\\?['\"])(?P<quoted>[^'\"\\\n]+)(?P=q)|(?P<escaped>\\?)(?P<mark>[A-Za-z_][\w.-]*))"
+)
 WRITES = re.compile(r"(?:>|\btee(?:\s+-a)?)\s*['\"]?[\w./${}-]+\.py['\"]?(?=\s|$)")
 RUNS = re.compile(r"(?<![\w./-])(?:\S*/)?python[\d.]*(?:\s+-\w+)*\s*(?:-(?:\s+\S+)*)?\s*$")
-INLINE = re.compile(r"(?<![\w.-])python[\d.]*(?:\s+-[A-Zabd-z]\w*)*\s+-\w*c\s+(?P<q>['\"])")
+INLINE = re.compile(r"(?<![\w.-])python[\d.]*(?:\s+-[A-Zabd-z]\w*)*\s+-\w*c\s+(?P<q>\\?['\"])")
+#: What opens, closes or hides a quote of the shell.
+QUOTING = re.compile(r"[\\'\"]|(?:^|(?<=[\s;]))#", re.MULTILINE)
+#: Inside a shell's quote: the characters that mean something there.
+MEANT = {"": "", "'": "'", '"': '"$`\\'}
 CHANGED = re.compile(r"[$`\\]")
 
 
@@ -44,54 +53,88 @@ class Program:
 
 
 def programs(source: Source) -> Iterator[Program]:
-    text, at = source.text, 0
+    text, at, quote = source.text, 0, ""
+    open_marks: set[str] = set()
     while at < len(text):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
-        line = text[at:end]
-        here = None if line.lstrip().startswith("#") else HERE.search(line)
-        if here:
-            at = yield from _here(text, line, here, end)
+        comment = text[at:end].lstrip().startswith("#")
+        seen = () if comment else (HERE.search(text, at, end), INLINE.search(text, at, end))
+        found = min(filter(None, seen), key=lambda one: one.start(), default=None)
+        if found is None:
+            at, quote = end + 1, quoted(text, at, end + 1, quote)
             continue
-        inline = None if line.lstrip().startswith("#") else INLINE.search(text, at, end)
-        if inline:
-            at = yield from _inline(text, inline, end)
-            continue
-        at = end + 1
+        begin, quote = at, quoted(text, at, found.start(), quote)
+        outer = quote or quoted(text, begin, found.start(), "")
+        if found.re is HERE:
+            at = yield from _here(text, found, begin, outer, open_marks)
+        else:
+            at = yield from _inline(text, found, outer)
+        quote = quote if at > found.end() else quoted(text, found.start(), at, quote)
 
 
-def _here(text: str, line: str, here: re.Match[str], end: int) -> Generator[Program, None, int]:
-    """The body of a here-document; gives the offset behind it."""
+def quoted(text: str, start: int, end: int, quote: str) -> str:
+    """The quote of the shell that is open at `end`, where `quote` was at `start`; nothing where none is."""
+    at = start
+    while found := QUOTING.search(text, at, end):
+        at = found.end()
+        letter = found.group()
+        if letter == "\\":
+            at += quote != "'"
+        elif quote or letter != "#":
+            quote = "" if letter == quote else quote or letter.replace("#", "")
+        else:
+            line = text.find("\n", at, end)
+            at = line if line >= 0 else end
+    return quote
+
+
+def _here(
+    text: str, here: re.Match[str], begin: int, outer: str, open_marks: set[str]
+) -> Generator[Program, None, int]:
+    """The body of a here-document; gives the offset behind it. A mark that nothing closes begins none.
+
+    Inside a quote the document is the inner shell's, and the quote may end right behind its last line."""
+    end = text.find("\n", here.end())
     tabs = r"\t*" if here.group("tabs") else ""
-    close = re.compile(rf"^{tabs}{re.escape(here.group('mark'))}[ \t]*\r?$", re.MULTILINE).search(text, end + 1)
-    stop = close.start() if close else len(text)
-    if _is_python(line, here) and stop > end:
-        written = text[end + 1 : stop]
+    mark = re.escape(here.group("quoted") or here.group("mark"))
+    last = rf"^{tabs}{mark}(?=[ \t]*(?:\r?$|{outer or '$'}))"
+    if end < 0 or last in open_marks or (outer and quoted(text, here.end(), end, outer) != outer):
+        return here.end()
+    close = re.compile(last, re.MULTILINE).search(text, end + 1)
+    if close is None:
+        open_marks.add(last)
+        return here.end()
+    if _is_python(text[begin:end], here.start() - begin, here.end() - begin) and close.start() > end + 1:
+        written = text[end + 1 : close.start()]
         code = re.sub(r"(?m)^\t+", "", written) if here.group("tabs") else written
-        kept = code == written
-        exact = kept and bool(here.group("q") or not CHANGED.search(code))
-        yield Program(end + 1, stop, code, exact, "" if here.group("q") else "$`\\")
-    return close.end() + 1 if close else len(text)
+        literal = bool(here.group("quoted") or here.group("escaped"))
+        exact = code == written and (literal or not CHANGED.search(code)) and _passes(code, outer)
+        yield Program(end + 1, close.start(), code, exact, MEANT[outer] + ("" if literal else "$`\\"))
+    return close.end()
 
 
-def _is_python(line: str, here: re.Match[str]) -> bool:
-    before, behind = line[: here.start()], line[here.end() :]
+def _passes(code: str, outer: str) -> bool:
+    """Whether the shell whose quote stands around a program hands it on letter by letter."""
+    return not any(letter in code for letter in MEANT[outer])
+
+
+def _is_python(line: str, start: int, end: int) -> bool:
+    before, behind = line[:start], line[end:]
     if WRITES.search(before) or WRITES.search(behind):
         return True
     return RUNS.search(re.split(r"[;&|]", before)[-1]) is not None
 
 
-def _inline(text: str, inline: re.Match[str], end: int) -> Generator[Program, None, int]:
+def _inline(text: str, inline: re.Match[str], outer: str) -> Generator[Program, None, int]:
     quote = inline.group("q")
-    pattern = r"'" if quote == "'" else r'(?<!\\)"'
-    close = re.compile(pattern).search(text, inline.end())
+    close = re.compile(r'(?<!\\)"' if quote == '"' else re.escape(quote)).search(text, inline.end())
     if close is None:
-        return end + 1
+        return inline.end()
     code = text[inline.end() : close.start()]
-    closed = quote if quote == "'" else '"$`\\'
-    yield Program(inline.end(), close.start(), code, quote == "'" or not CHANGED.search(code), closed)
-    rest = text.find("\n", close.end())
-    return rest + 1 if rest >= 0 else len(text)
+    exact = (quote == "'" or not CHANGED.search(code)) and _passes(code, outer)
+    yield Program(inline.end(), close.start(), code, exact, MEANT[quote[-1]] + MEANT[outer])
+    return close.end()
 
 
 def check(source: Source) -> Iterator[Finding]:
@@ -147,3 +190,22 @@ def masked(source: Source) -> str:
         blank = re.sub(r"[^\r\n]", " ", text[program.start : program.end])
         text = text[: program.start] + blank + text[program.end :]
     return text
+
+
+def refuse_broken(source: Source, after: str) -> None:
+    """Raises WorkbookError where a program that could be read no longer can after an edit of the script."""
+    old, new = [*programs(source)], [*programs(replace(source, text=after))]
+    if len(old) != len(new):
+        raise WorkbookError("migration.broken", path=source.path, error="a quote would end elsewhere")
+    for before, now in zip(old, new):
+        if before.code != now.code:
+            with suppress(Unreadable):
+                parse(before.code, source.path)
+                _refuse(now.code, source.path)
+
+
+def _refuse(code: str, path: str) -> None:
+    try:
+        parse(code, path)
+    except Unreadable as cause:
+        raise WorkbookError("migration.broken", path=path, error=str(cause)) from cause

@@ -38,10 +38,16 @@ def kind_of(name: str) -> str:
     return names[_rule(name) or requirements]
 
 
+def refuse_broken(source: Source, after: str) -> None:
+    """Raises WorkbookError where an edit breaks the Python inside a launch script or a Dockerfile."""
+    if source.text != after and _rule(Path(source.path).name) in (shell, containers):
+        embedded.refuse_broken(source, after)
+
+
 def scan_lines(source: Source) -> list[Finding]:
     """The findings of such a file, in order of place; of the Python in a launch script too."""
     rule = _rule(Path(source.path).name) or requirements
-    found = [*_commands(source)] if rule is shell else [*rule.check(source)]
+    found = [*_commands(source, rule)] if rule in (shell, containers) else [*rule.check(source)]
     found += settings.untold(source, found) if rule is settings else ()
     found = [dress(finding, KNOWN[finding.rule]) for finding in found]
     found += embedded.check(source) if rule in (shell, containers) else ()
@@ -56,10 +62,10 @@ def _rule(name: str) -> ModuleType | None:
     return next((rule for fits, rule in kinds if fits(name)), None)
 
 
-def _commands(source: Source) -> Iterator[Finding]:
+def _commands(source: Source, rule: ModuleType) -> Iterator[Finding]:
     """What the shell reads, each with its line as it stands in the file."""
     text = embedded.masked(source)
     same = text == source.text
-    for finding in shell.check(source if same else replace(source, text=text)):
+    for finding in rule.check(source if same else replace(source, text=text)):
         line = finding.place.line if finding.place else 0
         yield finding if same else replace(finding, args={**finding.args, "code": shortened(source.line(line))})

@@ -14,9 +14,9 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, Plugin
 from helpers.migration.beside import beside
-from helpers.migration.dry_run import memory, random_draws, warned
+from helpers.migration.dry_run import judge, memory, warned
 from helpers.migration.dry_run.failed import troubles
-from helpers.migration.dry_run.losses import FAR, LOSS_DIGITS, TOLERANCE, LossPair, drifts, narrowest, pair, worst
+from helpers.migration.dry_run.losses import LOSS_DIGITS, TOLERANCE, LossPair, narrowest, pair
 from helpers.migration.dry_run.original import prepare
 from helpers.migration.dry_run.reasons import fallbacks
 from helpers.migration.dry_run.sides import CHILD, Plan, Told, folder, run_side, touched
@@ -24,7 +24,7 @@ from helpers.migration.rewrite.work import INJECT, MODES
 from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
 
-WEIGHT = 1000.0
+WEIGHT = judge.WEIGHT
 SEED = 1234
 LOSSES = ("baseline_loss", "target_loss")
 COLUMNS = (Column("step"), *(Column(name, digits=LOSS_DIGITS) for name in LOSSES), Column("relative_error"))
@@ -95,9 +95,9 @@ def _report(plan: Plan, base: Device, target: Device, before: LaunchResult, afte
     if after is None and before.ok:
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
-        findings += [*_verdict(plan, pairs, dtype, base, after), *_uncompared(pairs)]
-        findings += [*_step_counts(before, after), *_off_npu(after)]
-        findings += [*_ranks(before, after, dtype), *_device_findings(target, after)]
+        findings += [*judge.verdict(plan, pairs, dtype, base, after), *_uncompared(pairs)]
+        findings += [*judge.step_counts(before, after), *_off_npu(after)]
+        findings += [*judge.ranks(before, after, dtype), *_device_findings(target, after)]
     findings += [*warned.findings(before, after), *memory.findings(before, after)]
     rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)
     chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
@@ -106,39 +106,6 @@ def _report(plan: Plan, base: Device, target: Device, before: LaunchResult, afte
     parts = (*beside(one for one in findings if one.weight < WEIGHT), *warned.listed(before, after))
     table = Table(COLUMNS, rows)
     return Report("migration", "dry_run", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
-
-
-def _verdict(plan: Plan, pairs: list[LossPair], dtype: str, base: Device, after: LaunchResult) -> list[Finding]:
-    """Where the device drew at random and losses are not the very same, they prove less: that is then the verdict."""
-    judged = _judged(pairs, dtype, base)
-    far = worst(pairs)
-    drawn = random_draws.finding(plan, pairs, after, far is not None and (far.error or 0.0) > TOLERANCE[dtype])
-    if drawn is not None and drawn.status is not Status.OK:
-        return [drawn]
-    return [judged, *([drawn] if drawn is not None else [])]
-
-
-def _judged(pairs: list[LossPair], dtype: str, base: Device) -> Finding:
-    """The verdict: the worst step against the tolerance of the narrowest type."""
-    far = worst(pairs)
-    if far is None or far.error is None:
-        if any(entry.both_broken for entry in pairs):
-            return Finding("MIG140", Status.WARN, "MIG140.not_finite", {"steps": len(pairs)}, weight=WEIGHT)
-        return Finding("MIG140", Status.SKIPPED, "MIG140.no_loss", {"steps": len(pairs)}, weight=WEIGHT)
-    allowed = TOLERANCE[dtype]
-    status = Status.OK if far.error <= allowed else Status.WARN if far.error <= FAR * allowed else Status.FAIL
-    args: dict[str, Scalar] = {
-        "steps": sum(entry.error is not None for entry in pairs),
-        "worst": f"{far.error:.2g}",
-        "step": far.step,
-        "tolerance": f"{allowed:g}",
-        "dtype": dtype,
-        "baseline": {"say": "migration.standing_in" if base.tier == "cpu" else "migration.on_cuda"},
-    }
-    outcome = "within" if status is Status.OK else "drift" if drifts(pairs, allowed) else "beyond"
-    return Finding(
-        "MIG140", status, f"MIG140.{outcome}", {**args, "first": f"{pairs[0].error or 0.0:.2g}"}, weight=WEIGHT
-    )
 
 
 def _uncompared(pairs: list[LossPair]) -> list[Finding]:
@@ -153,42 +120,12 @@ def _uncompared(pairs: list[LossPair]) -> list[Finding]:
     return []
 
 
-def _step_counts(before: LaunchResult, after: LaunchResult) -> list[Finding]:
-    left, right = len(before.losses), len(after.losses)
-    if left == right:
-        return []
-    return [Finding("MIG140", Status.FAIL, "MIG140.steps_differ", {"baseline": left, "target": right})]
-
-
 def _off_npu(after: LaunchResult) -> list[Finding]:
     """Equal losses say nothing where the training never left the CPU."""
     where = after.parameter_devices
     if not where or any(name.startswith("npu") for name in where):
         return []
     return [Finding("MIG140", Status.WARN, "MIG140.off_npu", {"devices": where}, weight=WEIGHT + 1)]
-
-
-def _ranks(before: LaunchResult, after: LaunchResult, dtype: str) -> list[Finding]:
-    """The table has rank 0; the others are judged as it is. What a device drew at random makes no fault of them."""
-    if len(before.logs) < 2 and len(after.logs) < 2:
-        return []
-    if len(before.logs) != len(after.logs):
-        said: dict[str, Scalar] = {"baseline": len(before.logs), "target": len(after.logs)}
-        return [Finding("MIG140", Status.FAIL, "MIG140.ranks_differ", said)]
-    found = [(rank, worst(pair(*losses))) for rank, losses in enumerate(_losses_by_rank(before, after))]
-    rank, far = max(found, key=lambda one: -1.0 if one[1] is None or one[1].error is None else one[1].error)
-    if far is None or far.error is None:
-        return []
-    allowed = TOLERANCE[dtype]
-    rounding = far.error <= FAR * allowed or random_draws.watched(after) is not None
-    status = Status.OK if far.error <= allowed else Status.WARN if rounding else Status.FAIL
-    args: dict[str, Scalar] = {"ranks": len(found), "rank": rank, "worst": f"{far.error:.2g}", "step": far.step,
-                               "tolerance": f"{allowed:g}"}  # fmt: skip
-    return [Finding("MIG140", status, "MIG140.ranks", args)]
-
-
-def _losses_by_rank(before: LaunchResult, after: LaunchResult) -> list[tuple[list[float | None], list[float | None]]]:
-    return [(left.losses, right.losses) for left, right in zip(before.logs, after.logs)]
 
 
 def _device_findings(target: Device, after: LaunchResult) -> list[Finding]:

@@ -41,6 +41,12 @@ class LossPair:
             return False
         return str(self.baseline) == str(self.target) and not math.isfinite(self.baseline)
 
+    @property
+    def one_broken(self) -> bool:
+        """NaN or inf where the other side has a number, or another of them."""
+        values = [value for value in (self.baseline, self.target) if value is not None]
+        return len(values) == 2 and not all(map(math.isfinite, values)) and not self.both_broken
+
 
 def pair(baseline: Sequence[float | None], target: Sequence[float | None]) -> list[LossPair]:
     """Step by step; the longer run's extra steps have no partner."""

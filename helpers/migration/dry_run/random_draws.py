@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,22 @@ ON_CPU = re.compile(r"^(?:torch\.)?(?:rand|randn|randint|randperm|normal)$")
 
 
 def watched(after: LaunchResult | None) -> dict[str, Any] | None:
-    """What random_watch.py kept of a rank that drew; None where none did."""
+    """What random_watch.py kept of the rank that drew first (ranks share gradients); None where none did."""
     logs = after.logs if after is not None else ()
     kept = [dict(log.meta["random"]) for log in logs if log.meta.get("random")]
-    return next((one for one in kept if one["first_step"] is not None), None)
+    drew = [one for one in kept if one["first_step"] is not None]
+    return min(drew, key=lambda one: int(one["first_step"]), default=None)
+
+
+def unexcused(pairs: Sequence[LossPair], after: LaunchResult) -> list[LossPair]:
+    """The steps that nothing drawn on the device accounts for: those before the first draw, and where one side alone
+    has no finite loss. All of them where nothing was drawn."""
+    kept = watched(after)
+    if kept is None:
+        return list(pairs)
+    told = not after.log_losses or len(after.log_losses) == len(after.steps)  # a printed loss may be a later step's
+    first = kept["first_step"] if told else 0
+    return [one for one in pairs if one.step < first or one.one_broken]
 
 
 def finding(plan: Plan, pairs: list[LossPair], after: LaunchResult, parted: bool) -> Finding | None:

@@ -8,7 +8,8 @@ import pytest
 
 from helpers.device import Device
 from helpers.finding import Status
-from helpers.migration.dry_run import _judged, _uncompared
+from helpers.migration.dry_run import _uncompared
+from helpers.migration.dry_run.judge import judged
 from helpers.migration.dry_run.losses import LOSS_DIGITS, TOLERANCE, LossPair, drifts, narrowest, pair, worst
 from helpers.migration.dry_run.reasons import REASONS, fallbacks, reason
 from helpers.report import Column
@@ -55,7 +56,7 @@ def test_what_was_not_compared_is_said(
 ) -> None:
     """NaN on both sides is no agreement, and a verdict on some steps says on how many."""
     pairs = pair(baseline, target)
-    verdict = _judged(pairs, "float32", Device("cpu", "CPU", 1))
+    verdict = judged(pairs, "float32", Device("cpu", "CPU", 1))
     assert (verdict.key, [finding.key for finding in _uncompared(pairs)]) == (outcome, beside)
     assert (verdict.status is Status.OK) == (outcome == "MIG140.within")
 

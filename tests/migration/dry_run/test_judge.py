@@ -1,0 +1,82 @@
+"""A draw at random excuses only what follows it: earlier steps and a loss that breaks on one side alone do not pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from helpers.device import Device
+from helpers.finding import Status
+from helpers.launch import LaunchResult
+from helpers.launch.runlog import RunLog, Step
+from helpers.migration.dry_run.judge import ranks, verdict
+from helpers.migration.dry_run.losses import pair
+from helpers.migration.dry_run.original import prepare
+from helpers.migration.dry_run.sides import Plan
+
+NAN = float("nan")
+
+
+def _result(
+    *losses: Sequence[float], first: Sequence[int | None] = (None,), printed: Sequence[float] = ()
+) -> LaunchResult:
+    """One log per rank; `first`: the step in which each rank first drew."""
+    logs = []
+    for rank, kept in enumerate(losses):
+        drew = first[rank] if rank < len(first) else None
+        meta = {"random": {"first_step": drew, "modules": [], "count": 0}}
+        steps = tuple(Step(number, loss, None, None, 0.0) for number, loss in enumerate(kept, 1))
+        logs.append(RunLog(Path("log"), "finished", meta, steps))
+    return LaunchResult("finished", 0, Path(), tuple(logs), 0.0, log_losses=tuple(printed))
+
+
+def _keys(tmp_path: Path, before: Sequence[float], after: LaunchResult) -> list[tuple[str, Status]]:
+    (tmp_path / "train.py").write_text("import torch\n", encoding="utf-8")
+    plan = Plan(prepare(tmp_path / "train.py", (), 1), tmp_path, 5, 0, "python", None)
+    found = verdict(plan, pair(before, after.losses), "float32", Device("cpu", "", 1), after)
+    assert found == sorted(found, key=lambda one: (one.status, one.weight), reverse=True)
+    return [(one.key, one.status) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("losses", "first", "expected"),
+    [
+        ([2, 2, 2, 2, 1], 4, [("MIG140.beyond", Status.FAIL), ("MIG149.parted", Status.WARN)]),
+        ([1.001, 1, 1, 1, 1], 4, [("MIG140.beyond", Status.WARN), ("MIG149.parted", Status.WARN)]),
+        ([1, NAN, NAN, NAN, NAN], 5, [("MIG140.drift", Status.FAIL), ("MIG149.parted", Status.WARN)]),
+        ([1, 1, NAN, 1, 1], 1, [("MIG140.beyond", Status.FAIL), ("MIG149.parted", Status.WARN)]),
+        ([1, 1, 1, 2, 2], 4, [("MIG149.parted", Status.WARN)]),
+        ([2, 2, 2, 2, 2], 0, [("MIG149.parted", Status.WARN)]),
+        ([1, 1, 1, 1, 1.000001], 4, [("MIG149.within", Status.NOTE)]),
+        ([1, 1, 1, 1, 1], 4, [("MIG140.within", Status.OK), ("MIG149.drawn", Status.OK)]),
+        ([2, 2, 2, 2, 2], None, [("MIG140.beyond", Status.FAIL)]),
+    ],
+)
+def test_what_no_draw_accounts_for_is_the_verdict(
+    tmp_path: Path, losses: list[float], first: int | None, expected: list[tuple[str, Status]]
+) -> None:
+    assert _keys(tmp_path, [1.0] * 5, _result(losses, first=[first])) == expected
+
+
+def test_printed_losses_need_not_be_those_of_the_steps(tmp_path: Path) -> None:
+    """The second of two printed in ten steps may be the tenth step's."""
+    after = _result([1.0] * 10, first=[4], printed=[1.0, 2.0])
+    assert _keys(tmp_path, [1.0, 1.0], after) == [("MIG149.parted", Status.WARN)]
+
+
+@pytest.mark.parametrize(
+    ("second", "first", "rank", "status"),
+    [
+        ([1, 2, 1, 1], [4, 4], 1, Status.FAIL),
+        ([1, 1, 1, 2], [4, 4], 1, Status.WARN),
+        ([1, 1, 2, 2], [4, 3], 1, Status.WARN),
+        ([1, 1, 1, NAN], [2, 2], 1, Status.FAIL),
+        ([1, 1, 1, 1], [2, 2], 0, Status.OK),
+    ],
+)
+def test_ranks_are_judged_alike(second: list[float], first: list[int], rank: int, status: Status) -> None:
+    same = [1.0] * 4
+    (found,) = ranks(_result(same, same), _result(same, second, first=first), "float32")
+    assert found.status is status and found.args["rank"] == rank

@@ -47,7 +47,7 @@ def aligned(baseline: Series, target: Series, shift: int = 0) -> Aligned:
     high = min(left[-1], right[-1]) if len(left) and len(right) else -1
     within = [side[(side >= low) & (side <= high)] for side in (left, right)]
     return Aligned(steps, a, b, at_left, at_right, absolute, relative, np.maximum(relative - open_, 0.0),
-                   smoothed(a, b), np.setdiff1d(within[0], steps), np.setdiff1d(within[1], steps))  # fmt: skip
+                   smoothed(a, b), *(np.setdiff1d(side, steps, assume_unique=True) for side in within))  # fmt: skip
 
 
 def apart(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -12,6 +12,8 @@ from helpers.precision.curves.series import Checkpoint, Curve
 
 #: Characters of a line that are looked at.
 WIDTH = 4096
+#: Lines from which the number of printed digits is learnt.
+LEARNT = 2000
 #: Megatron-LM, training.py training_log(): `iteration 10/ 100 | ... | lm loss: 1.0E+00 | loss scale: 1.0 |`
 MEGATRON = re.compile(r"\biteration\s+(\d{1,15})\s*/\s*\d+\s*$")
 VALIDATION = re.compile(r"\b(validation|test) loss at iteration (\d{1,15})\b")
@@ -69,7 +71,12 @@ class TextFeed(LineFeed):
             name, _, printed = cell.partition(":")
             key = plain(name)
             if key and printed:
-                self._add(prefix + key.replace("_value", "") if prefix else key, self._step, printed)
+                try:
+                    value = float(printed)
+                except ValueError:
+                    continue
+                self.curve.add(prefix + key.replace("_value", "") if prefix else key, self._step, value, self.number,
+                               printed.strip() if self.number < LEARNT else "")  # fmt: skip
         return True
 
     def _generic(self, text: str) -> None:

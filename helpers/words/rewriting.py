@@ -79,6 +79,16 @@ WORDS = {
         "请在运行这些代码的脚本最前面写上 `import torch_npu` 和 `from torch_npu.contrib import transfer_to_npu`，"
         "或改用 --mode explicit。",
     ),
+    "MIG131.not_reached": Words(
+        "{count} place(s), the first at {first}, run under transfer_to_npu only; no script that imports it is seen to "
+        "import them, and {script} was left without it",
+        "共 {count} 处（首处 {first}）只有在 transfer_to_npu 下才能运行；未见导入它的脚本引用这些模块，"
+        "而 {script} 未添加它",
+        "Put `import torch_npu` and `from torch_npu.contrib import transfer_to_npu` first in the script that runs "
+        "this code, or write npu there.",
+        "请在运行这些代码的脚本最前面写上 `import torch_npu` 和 `from torch_npu.contrib import transfer_to_npu`，"
+        "或在这些代码中直接写 npu。",
+    ),
     "MIG131.torch_npu": Words("import torch_npu at the top", "在开头导入 torch_npu"),
     "MIG138.named": Words("{name} is {new}", "{name} 即 {new}"),
     "MIG138.imported": Words("{name} is imported as {new}", "{name} 改为导入 {new}"),

@@ -29,7 +29,7 @@ from helpers.migration.rewrite.entry import transfer_edit
 from helpers.migration.rewrite.explicit import commands, explicit
 from helpers.migration.rewrite.notebook_edit import rewrite_notebook
 from helpers.migration.rewrite.patch import patch as patch_of
-from helpers.migration.rewrite.ported import Ported
+from helpers.migration.rewrite.ported import Ported, loads, unreached
 from helpers.migration.rewrite.result import report_of
 from helpers.migration.rewrite.scripts import is_entry, named, needs_import
 from helpers.migration.rewrite.work import EXPLICIT, INJECT, MODES, Work
@@ -111,14 +111,21 @@ def judge(
     if ported.somewhere or written_for_npu(source):
         relying = [finding for finding in relying if not is_settled(source, finding)]
     made = [finding for finding in scanned if class_of(finding) == REWRITE]
-    needed = needs_import(source, script=alone or is_entry(source), uses=bool(relying), root=root)
+    script = alone or is_entry(source)
+    around = work is not None and work.torch
+    needed = needs_import(source, script=script, uses=bool(relying), root=root, torch_around=around)
     if needed:
         needed, npu = ported.needs(source, scanned)
         if work is not None and npu:
             (work.still_cuda if needed else work.already_npu).append(source.path)
     if work is not None:
         work.relying += relying
-        work.imports = work.imports or needed or TRANSFER in imported(source.tree)
+        if needed or TRANSFER in imported(source.tree):
+            work.imports = True
+            cells = None if source.file else source.tree
+            work.importing.append((source.file or work.where.root / source.path, cells))
+        elif script and loads(source):
+            work.loading.append(source.path)
     if needed:
         edit, node = transfer_edit(source)
         made.insert(0, found(source, node, "MIG131.transfer", REWRITE, (edit,)))
@@ -144,9 +151,9 @@ def _python(work: Work, *, single: bool) -> None:
             heard.update(named(data) - {file.stem})
             if b"torch_npu" in data and work.mode == INJECT:
                 speaks_npu.append(file)
-    work.ported.root = work.where.root
+    work.ported.root, work.torch = work.where.root, heard["torch"] > 0
     if not single:
-        work.ported.look(speaks_npu)
+        work.ported.look(work.where.python, speaks_npu)
     for file in work.where.python:
         name = work.where.name(file)
         with _unread(work, name, single):
@@ -220,6 +227,20 @@ def _no_script(work: Work) -> Iterator[Finding]:
         place = work.relying[0].place or Place("")
         args: dict[str, Scalar] = {"class": MANUAL, "count": len(work.relying), "first": str(place)}
         yield Finding("MIG131", Status.WARN, "MIG131.no_script", args, place)
+    without = [*work.already_npu, *work.loading]
+    if without and work.imports:
+        yield from _not_reached(work, without)
+
+
+def _not_reached(work: Work, without: list[str]) -> Iterator[Finding]:
+    """Such places that a script which was left without the import may run, and none that has it is seen to."""
+    names = {finding.place.path for finding in work.relying if finding.place}
+    files = [file for file in work.where.python if work.where.name(file) in names]
+    left = {work.where.name(file) for file in unreached(files, work.importing, work.where.root)}
+    places = [finding.place for finding in work.relying if finding.place and finding.place.path in left]
+    if places:
+        args: dict[str, Scalar] = {"class": MANUAL, "count": len(places), "first": str(places[0]), "script": without[0]}
+        yield Finding("MIG131", Status.WARN, "MIG131.not_reached", args, places[0])
 
 
 def _left(findings: list[Finding]) -> list[Finding]:

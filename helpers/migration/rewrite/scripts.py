@@ -18,15 +18,17 @@ IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(?:\(([^)]*)\)|([^\r\n]*))|import[ \t]+([^\r\n]*))", re.MULTILINE
 )
 WORD = re.compile(rb"\w+")
-#: A script that uses torch reaches it sooner.
+#: A script that uses torch reaches it sooner, as a rule.
 MOST_MODULES = 50
 
 
-def needs_import(source: Source, *, script: bool, uses: bool = False, root: Path | None = None) -> bool:
+def needs_import(
+    source: Source, *, script: bool, uses: bool = False, root: Path | None = None, torch_around: bool = False
+) -> bool:
     """A script that uses torch and does not yet import transfer_to_npu.
 
     `uses`: it has places that only run under transfer_to_npu, whoever imports torch for it. Modules that it imports
-    are looked for beside it and in `root`.
+    are looked for beside it and in `root`; `torch_around`: what to take for those beyond MOST_MODULES.
     """
     modules = imported(source.tree)
     if not script or TRANSFER in modules:
@@ -34,7 +36,7 @@ def needs_import(source: Source, *, script: bool, uses: bool = False, root: Path
     if "torch" in _tops(modules) or (uses and not all(map(is_harmless, modules))):
         return True
     file = source.file or (root / source.path if root else None)
-    return file is not None and _brings_torch(file, source.tree, root)
+    return file is not None and _brings_torch(file, source.tree, root, torch_around)
 
 
 def is_entry(source: Source, *, unnamed: bool = False) -> bool:
@@ -74,10 +76,12 @@ def _is_work(source: Source, statement: ast.stmt) -> bool:
     return not (called and is_harmless(called))
 
 
-def _brings_torch(file: Path, tree: ast.Module, root: Path | None) -> bool:
+def _brings_torch(file: Path, tree: ast.Module, root: Path | None, beyond: bool) -> bool:
     """A module that the script imports uses torch, and does not see to transfer_to_npu."""
     roots = [root] if root and root != file.parent else []
-    for module in islice(walk(file, *roots, tree=tree), MOST_MODULES):
+    for number, module in enumerate(islice(walk(file, *roots, tree=tree), MOST_MODULES + 1)):
+        if number == MOST_MODULES:
+            return beyond
         try:
             modules = imported(read(module).tree) if b"torch" in module.read_bytes() else set()
         except (Unreadable, OSError):

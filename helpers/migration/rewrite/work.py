@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from helpers.finding import Finding
 from helpers.migration.files import Tree
@@ -23,9 +25,14 @@ class Work:
     changes: dict[str, Change] = field(default_factory=dict)
     left: list[Finding] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    #: Some file imports torch.
+    torch: bool = False
     #: Places that run under transfer_to_npu only, and whether any file imports it.
     relying: list[Finding] = field(default_factory=list)
     imports: bool = False
+    #: The scripts that import it (a notebook with its cells' tree), and those left without that load files by name.
+    importing: list[tuple[Path, ast.Module | None]] = field(default_factory=list)
+    loading: list[str] = field(default_factory=list)
     #: Which files say npu, and of the scripts around them those that are left so and those that still need cuda.
     ported: Ported = field(default_factory=Ported)
     already_npu: list[str] = field(default_factory=list)

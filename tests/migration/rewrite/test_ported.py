@@ -69,3 +69,58 @@ def test_a_mixed_tree_says_which_scripts_got_it(tmp_path: Path) -> None:
     assert report.facts["already_npu"] == ["a.py", "b.py"] and report.facts["still_cuda"] == ["c.py"]
     assert "2 script(s) already say npu" in report.verdict("en") and "first c.py: it was added" in report.verdict("en")
     assert report.verdict("zh").count("c.py") == 1
+
+
+GUARDED = "try:\n    import torch_npu\nexcept ImportError:\n    torch_npu = None\n"
+CUDA = "def f(x):\n    return x.cuda()\n"
+BY_NAME = f"import importlib\nimport torch\nimportlib.import_module('pkg.m' + '65').f(torch.ones(2))\n{TAIL}"
+
+
+def _many(main: str, numbered: dict[int, str]) -> dict[str, str]:
+    """A tree where util.py says npu, and the 61 modules of a package say nothing but where it is told."""
+    package = {f"m{number}.py": numbered.get(number, "def f(x):\n    return x\n") for number in range(10, 71)}
+    return {"main.py": main, "util.py": GUARDED, "other.py": NEUTRAL, **package}
+
+
+IMPORTS = "".join(f"import m{number}\n" for number in range(10, 71))
+
+
+@pytest.mark.parametrize(
+    ("main", "numbered", "added"),
+    [
+        (f"import torch\n{IMPORTS}m65.f(torch.ones(2))\n{TAIL}", {65: CUDA}, True),
+        (f"import torch\n{IMPORTS}m65.f(torch.ones(2))\n{TAIL}", {12: CUDA}, True),
+        (f"import torch\n{IMPORTS}m65.f(torch.ones(2))\n{TAIL}", {}, False),
+        (f"{IMPORTS}m65.f(None)\n{TAIL}", {68: f"import torch\n{CUDA}"}, True),
+        (BY_NAME, {65: CUDA}, True),
+        (BY_NAME, {}, False),
+        (f"import torch\nimport m10\n{TAIL}", {65: "import torch\nx = torch.ones(2).npu()\n"}, False),
+    ],
+)
+def test_a_script_whose_modules_are_not_all_known_is_decided_by_the_tree(
+    tmp_path: Path, main: str, numbered: dict[int, str], added: bool
+) -> None:
+    report = rewrite(_tree(tmp_path / "in", _many(main, numbered)), tmp_path / "out")
+    assert ("transfer_to_npu" in (tmp_path / "out" / "main.py").read_text(encoding="utf-8")) == added
+    assert ("main.py" in report.facts["already_npu"]) == (not added)
+
+
+def test_many_modules_in_a_tree_without_torch_ask_for_nothing(tmp_path: Path) -> None:
+    files = {**_many(f"{IMPORTS}m65.f(None)\n{TAIL}", {}), "util.py": "x = 1\n", "other.py": TAIL}
+    assert rewrite(_tree(tmp_path, files)).facts["sha256"] == {}
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"a.py": NPU, "c.py": GPU, "plugin.py": CUDA}, "plugin.py:2:12"),
+        ({"run.py": f"import importlib\nimportlib.import_module('plugin')\n{TAIL}", "c.py": GPU, "plugin.py": CUDA},
+         "plugin.py:2:12"),
+        ({"a.py": NPU, "c.py": f"import plugin\n{GPU}", "plugin.py": CUDA}, ""),
+        ({"a.py": NPU, "c.py": GPU}, ""),
+        ({"b.py": NEUTRAL, "c.py": GPU, "plugin.py": CUDA}, ""),
+    ],
+)  # fmt: skip
+def test_what_no_script_with_the_import_reaches_is_told(tmp_path: Path, files: dict[str, str], told: str) -> None:
+    report = rewrite(_tree(tmp_path, files))
+    assert [str(one.place) for one in report.findings if one.key == "MIG131.not_reached"] == [told][: bool(told)]

@@ -13,7 +13,7 @@ from helpers.precision import divergence, manifest, tolerance
 from helpers.precision.agreement import agreements as compare_all
 from helpers.precision.agreement import verified
 from helpers.precision.divergence import Judgement
-from helpers.precision.dump import read_dump
+from helpers.precision.dump import read_runs
 from helpers.precision.experiment import differences
 from helpers.precision.pairing import Pairing, pair
 from helpers.precision.record import BACKWARD, Run
@@ -23,11 +23,13 @@ from helpers.precision.selection import EVERYTHING, Selection
 
 @dataclass(frozen=True)
 class Side:
-    """One capture: its runs by (step, rank), and its manifest where it has one (a plain msprobe dump has none)."""
+    """One capture: its runs by (step, rank), its manifest where it has one (a plain msprobe dump has none), and what of
+    it could not be read."""
 
     folder: Path
     runs: dict[tuple[int, int], Run]
     about: manifest.Manifest | None
+    troubles: tuple[WorkbookError, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,8 @@ def read_side(folder: Path) -> Side:
     about = manifest.load(folder)
     if about is not None and not about.complete:
         raise WorkbookError("precision.incomplete", path=str(folder))
-    runs = read_dump(folder / manifest.DUMP, about.root) if about else read_dump(folder)
-    return Side(folder, {(run.step, run.rank): run for run in runs}, about)
+    runs, troubles = read_runs(folder / manifest.DUMP, about.root) if about else read_runs(folder)
+    return Side(folder, {(run.step, run.rank): run for run in runs}, about, tuple(troubles))
 
 
 def examine(

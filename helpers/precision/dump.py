@@ -31,17 +31,39 @@ def read_dump(folder: Path, root: Path | None = None) -> list[Run]:
 
     Raises WorkbookError where there is no dump, or where one of its files is cut short (naming file and place).
     """
-    runs = [read_run(path.parent, root) for path in sorted(_dump_files(folder))]
+    runs, troubles = read_runs(folder, root)
+    if troubles:
+        raise troubles[0]
+    return runs
+
+
+def read_runs(folder: Path, root: Path | None = None) -> tuple[list[Run], list[WorkbookError]]:
+    """What can be read of a dump folder, by step and rank, and what could not. Raises WorkbookError where nothing
+    can."""
+    runs: list[Run] = []
+    troubles: list[WorkbookError] = []
+    for path in sorted(_dump_files(folder)):
+        try:
+            runs.append(read_run(path.parent, root, troubles))
+        except WorkbookError as cause:
+            troubles.append(cause)
     if not runs:
-        raise WorkbookError("precision.no_dump", path=str(folder))
-    return sorted(runs, key=lambda run: (run.step, run.rank))
+        raise troubles[0] if troubles else WorkbookError("precision.no_dump", path=str(folder))
+    return sorted(runs, key=lambda run: (run.step, run.rank)), troubles
 
 
-def read_run(folder: Path, root: Path | None = None) -> Run:
-    """One rank's folder of one step."""
+def read_run(folder: Path, root: Path | None = None, troubles: list[WorkbookError] | None = None) -> Run:
+    """One rank's folder of one step. With `troubles`, a broken stack.json or construct.json goes there and the run is
+    read without it; else it is raised, as a broken dump.json always is."""
     content = read_json(folder / "dump.json")
-    places = _places(folder / "stack.json", root)
-    containers, leaves = _containers(folder / "construct.json")
+    try:
+        places = _places(folder / "stack.json", root)
+        containers, leaves = _containers(folder / "construct.json")
+    except WorkbookError as cause:
+        if troubles is None:
+            raise
+        troubles.append(cause)
+        places, containers, leaves = {}, frozenset(), frozenset()
     files = folder / "dump_tensor_data"
     try:
         data = content["data"].items()
@@ -130,13 +152,22 @@ def _places(path: Path, root: Path | None) -> dict[str, Place]:
     if not path.is_file():
         return {}
     content = read_json(path)
-    pairs = content.values() if all(isinstance(v, list) and len(v) == 2 for v in content.values()) else ()
     places: dict[str, Place] = {}
-    for names, frames in pairs:
-        place = next(filter(None, (_frame(frame, root) for frame in frames)), None)
-        if place:
-            places.update(dict.fromkeys(names, place))
+    try:
+        for names, frames in _stacks(content):
+            place = next(filter(None, (_frame(frame, root) for frame in frames)), None)
+            if place:
+                places.update(dict.fromkeys(names, place))
+    except (TypeError, AttributeError, ValueError) as cause:
+        raise WorkbookError("precision.dump_malformed", path=str(path), error=repr(cause)) from cause
     return places
+
+
+def _stacks(content: Any) -> Iterator[tuple[list[str], list[str]]]:
+    """Names that share a stack, and its frames. Before 8.3 each name had its own: {name: frames}."""
+    for key, value in content.items():
+        grouped = len(value) == 2 and isinstance(value[0], list)
+        yield (value[0], value[1]) if grouped else ([key], value)
 
 
 def _frame(text: str, root: Path | None) -> Place | None:
@@ -155,7 +186,10 @@ def _containers(path: Path) -> tuple[frozenset[str], frozenset[str]]:
     """
     if not path.is_file():
         return frozenset(), frozenset()
-    parents = {child: _parent(value) for child, value in read_json(path).items()}
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise WorkbookError("precision.dump_malformed", path=str(path), error=f"{type(content).__name__} at the top")
+    parents = {child: _parent(value) for child, value in content.items()}
     holders = frozenset(parent for parent in parents.values() if parent)
     branches = {parent for child, parent in parents.items() if child.startswith(("Module.", "Cell."))}
     return holders, holders - branches

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import stat
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -110,6 +111,8 @@ def read_tensor(path: Path) -> Array:
 def locate(path: Path) -> Stored:
     """Where the tensor lies in a .pt or .npy file. Reads a few hundred bytes. Raises as read_tensor does."""
     with _told(path):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ValueError("not a regular file")  # opening a pipe would wait for ever
         if path.suffix == ".npy":
             return _locate_npy(path)
         with zipfile.ZipFile(path) as archive:
@@ -156,7 +159,7 @@ def _described(archive: zipfile.ZipFile) -> tuple[str, Any]:
     if described.file_size > PICKLE_LIMIT:
         raise ValueError(f"{described.filename} has {described.file_size} bytes, a tensor needs about 150")
     tensor = _TensorUnpickler(io.BytesIO(archive.read(described))).load()
-    if tensor[0] != "tensor" or len(tensor) < 5:
+    if not isinstance(tensor, tuple) or tensor[0] != "tensor" or len(tensor) < 5:
         raise TypeError("not a tensor")
     return described.filename[: -len("data.pkl")], tensor
 

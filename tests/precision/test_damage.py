@@ -1,0 +1,186 @@
+"""Damaged and hostile dumps: each is one clear finding, the rest is compared, nothing in a file is ever run."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import pickle
+import random
+import zipfile
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+import torch
+
+from helpers import storage
+from helpers.__main__ import main
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.precision import workers
+from helpers.precision.compare import compare
+from tests.precision.networks import convolutions
+from tests.precision.test_compare import scaled
+
+FAULT = "Functional.conv2d.1.forward"
+TENSOR = "Functional.relu.1.forward.output.0.pt"
+NOISE = random.Random(0).randbytes(3000)
+
+
+class Harm:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("touch harmed",)
+
+
+def hostile(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x/data.pkl", pickle.dumps(Harm(), protocol=2))
+
+
+def legacy(path: Path) -> None:
+    path.write_bytes(pickle.dumps(Harm()))
+
+
+def compressed(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, bytes(1 << 20) if name.endswith("data/0") else data)
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+TENSORS: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "cut": (lambda path: path.write_bytes(path.read_bytes()[:400]), "not a zip"),
+    "missing": (lambda path: path.unlink(), "No such file"),
+    "of no bytes": (lambda path: path.write_bytes(b""), "not a zip"),
+    "random bytes": (lambda path: path.write_bytes(NOISE), "not a zip"),
+    "hostile pickle": (hostile, "refused: the file names"),
+    "hostile, as torch saved before 1.6": (legacy, "not a zip"),
+    "other shape": (lambda path: torch.save(torch.ones(3), path), "dump.json says"),
+    "several tensors": (lambda path: torch.save({"a": torch.ones(3)}, path), "not one plain tensor"),
+    "a compressed bomb": (compressed, "compressed"),
+    "a folder": (folder, "not a regular file"),
+}
+
+
+def spoiled(key: str, value: Any) -> Callable[[Path], Any]:
+    """dump.json with one tensor's entry changed."""
+
+    def change(path: Path) -> None:
+        content = json.loads(path.read_text())
+        content["data"]["Functional.relu.1.forward"]["output"][0][key] = value
+        path.write_text(json.dumps(content))
+
+    return change
+
+
+FILES: dict[str, tuple[str, Callable[[Path], Any], str]] = {
+    "dump.json half written": ("dump.json", lambda path: path.write_text(path.read_text()[:-900]), "cut short"),
+    "dump.json missing": ("dump.json", lambda path: path.unlink(), "cannot be read"),
+    "dump.json random bytes": ("dump.json", lambda path: path.write_bytes(NOISE), "cannot be read"),
+    "dump.json says NaN": ("dump.json", lambda path: path.write_text("NaN"), "not a dump"),
+    "a shape of NaN": ("dump.json", spoiled("shape", [float("nan")]), "not a dump"),
+    "nested too deep": ("dump.json", lambda path: path.write_text('{"a":' * 100_000), "cannot be read"),
+    "a path out of the folder": ("dump.json", spoiled("data_name", "../../../../etc/passwd"), "leaves the folder"),
+    "stack.json half written": ("stack.json", lambda path: path.write_text(path.read_text()[:-9]), "cut short"),
+    "stack.json of another shape": ("stack.json", lambda path: path.write_text("[1]"), "not a dump"),
+    "construct.json random bytes": ("construct.json", lambda path: path.write_bytes(NOISE), "cannot be read"),
+    "construct.json of another shape": ("construct.json", lambda path: path.write_text("3"), "not a dump"),
+}
+
+
+@pytest.fixture
+def sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two ranks; the second has a fault that must be found whatever happens to the first."""
+    monkeypatch.chdir(tmp_path)
+    for rank in ("rank0", "rank1"):
+        convolutions(tmp_path / "a", rank=rank)
+        convolutions(tmp_path / "b", rank=rank, faults={FAULT: scaled(1.2)} if rank == "rank1" else {})
+    return tmp_path / "a", tmp_path / "b"
+
+
+def rest_is_compared(report: Any) -> None:
+    assert report.status is Status.FAIL and report.facts["first_divergence"] == FAULT
+    assert 1 in report.table.values("rank") and not Path("harmed").exists()
+    assert json.loads(report.to_json()) and report.text("zh")
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("case", TENSORS)
+def test_a_broken_tensor(sides: tuple[Path, Path], case: str, side: int) -> None:
+    change, said = TENSORS[case]
+    change(sides[side] / "step0" / "rank0" / "dump_tensor_data" / TENSOR)
+    report = compare(*sides, replaying=False)
+    (told,) = (one for one in report.findings if one.key == "ACC215.unreadable")
+    # relu's output is read as the input of the next operator too, from a file of its own
+    assert told.args["count"] == 1 and TENSOR in str(told.args["first"]) and said in str(told.args["first"])
+    rest_is_compared(report)
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_broken_file_of_a_rank(sides: tuple[Path, Path], case: str) -> None:
+    name, change, said = FILES[case]
+    path = sides[1] / "step0" / "rank0" / name
+    change(path)
+    report = compare(*sides, replaying=False)
+    (told,) = (one for one in report.findings if one.rule == "ACC202")
+    assert str(path) in told.message("en") and said in told.message("en") and told.status is Status.FAIL
+    assert (0 in report.table.values("rank")) == (name != "dump.json")  # type: ignore[union-attr]
+    rest_is_compared(report)
+
+
+def test_other_rank_counts(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    convolutions(tmp_path / "b", rank="rank2")
+    report = compare(*sides, replaying=False)
+    (told,) = (one for one in report.findings if one.key == "ACC201.one_sided")
+    assert told.args["where"] == ["step 0 rank 2"]
+    rest_is_compared(report)
+
+
+def test_a_folder_full_of_random_bytes(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    for name in ("dump.json", "stack.json", "x.pt", "step0"):
+        (tmp_path / "noise" / "step0" / "rank0").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "noise" / "step0" / "rank0" / name).write_bytes(NOISE)
+    with pytest.raises(WorkbookError, match=r"noise.*dump\.json: cannot be read"):
+        compare(sides[0], tmp_path / "noise")
+    with pytest.raises(WorkbookError, match="no msprobe dump"):
+        compare(sides[0], tmp_path / "noise" / "step0" / "rank0" / "..")
+
+
+def test_a_full_disk(
+    sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file that was there stays, nothing half-written is left beside it, and it is said in words."""
+    Path("out.csv").write_text("old")
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "out.csv")
+
+    monkeypatch.setattr(storage.os, "fdopen", full)
+    code = main(["compare", str(sides[0]), str(sides[1]), "--no-replay", "--csv", "out.csv"])
+    assert code == 2 and "out.csv" in capsys.readouterr().err and Path("out.csv").read_text() == "old"
+    assert not list(Path().glob(".out.csv*"))
+
+
+def test_workers_that_die(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every pair is measured by a worker; the one that reads a certain file dies each time."""
+    ask = workers.Worker.ask
+
+    def dying(self: workers.Worker, jobs: Any, sample: Any) -> Any:
+        if any(job.target.name == TENSOR and "rank0" in str(job.target) for job in jobs):
+            self.process.kill()
+        return ask(self, jobs, sample)
+
+    monkeypatch.setattr(workers, "ALONE", 0)
+    monkeypatch.setattr(workers.Worker, "ask", dying)
+    report = compare(*sides, replaying=False)
+    (told,) = (one for one in report.findings if one.key == "ACC215.unreadable")
+    assert told.args["count"] == 1 and TENSOR in str(told.args["first"]) and "ended" in str(told.args["first"])
+    rest_is_compared(report)
+    workers.dismiss()

@@ -142,6 +142,17 @@ WORDS = {
         "Name another file with --patch.",
         "请用 --patch 指定另一个文件。",
     ),
+    "migration.other_scan": Words(
+        "the scan given with --expect is of other files: it has none of the {count} file(s) to be edited, "
+        "{names}{more}; nothing was written",
+        "--expect 给出的扫描报告属于其他文件：其中没有待修改的 {count} 个文件，如 {names}{more}；未写入任何内容",
+        "Scan what you rewrite: `ascend-workbook scan PATH --json scan.json`, and give that report.",
+        "请扫描要改写的内容：`ascend-workbook scan 路径 --json scan.json`，并使用该报告。",
+    ),
+    "MIG130.not_in_scan": Words(
+        "{count} file(s) that are edited are not in the scan given with --expect: {names}{more}",
+        "有 {count} 个被修改的文件不在 --expect 给出的扫描报告中：{names}{more}",
+    ),
     "migration.no_scan": Words(
         "{path} is no report of `scan` with hashes",
         "{path} 不是带哈希的 `scan` 报告",

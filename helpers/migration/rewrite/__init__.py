@@ -73,21 +73,20 @@ def rewrite(
     for judged in (_python, _texts, _notebooks):
         judged(work, single=Path(path).is_file())
     work.left += _no_script(work)
-    if expect is not None:
-        expected.check(expect, work.where, work.changes.values())
+    failed = expected.check(expect, work.where, work.changes.values()) if expect is not None else []
     writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)
-    failed: list[Finding] = []
     if not work.where.looked:  # said by the report; an empty folder or patch would look like a result
         return report_of(path, work, failed, asked, {"out": None, "patch": None, "in_place": False})
     if out is not None:
-        made, failed = writing.results(work.where, work.changes)
+        made, uncopied = writing.results(work.where, work.changes)
         out_folder.refuse_foreign(Path(out), made, asked=into_existing)
         work.kept, told = writing.into(work.where, made, Path(out))
-        failed += told
+        failed += uncopied + told
     if patch is not None:
         writing.write(Path(patch), patch_of(work.changes.values()))
     if in_place:
-        work.kept, failed = writing.in_place(work.where, work.changes.values())
+        work.kept, unwritten = writing.in_place(work.where, work.changes.values())
+        failed += unwritten
     return report_of(path, work, failed, asked, {"out": out, "patch": patch, "in_place": in_place})
 
 

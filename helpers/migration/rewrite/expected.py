@@ -4,35 +4,66 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Union
 
 from helpers.errors import WorkbookError, reason
+from helpers.finding import Finding, Status
 from helpers.migration.files import Tree
+from helpers.migration.reading.undecoded import Unreadable
 from helpers.migration.repair import REWRITE, class_of
 from helpers.migration.rewrite.change import Change
+from helpers.migration.rewrite.out_folder import SHOWN
+from helpers.migration.texts import read_text
+from helpers.words import Scalar
 
 LARGEST_BYTES = 256 << 20
 Expected = Union["dict[str, str]", str, "os.PathLike[str]"]
 
 
-def check(expect: Expected, where: Tree, changes: Iterable[Change]) -> None:
-    """Raises WorkbookError for the first file whose text is not the one the scan saw."""
+def check(expect: Expected, where: Tree, changes: Collection[Change]) -> list[Finding]:
+    """What is to be said of files that are edited and that the scan does not have.
+
+    Raises WorkbookError for the first file whose text is not the one the scan saw, and where the scan is of other
+    files altogether.
+    """
     hashes, root = ({**expect}, None) if isinstance(expect, dict) else _read(Path(expect))
+    unknown: list[str] = []
     for change in changes:
-        seen = hashes.get(_name(where, change, root))
-        new = seen is None and any(class_of(finding) == REWRITE and finding.rule != "MIG131" for finding in change.made)
-        if new or (seen is not None and seen != change.text_sha256):
+        seen = hashes.get(_name(change.name, change.file, root))
+        if seen is not None and seen != change.text_sha256:
             raise WorkbookError("migration.changed", path=change.name)
+        if seen is None and not _is_below(change.file, root):
+            unknown.append(change.name)
+    shown: dict[str, Scalar] = {"count": len(unknown), "names": unknown[:SHOWN], "more": "…" * (len(unknown) > SHOWN)}
+    if unknown and len(unknown) == len(changes) and not _is_of(hashes, where):
+        raise WorkbookError("migration.other_scan", **shown)
+    for change in changes:
+        new = _name(change.name, change.file, root) not in hashes
+        if new and any(class_of(finding) == REWRITE and finding.rule != "MIG131" for finding in change.made):
+            raise WorkbookError("migration.changed", path=change.name)
+    return [Finding("MIG130", Status.NOTE, "MIG130.not_in_scan", shown)] if unknown else []
 
 
-def _name(where: Tree, change: Change, root: Path | None) -> str:
+def _name(name: str, file: Path, root: Path | None) -> str:
     """The file's name as that scan called it: it may have looked at a folder above or below."""
-    file = change.file.resolve()
-    if root is not None and file.is_relative_to(root):
-        return file.relative_to(root).as_posix()
-    return change.name
+    return file.resolve().relative_to(root).as_posix() if root is not None and _is_below(file, root) else name
+
+
+def _is_below(file: Path, root: Path | None) -> bool:
+    return root is not None and file.resolve().is_relative_to(root)
+
+
+def _is_of(hashes: dict[str, str], where: Tree) -> bool:
+    """A file that needs no edit is one that the scan saw: a copy of its folder, where only a start script is edited."""
+    for file in where.looked:
+        with suppress(Unreadable, OSError):
+            name = where.name(file)
+            if name in hashes and read_text(file, name).sha256 == hashes[name]:
+                return True
+    return False
 
 
 def _read(file: Path) -> tuple[dict[str, str], Path | None]:

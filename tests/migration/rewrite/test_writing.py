@@ -181,6 +181,37 @@ def test_expect_takes_the_scan_as_json_of_a_folder_above_too(tmp_path: Path) -> 
         rewrite(source, expect=seen)
 
 
+def test_expect_refuses_the_scan_of_another_repository(tmp_path: Path) -> None:
+    script = {"train.py": b"import torch\nmodel.cuda()\nfor x in y:\n    x.cuda()\n"}
+    ours = _tree(tmp_path / "ours", {**script, "model.py": AWKWARD["a.py"]})
+    other, seen = _tree(tmp_path / "other", {"b.py": AWKWARD["a.py"]}), tmp_path / "scan.json"
+    seen.write_text(scan(other).to_json(), encoding="utf-8")
+    for path in (ours, ours / "train.py", ours / "model.py"):
+        before = _bytes(ours)
+        with pytest.raises(WorkbookError, match="is of other files") as refused:
+            rewrite(path, in_place=True, expect=seen)
+        assert "train.py" in refused.value.message("zh") or path.name == "model.py"
+        assert _bytes(ours) == before and not list(ours.rglob("*.orig"))
+    seen.write_text(scan(ours).to_json(), encoding="utf-8")
+    assert rewrite(ours, expect=seen).facts["sha256"].keys() == {"train.py", "model.py"}
+    copied = shutil.copytree(ours, tmp_path / "copied")
+    assert "MIG130.not_in_scan" not in {finding.key for finding in rewrite(copied, expect=seen).findings}
+
+
+def test_expect_knows_a_copy_whose_start_script_alone_is_edited_and_names_it(tmp_path: Path) -> None:
+    files = {
+        "train.py": b"import model\nfor x in y:\n    model.run(x)\n",
+        "model.py": b"import torch\ndef run(x):\n    x.cuda()\n",
+    }
+    source, seen = _tree(tmp_path / "in", files), tmp_path / "scan.json"
+    seen.write_text(scan(source).to_json(), encoding="utf-8")
+    told = {finding.key: finding for finding in rewrite(source, expect=seen).findings}
+    assert "MIG130.not_in_scan" not in told
+    report = rewrite(shutil.copytree(source, tmp_path / "copied"), expect=seen)
+    told = {finding.key: finding for finding in report.findings}
+    assert list(report.facts["sha256"]) == ["train.py"] and "train.py" in told["MIG130.not_in_scan"].message("zh")
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"facts": {}}', '{"facts": {"sha256": {"a": 1}}}', "[" * 9999])
 def test_what_is_no_scan_is_told(tmp_path: Path, text: str) -> None:
     source = _tree(tmp_path / "in", {"a.py": AWKWARD["a.py"]})
@@ -302,7 +333,7 @@ CELL = '{"cell_type": "code", "execution_count": null, "metadata": {}, "outputs"
 def test_a_notebook_keeps_the_rest_of_its_bytes(tmp_path: Path, mode: str, end: str) -> None:
     cells = [
         '["# 导入 \\ud83d\\ude00 \\"x\\"\\n", "import os, torch\\n",   "y = 1"]',
-        '"%matplotlib inline\\nx = x.cuda(\'cuda:0\')  # \\u663e\\u5361\\n'
+        "\"%matplotlib inline\\nx = x.cuda('cuda:0')  # \\u663e\\u5361\\n"
         '!CUDA_VISIBLE_DEVICES=0 python t.py --device cuda"',
         '["%%bash\\n", "export CUDA_VISIBLE_DEVICES=0\\n"]',
         '["%%writefile t.py\\n", "import torch\\n", "x.cuda(\'cuda:0\')"]',
@@ -339,7 +370,7 @@ def test_a_notebook_keeps_the_rest_of_its_bytes(tmp_path: Path, mode: str, end: 
     "text",
     [
         '{"cells": [%s]}' % (CELL % '["x = 1\\n"]'),
-        '{"cells": [%s]}' % (CELL % '"print(\'cuda\')"'),
+        '{"cells": [%s]}' % (CELL % "\"print('cuda')\""),
         '{"cells": [{"cell_type": "markdown", "source": "x.cuda(\'cuda:0\')"}]}',
         '{"cells": [%s]}' % (CELL % '["%%html\\n", "CUDA_VISIBLE_DEVICES=0"]'),
         '{"cells": [{"cell_type": "raw", "source": "export CUDA_VISIBLE_DEVICES=0"}]}',

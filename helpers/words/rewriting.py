@@ -45,6 +45,12 @@ WORDS = {
         "Name a new or empty folder with --out, or add --into-existing: files of the same name then stay as NAME.orig.",
         "请用 --out 指定新目录或空目录；或加上 --into-existing，同名文件将保留为 NAME.orig。",
     ),
+    "migration.other_source": Words(
+        "{path} holds the result of {source}, not of {now}; nothing was written",
+        "{path} 中是 {source} 的结果，而不是 {now} 的；未写入任何内容",
+        "Name another folder with --out, or add --into-existing: files of the same name then stay as NAME.orig.",
+        "请用 --out 指定其他目录；或加上 --into-existing，同名文件将保留为 NAME.orig。",
+    ),
     "migration.out_is_file": Words(
         "{path} is a file: the result needs a folder; nothing was written",
         "{path} 是文件，而结果需要目录；未写入任何内容",

@@ -79,7 +79,7 @@ def rewrite(
         return report_of(path, work, failed, asked, {"out": None, "patch": None, "in_place": False})
     if out is not None:
         made, uncopied = writing.results(work.where, work.changes)
-        out_folder.refuse_foreign(Path(out), made, asked=into_existing)
+        out_folder.refuse_foreign(Path(out), made, writing.source_of(work.where), asked=into_existing)
         work.kept, told = writing.into(work.where, made, Path(out))
         failed += uncopied + told
     if patch is not None:

@@ -1,7 +1,7 @@
 """The folder that `rewrite` writes a result to: new, empty or an earlier result; anything else only where asked.
 
-A result carries a small file, MARK, with the hashes of what was written. By it a folder is known for one of ours, and
-a file that somebody has edited since is told from one that may be replaced.
+A result carries a small file, MARK, with its source and the hashes of what was written. By it a folder is known for
+one of ours, and a file that somebody has edited since is told from one that may be replaced.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
@@ -25,11 +25,26 @@ SHOWN, MOST = 3, 10_000
 Result = Union[bytes, Path]
 
 
-def refuse_foreign(out: Path, results: Mapping[str, Result], *, asked: bool) -> None:
-    """Raises WorkbookError where `out` is no folder, or holds files that no result of ours are."""
+class Earlier(NamedTuple):
+    """What MARK says: name -> hash of the files, and the folder they were made from ("" where it does not say)."""
+
+    files: dict[str, str]
+    source: str
+
+    def is_of(self, source: str) -> bool:
+        return self.source in ("", source)
+
+
+def refuse_foreign(out: Path, results: Mapping[str, Result], source: str, *, asked: bool) -> None:
+    """Raises WorkbookError where `out` is no folder, or holds files that no result of ours from `source` are."""
     if out.exists() and not out.is_dir():
         raise WorkbookError("migration.out_is_file", path=str(out))
-    if asked or not out.is_dir() or written_before(out) is not None:
+    if asked or not out.is_dir():
+        return
+    earlier = written_before(out)
+    if earlier is not None and not earlier.is_of(source):
+        raise WorkbookError("migration.other_source", path=str(out), source=earlier.source, now=source)
+    if earlier is not None:
         return
     held = list(islice(_held(out), MOST))
     other = [name for name in held if name not in results or (out / name).read_bytes() != content(results[name])]
@@ -39,8 +54,8 @@ def refuse_foreign(out: Path, results: Mapping[str, Result], *, asked: bool) -> 
         raise WorkbookError("migration.foreign_out", path=str(out), count=count, names=held[:SHOWN], more=more)
 
 
-def written_before(out: Path) -> dict[str, str] | None:
-    """Name -> hash of the files of an earlier result, or None where the folder holds none."""
+def written_before(out: Path) -> Earlier | None:
+    """The earlier result that the folder holds, if any."""
     try:
         with (out / MARK).open("rb") as stream:
             content: Any = json.loads(stream.read(LARGEST_BYTES))
@@ -49,12 +64,12 @@ def written_before(out: Path) -> dict[str, str] | None:
         known = content["written_by"] == WRITER and all(isinstance(text, str) for text in texts)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return files if known else None
+    return Earlier(files, str(content.get("source", ""))) if known else None
 
 
-def mark(files: Mapping[str, str]) -> bytes:
-    """What MARK holds: the hashes of all that was written to the folder, now and before."""
-    said = {"written_by": WRITER, "files": dict(files)}
+def mark(files: Mapping[str, str], source: str) -> bytes:
+    """What MARK holds: the source and the hashes of all that was written from it, now and before."""
+    said = {"written_by": WRITER, "source": source, "files": dict(files)}
     return json.dumps(said, ensure_ascii=False, indent=1, sort_keys=True).encode("utf-8", "surrogateescape")
 
 

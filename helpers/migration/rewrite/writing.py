@@ -74,16 +74,18 @@ def results(where: Tree, changes: dict[str, Change]) -> tuple[dict[str, Result],
 def into(where: Tree, made: dict[str, Result], out: Path) -> tuple[list[str], list[Finding]]:
     """Each result under its own name in `out`; the names of the backups, and what is to be said.
 
-    What an earlier result held under a name is replaced; any other file, or one that was edited since, is kept beside
-    it, as in_place does.
+    What an earlier result of the same source held under a name is replaced; any other file, or one that was edited
+    since, is kept beside it, as in_place does.
     """
-    earlier = out_folder.written_before(out) or {}
+    source = source_of(where)
+    known = out_folder.written_before(out) or out_folder.Earlier({}, source)
+    earlier = known.files if known.is_of(source) else {}
     kept: list[str] = []
     replaced: list[str] = []
     failed: list[Finding] = []
     out.mkdir(parents=True, exist_ok=True)
     _inside(out, out_folder.MARK)
-    write(out / out_folder.MARK, out_folder.mark(earlier))  # first: a result that was cut short is known for one
+    write(out / out_folder.MARK, out_folder.mark(*known))  # first: a result that was cut short is known for one
     written: dict[str, str] = {}
     for name, result in made.items():
         try:
@@ -100,9 +102,13 @@ def into(where: Tree, made: dict[str, Result], out: Path) -> tuple[list[str], li
             failed.append(_failed(name, error.key, dict(error.arguments)))
         except OSError as error:
             failed.append(_failed(name, "migration.os_error", {"error": reason(error)}))
-    write(out / out_folder.MARK, out_folder.mark({**earlier, **written}))
+    write(out / out_folder.MARK, out_folder.mark({**earlier, **written}, source))
     stale = {name for name in earlier if name not in made and (out / name).is_file()} if len(made) > 1 else set()
     return kept, [*failed, *out_folder.told(out, replaced, kept, stale)]
+
+
+def source_of(where: Tree) -> str:
+    return str(where.root.resolve())
 
 
 def _is_same(file: Path, target: Path) -> bool:

@@ -291,6 +291,24 @@ def test_an_earlier_result_is_replaced_and_said_but_not_what_was_edited(tmp_path
     assert (out / "b.py.orig").read_bytes() == edited and not (out / "a.py.orig").exists()
 
 
+def test_the_result_of_another_source_is_refused_and_kept_where_asked(tmp_path: Path) -> None:
+    one = _tree(tmp_path / "one", {"a.py": AWKWARD["a.py"], "b.py": b""})
+    two = _tree(tmp_path / "two", {"a.py": AWKWARD["crlf.py"]})
+    out = tmp_path / "out"
+    rewrite(one / "a.py", out)
+    assert rewrite(one, out).facts["backups"] == [], "a file of the folder is the same source"
+    before = _bytes(out)
+    with pytest.raises(WorkbookError, match="holds the result of") as refused:
+        rewrite(two, out, patch=tmp_path / "p.patch")
+    assert str(one.resolve()) in refused.value.message("zh") and "--into-existing" in refused.value.hint("en")
+    assert _bytes(out) == before and not (tmp_path / "p.patch").exists()
+    assert rewrite(two, out, into_existing=True).facts["backups"] == ["a.py.orig"]
+    assert (out / "a.py.orig").read_bytes() == before["a.py"] and (out / "b.py").exists()
+    assert rewrite(two, out).facts["backups"] == []
+    with pytest.raises(WorkbookError, match="holds the result of"):
+        rewrite(one, out)
+
+
 @pytest.mark.parametrize("text", ["", "{}", '{"files": {}}', '{"written_by": "ascend-workbook rewrite", "files": 1}'])
 def test_a_mark_that_is_not_ours_opens_no_folder(tmp_path: Path, text: str) -> None:
     source = _tree(tmp_path / "in", {"a.py": AWKWARD["a.py"]})

@@ -342,6 +342,54 @@ def test_settings_are_rewritten_and_devices_only_where_the_source_says_npu(tmp_p
     assert after["explicit"]["train.yaml"] == "device: npu\nbackend: hccl\n说明: 显卡\n"
 
 
+#: Text in settings that says CUDA and is a person's: nothing in it is a key, an item or a command.
+PROSE = {
+    "a.json": """{"content": "What's wrong, distributed_type: MULTI_GPU, or not?",
+ "t": "it's {CUDA_VISIBLE_DEVICES: 0} x", "u": "Don't do this, device: cuda, ok",
+ "v": "{'device': 'cuda'}", "w": "a\\", device: cuda, ok"}\n""",
+    "a.yaml": """a: "it's {CUDA_VISIBLE_DEVICES: 0} x"
+b: {text: "Don't do this, device: cuda, ok", n: 1}
+"doc": |
+  device: cuda
+my key: |
+  CUDA_VISIBLE_DEVICES: 0
+a/b: >-
+  device: cuda
+k: !!str |
+  device: cuda
+l: &x |2
+  device: cuda
+- |
+ device: cuda
+m: "first
+  device: cuda
+  CUDA_VISIBLE_DEVICES: 0"
+n: first
+  - CUDA_VISIBLE_DEVICES=0
+o: 'it''s
+  device: cuda'
+""",
+}
+
+
+@pytest.mark.parametrize("mode", ["inject", "explicit"])
+def test_text_inside_a_string_is_nobodys_setting(tmp_path: Path, mode: str) -> None:
+    (tmp_path / "a").mkdir()
+    behind = {"a.json": '{"device": "cuda"}\n', "a.yaml": "- run: |\n    nvidia-smi\n  device: cuda\n"}
+    for name, text in PROSE.items():
+        (tmp_path / "a" / name).write_text(text + behind[name])
+    rewrite(tmp_path / "a", tmp_path / "b", mode=mode)
+    new = "npu" if mode == "explicit" else "cuda"
+    for name, text in PROSE.items():
+        assert (tmp_path / "b" / name).read_text() == text + behind[name].replace("cuda", new)
+
+
+def test_a_quoted_key_and_a_longer_line_are_a_command(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text('"run": |\n  nvidia-smi\ncommand: torchrun t.py\n  --backend NCCL\n')
+    found = [str(f.place) for f in scan(tmp_path).findings if class_of(f)]
+    assert found == ["a.yaml:2:3", "a.yaml:3:10", "a.yaml:4:13"]
+
+
 def test_large_or_silent_settings_are_left_and_large_ones_told(tmp_path: Path) -> None:
     (tmp_path / "data.json").write_text('{"device": "cuda", "x": "' + "a" * (1 << 20) + '"}')
     (tmp_path / "vocabulary.json").write_text('{"hello": 1}')

@@ -92,9 +92,10 @@ class Together:
 
 
 def together(torch: str, torch_npu: str, cann: str) -> Together:
-    """A pair with the driver that CANN names for it, the newest, and the Python versions that both architectures
-    have wheels for."""
-    rows = [row for row in compatibility()["drivers"] if within(cann, row["cann"]) and row["level"] == "paired"]
+    """A pair (`cann` may be empty) with the newest driver that CANN names for it, and the Python versions that both
+    architectures have wheels for."""
+    listed = compatibility()["drivers"] if cann else []
+    rows = [row for row in listed if within(cann, row["cann"]) and row["level"] == "paired"]
     paired = sorted((name for row in rows for name in row["driver"]), key=parse)
     wheels = [made["python"] for made in (wheel(torch_npu, arch) for arch in ("aarch64", "x86_64")) if made]
     python = tuple(name for name in wheels[0] if all(name in each for each in wheels)) if len(wheels) == 2 else ()
@@ -119,6 +120,11 @@ def newest_of_each_line() -> list[Together]:
             best[base(pair["torch"])] = pair
     pairs = sorted(best.values(), key=lambda pair: parse(pair["torch"]))
     return [together(pair["torch"], pair["torch_npu"], pair["cann"]) for pair in pairs]
+
+
+def unpaired() -> list[Together]:
+    """What is published ahead of a CANN that the vendor pairs with it (`cann` is empty); by torch."""
+    return [together(base(name), name, "") for name in sorted(compatibility()["early"]["torch_npu"], key=parse)]
 
 
 def pair_torch(torch: str, torch_npu: str) -> str:

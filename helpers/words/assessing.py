@@ -77,6 +77,10 @@ _VERSIONS = {
         "all that is admitted is out of support: move to the recommended set, or stay here at your own risk",
         "所允许的版本均已停止支持：请升级到推荐版本，或自担风险使用此版本",
     ),
+    "early": (
+        "torch_npu is published for it, but no CANN is paired with it yet: wait for that, or take the recommended set",
+        "已发布对应的 torch_npu，但尚无配套的 CANN：请等待其发布，或改用推荐版本",
+    ),
     "none": (
         "no torch_npu was published for it: this is the nearest one; the code has to run with its torch first",
         "没有为其发布的 torch_npu：此为最接近的版本；代码须先能在该 torch 上运行",
@@ -107,9 +111,17 @@ _PLAN = {
         ("no unsupported place stands on the path that training takes", "训练路径上没有不支持之处"),
     ),
     "pins": (
-        ("raise {pins} and run the script on the GPU with torch {torch}",
-         "放宽 {pins}，并在 GPU 上用 torch {torch} 运行脚本"),
+        ("change {pins} and run the script on the GPU with torch {torch}",
+         "修改 {pins}，并在 GPU 上用 torch {torch} 运行脚本"),
         ("it trains on the GPU as before", "在 GPU 上训练结果与之前一致"),
+    ),
+    "early": (
+        ("{pins}: torch_npu is published, but no CANN is paired with it yet. Go down to torch {torch} and run the "
+         "script on the GPU with it, or wait for that CANN",
+         "{pins}：torch_npu 已发布，但尚无配套的 CANN。请降到 torch {torch} 并在 GPU 上用它运行脚本，"
+         "或等待该 CANN 发布"),
+        ("it trains on the GPU as before, with a torch that a CANN is paired with",
+         "在 GPU 上训练结果与之前一致，且所用 torch 有配套的 CANN"),
     ),
     "rewrite": (
         ("`rewrite`, then the manual places", "执行 `rewrite`，再处理手工项"),
@@ -169,8 +181,9 @@ _SENTENCES: dict[str, Words] = {
     "MIG161.pinned": Words(
         "no supported torch_npu belongs to {pins}",
         "没有受支持的 torch_npu 与 {pins} 配套",
-        "Raise the pin and run the script on the GPU with that torch first: then the migration changes one thing only.",
-        "请先放宽该版本限制，并在 GPU 上用新的 torch 运行脚本：这样迁移时只改变一个因素。",
+        "Change the pin and run the script on the GPU with that torch first: "
+        "then the migration changes one thing only.",
+        "请先修改该版本限制，并在 GPU 上用新的 torch 运行脚本：这样迁移时只改变一个因素。",
     ),
 }
 

@@ -124,7 +124,11 @@ PINS = {
     "torch~=2.1.0": ("old", "2.1.0", "end_of_life"),
     "torch==2.1.2": ("none", "2.1.0", "end_of_life"),
     "torch == 2.6.*": ("fits", "2.6.0", "maintenance"),
+    "torch>=1.13,<2": ("none", "2.6.0", "maintenance"),
+    "torch<1.5": ("none", "2.6.0", "maintenance"),
+    "torch>=2.12": ("fits", "2.12.0", "development"),
 }
+AHEAD = {"torch==2.13.0": "2.13.0", "torch>=2.13": "2.13.0", "torch>2.13,<3": "2.14.0"}
 
 
 @pytest.mark.parametrize("line", PINS)
@@ -139,6 +143,20 @@ def test_the_versions_belong_to_the_torch_that_is_pinned(tmp_path: Path, line: s
     assert versions.pair_cann(pin["torch_npu"], pin["cann"]) == "recommended"
     for lang in ("en", "zh"):
         assert pin["torch_npu"] in _part(report, "assess_versions").text(lang)
+
+
+@pytest.mark.parametrize("line", AHEAD)
+def test_a_torch_npu_that_no_cann_is_paired_with_is_no_missing_one(tmp_path: Path, line: str) -> None:
+    (tmp_path / "requirements.txt").write_text(f"{line}\n", encoding="utf-8")
+    (tmp_path / "a.py").write_text("import torch\n")
+    report = assess(tmp_path)
+    (pin,) = report.facts["versions"]["pinned"]
+    assert (pin["outcome"], pin["torch"], pin["cann"], pin["state"]) == ("early", AHEAD[line], "", "unreleased")
+    table, plan = _part(report, "assess_versions"), _part(report, "assess_plan")
+    assert table.status is Status.WARN and "migration.versions.early" in table.to_json()
+    steps = [row[1]["say"] for row in plan.table.rows if isinstance(row[1], dict)] if plan.table else []
+    assert "migration.plan.early" in steps and "migration.plan.pins" not in steps
+    assert line in plan.text("en") and "Go down to torch 2.12.0" in plan.text("en") and "2.12.0" in plan.text("zh")
 
 
 def test_what_is_recommended_is_what_check_pairs(repository: Path) -> None:
@@ -157,6 +175,10 @@ def test_what_is_recommended_is_what_check_pairs(repository: Path) -> None:
         ("setup.py", "setup(install_requires=['torch>=2.0,!=2.1.1; python_version>\"3.8\"'])\n", [
             "torch>=2.0,!=2.1.1"]),
         ("run.sh", "pip install torch==2.4.0 torchvision==0.19\n", ["torch==2.4.0"]),
+        ("Dockerfile", "FROM ubuntu\nRUN pip install \\\n    torch==2.0.1 \\\n    numpy\n", ["torch==2.0.1"]),
+        ("run.sh", "# pip install \\\n  torch==2.0.1\npip install numpy\necho torch==2.0\n", []),
+        ("environment.yml", "dependencies:\n  - pytorch 2.1.*\n  - python 3.9\n", ["pytorch=2.1"]),
+        ("environment.yml", "dependencies:\n  - pytorch 2.1.2 py3.9_cuda11.8_0\n", ["pytorch=2.1.2"]),
         ("requirements.txt", "torch\ntorchvision==0.8\ntorch-geometric==2.0\n# torch==1.0\n", []),
     ],
 )

@@ -32,7 +32,10 @@ MUCH_H = 4.0
 #: From here on a reader wants no tenths of hours.
 WHOLE_H = 10.0
 #: The plan's steps, each with what has to be there at its end; the sentences are in the catalogue.
-STEPS = ("unsupported", "pins", "baseline", "versions", "rewrite", "dry_run", "precision", "performance", "long_run")
+STEPS = (
+    "unsupported", "pins", "early", "baseline", "versions", "rewrite", "dry_run", "precision", "performance",
+    "long_run",
+)  # fmt: skip
 
 
 def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
@@ -151,13 +154,16 @@ def _libraries(risks: list[Risk], kinds: list[Kind]) -> Report:
 def _plan(counts: dict[str, int], chosen: Report) -> Report:
     """What may stop the migration is decided first, and a torch that has no torch_npu is left before the baseline."""
     columns = (Column("plan_step"), Column("plan_work", wrap=60), Column("plan_target", wrap=60))
-    pinned = [pin["pin"] for pin in chosen.facts["pinned"] if pin["outcome"] != advised.FITS]
+    asked = chosen.facts["pinned"]
+    pinned = [pin["pin"] for pin in asked if pin["outcome"] in (advised.OLD, advised.NONE)]
+    early = [pin["pin"] for pin in asked if pin["outcome"] == advised.EARLY]
     best = versions.recommended()
     args: dict[str, dict[str, Scalar]] = {
         "versions": {"versions": advised.said(best)}, "unsupported": {"count": counts[UNSUPPORTED]},
-        "pins": {"pins": pinned, "torch": best.torch},
+        "pins": {"pins": pinned, "torch": best.torch}, "early": {"pins": early, "torch": best.torch},
     }  # fmt: skip
-    left_out = {name for name, there in (("unsupported", counts[UNSUPPORTED]), ("pins", pinned)) if not there}
+    there = {"unsupported": counts[UNSUPPORTED], "pins": pinned, "early": early}
+    left_out = {name for name, kept in there.items() if not kept}
     steps = [step for step in STEPS if step not in left_out]
     work: list[Scalar] = [{"say": f"migration.plan.{step}", "args": args.get(step, {})} for step in steps]
     rows: tuple[tuple[Scalar, ...], ...] = tuple(

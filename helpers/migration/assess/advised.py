@@ -21,8 +21,9 @@ from helpers.words import Scalar
 
 RULE = "MIG161"
 SUPPORTED = ("development", "maintenance")
-#: How a pin and a line of torch_npu stand: a supported line fits, one without support does, or none was published.
-FITS, OLD, NONE = "fits", "old", "none"
+#: How a pin and a line of torch_npu stand: a supported line fits, one without support does, one fits that no CANN is
+#: paired with yet, or none was published.
+FITS, OLD, EARLY, NONE = "fits", "old", "early", "none"
 
 
 def pinned(where: Tree) -> list[Pin]:
@@ -39,12 +40,16 @@ def pinned(where: Tree) -> list[Pin]:
 
 
 def advised(pin: Pin) -> tuple[str, Together]:
-    """What to take for a pin: the newest supported line that it admits, else the newest it admits, else the next."""
+    """What to take for a pin: the newest supported line that it admits, else the newest it admits, else the first
+    published ahead of its CANN, else the next."""
     lines = versions.newest_of_each_line()
     fitting = [line for line in lines if pin.admits(line.torch)]
     supported = [line for line in fitting if line.state in SUPPORTED]
     if fitting:
         return (FITS, supported[-1]) if supported else (OLD, fitting[-1])
+    early = [line for line in versions.unpaired() if pin.admits(line.torch)]
+    if early:
+        return EARLY, early[0]
     wanted = versions.parse(pin.wanted)[0]
     same = [line for line in lines if versions.parse(line.torch)[0][:2] == wanted[:2]]
     later = [line for line in lines if versions.parse(line.torch)[0] > wanted and line.state in SUPPORTED]
@@ -94,7 +99,7 @@ def _row(written: Scalar, place: str, line: Together, advice: Scalar) -> tuple[S
     state: Scalar = {"say": f"migration.line.{line.state or 'not_listed'}", "args": {"until": line.until}}
     link = versions.compatibility()["sources"]["support"]
     known = (line.driver or None, _python(line) or None)
-    return written, place or None, line.torch, line.torch_npu, line.cann, *known, state, advice, link
+    return written, place or None, line.torch, line.torch_npu, line.cann or None, *known, state, advice, link
 
 
 def _python(line: Together) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from helpers.finding import Place
 from helpers.migration.reading.source import Source
+from helpers.migration.texts import shell
 from helpers.migration.texts.dependencies import dependency_lines
 from helpers.migration.texts.requirements import ARGUMENT, INSTALL, REQUIREMENT, is_requirements
 from helpers.versions import NotAVersion, parse
@@ -18,6 +19,8 @@ TORCH = {"torch", "pytorch"}
 CLAUSE = re.compile(r"(===|==|~=|!=|>=|<=|>|<|=|\^|~)\s*(\d[\d.]*\d|\d)(\.\*)?")
 #: Poetry's `torch = "2.1.0"`, which means this version.
 PLAIN = re.compile(r"^\s*=\s*(?:\{\s*version\s*=\s*)?['\"](?=\d)")
+#: Conda's `pytorch 2.1.*`, where a blank stands for its `=`.
+SPACED = re.compile(r"^\s+(?=\d)")
 #: Where the version ends and something else begins: a marker, a comment, the string's end.
 REST = re.compile(r"[;#]|['\"]\s*(?:$|[,\])])")
 
@@ -35,9 +38,11 @@ class Pin:
 
     @property
     def wanted(self) -> str:
-        """The version that the pin is about: the exact one, else the greatest that it names."""
+        """The version that the pin is about: the exact one, else the greatest it names that is no bound to stay below
+        and none left out; "0" where it names nothing else."""
         exact = [asked for sign, asked in self.clauses if sign in ("==", "===", "=")]
-        return exact[0] if exact else max((asked for _, asked in self.clauses), key=lambda asked: parse(asked))
+        named = (asked for sign, asked in self.clauses if sign not in ("<", "!="))
+        return exact[0] if exact else max(named, key=parse, default="0")
 
 
 def pins(source: Source) -> Iterator[Pin]:
@@ -48,8 +53,8 @@ def pins(source: Source) -> Iterator[Pin]:
             for match in REQUIREMENT.finditer(line):
                 yield from _pin(source, start + match.start(1), match.group(1), line[match.end() :])
     else:
-        for number, start in enumerate(source.line_starts, 1):
-            yield from _installed(source, start, source.line(number))
+        for start, command in shell.commands(source):
+            yield from _installed(source, start, command)
 
 
 def _installed(source: Source, start: int, line: str) -> Iterator[Pin]:
@@ -66,7 +71,7 @@ def _pin(source: Source, at: int, name: str, rest: str) -> Iterator[Pin]:
     if name.lower() not in TORCH:
         return
     plain = PLAIN.match(rest)
-    asked = f"=={rest[plain.end() :]}" if plain else rest
+    asked = f"=={rest[plain.end() :]}" if plain else SPACED.sub("=", rest)
     end = REST.search(asked)
     found = list(CLAUSE.finditer(asked[: end.start()] if end else asked))
     clauses = []

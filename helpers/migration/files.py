@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,10 +86,20 @@ def _is_text(file: Path) -> bool:
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """All files in order of name; hidden folders, virtual environments and links are left out."""
+    """All files in order of name; hidden folders, virtual environments, linked folders
+    and what is no regular file (a pipe, a device, a link to one) are left out."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not _is_foreign(Path(folder) / name))
-        yield from (Path(folder) / name for name in sorted(files) if not name.startswith(".") or settings.is_env(name))
+        shown = [name for name in sorted(files) if not name.startswith(".") or settings.is_env(name)]
+        yield from filter(_is_regular, (Path(folder) / name for name in shown))
+
+
+def _is_regular(file: Path) -> bool:
+    """Whether reading it ends; what cannot be asked is told when it is read."""
+    try:
+        return stat.S_ISREG(file.stat().st_mode)
+    except OSError:
+        return True
 
 
 def _is_foreign(folder: Path) -> bool:

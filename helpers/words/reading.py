@@ -45,6 +45,12 @@ WORDS = {
         "Save it as UTF-8, for example `iconv -f UTF-16 -t UTF-8`.",
         "请另存为 UTF-8，例如 `iconv -f UTF-16 -t UTF-8`。",
     ),
+    "unreadable.large": Words(
+        "it is larger than {limit} MiB, which no script is",
+        "文件超过 {limit} MiB，不像脚本",
+        "Take the data out of it, or look at it by hand.",
+        "请将其中的数据移出，或人工查看。",
+    ),
     "unreadable.binary": Words(
         "it is no text but binary data (the NUL byte at offset {at})",
         "这不是文本，而是二进制数据（偏移 {at} 处为 NUL 字节）",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from types import ModuleType
 
@@ -414,6 +415,34 @@ def test_settings_that_say_cuda_and_are_not_judged_are_told_once(tmp_path: Path)
 def test_a_cell_that_writes_settings_is_looked_at(tmp_path: Path) -> None:
     report = scan(_notebook(tmp_path / "n.ipynb", '%%writefile conf/ds.json\n{"comm_backend_name": "nccl"}\n'))
     assert [str(finding.place) for finding in report.findings if class_of(finding)] == ["n.ipynb#cell1:2:24"]
+
+
+def test_what_never_ends_is_not_read_and_large_scripts_are_told(tmp_path: Path) -> None:
+    for name in ("a.yaml", "a.py", "a.sh"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "Dockerfile").symlink_to("/dev/zero")
+    (tmp_path / "b.sh").write_text("nvidia-smi\n")
+    (tmp_path / "c.sh").symlink_to("b.sh")
+    (tmp_path / "d.sh").write_text("nvidia-smi\n" + "#" * (4 << 20))
+    found = [(str(f.place), f.key) for f in scan(tmp_path).findings if f.place]
+    assert found == [
+        ("b.sh:1:1", "MIG127.smi"), ("c.sh:1:1", "MIG127.smi"), ("d.sh", "MIG100.unreadable"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Dockerfile", "FROM " + "a" * 400_000 + "\n"),
+        ("a.sh", "docker run " + "--gpus=" * 20_000 + "\n"),
+        (".env", 'A="' + '\\"' * 100_000 + "\n"),
+    ],
+)
+def test_long_lines_take_no_hours(tmp_path: Path, name: str, text: str) -> None:
+    """Of the square of their length these would take minutes each."""
+    (tmp_path / name).write_text(text + "nvidia-smi\n" * (name != "Dockerfile"))
+    found = [str(f.place) for f in scan(tmp_path).findings if class_of(f)]
+    assert found == ([] if name == "Dockerfile" else [f"{name}:2:1"])
 
 
 def test_near_misses_are_two_in_five() -> None:

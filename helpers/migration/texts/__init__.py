@@ -18,10 +18,14 @@ from helpers.migration.texts.lines import is_text, scan_lines, text_source
 
 __all__ = ["decode_text", "is_text", "read_text", "scan_notebook", "scan_text", "text_source"]
 scan_text = scan_lines
+#: Of a launch script, a Dockerfile, a list of requirements.
+LARGEST_BYTES = 4 << 20
 
 
 def read_text(file: Path, name: str) -> Source:
     """A text in its own encoding: a shell asks for none. Raises Unreadable or OSError."""
+    if file.suffix not in (".py", ".ipynb") and file.stat().st_size > LARGEST_BYTES:
+        raise Unreadable(f"> {LARGEST_BYTES >> 20} MiB", key="unreadable.large", limit=LARGEST_BYTES >> 20)
     data = file.read_bytes()
     text, encoding, bom = decode(data) if file.suffix == ".ipynb" else decode_text(data)
     return text_source(text, name, encoding, bom, file)

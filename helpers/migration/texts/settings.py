@@ -104,7 +104,7 @@ CHOICES = (
 #: Values of a container's image that bring CUDA.
 IMAGE = re.compile(
     r"(?:docker\.io/)?nvidia/cuda\b[\w.:@/-]*|nvcr\.io/nvidia/[\w.:@/-]+|pytorch/pytorch:[\w.-]*cuda[\w.-]*"
-    r"|[\w./-]+:[\w.-]*\bcu(?:da)?1[0-9][\w.-]*"
+    r"|(?<![\w./-])[\w./-]+:[\w.-]*\bcu(?:da)?1[0-9][\w.-]*"
 )
 CONTAINER_VARIABLE = re.compile(r"(?<!\w)NVIDIA_(?:VISIBLE_DEVICES|DRIVER_CAPABILITIES|REQUIRE_CUDA)(?!\w)")
 #: CUDA, by a name that no NPU's script needs.

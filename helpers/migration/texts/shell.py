@@ -29,8 +29,8 @@ KNOWN = Known(
     },
 )  # fmt: skip
 SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
-#: A quoted string, or a comment.
-COMMENT = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|(?P<comment>(?:^|(?<=[\s;]))#.*$)")
+#: An escaped letter, a quoted string, or a comment.
+COMMENT = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|(?P<comment>(?:^|(?<=[\s;]))#.*$)")
 VARIABLE = re.compile(r"(?<![\w-])(?:" + "|".join(sorted((*RENAMED, *WITHOUT_EFFECT))) + r")(?!\w)")
 SET_TO = re.compile(r"=('[^']*'|\"[^\"]*\"|[^\s;&|)]*)")
 NCCL_VARIABLE = re.compile(r"(?<!\w)(?:TORCH_)?NCCL_[A-Z0-9_]+(?==)")
@@ -46,7 +46,7 @@ COMMANDS = (
     (re.compile(r"(?<![\w/.-])(?:nsys|ncu|nvprof|nv-nsight-cu-cli)(?=\s)"), "nvidia_profiler", MANUAL),
     (re.compile(r"(?<![\w/.-])nvcc(?![\w-])|/usr/local/cuda[\w.-]*|(?<!\w)CUDA_HOME(?!\w)"), "toolkit", MANUAL),
     (re.compile(r"download\.pytorch\.org/whl/(?:[\w/]*/)?cu\d+"), "wheel", MANUAL),
-    (re.compile(r"--gpus[= ](?:all|\S+)(?=.*\s\S)|--runtime[= ]nvidia"), "docker", MANUAL),
+    (re.compile(r"--gpus[= ]\S{1,200}(?!\S)(?=\s+\S)|--runtime[= ]nvidia"), "docker", MANUAL),
     (re.compile(rf"(?<![\w/.-])(?:srun|sbatch|salloc)(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?\s+(?:{ASKED})"), "slurm", MANUAL),
     (re.compile(r"(?<!\w)msprof-analyze\s+-[di]\b|(?<!\w)MSPROBE_PATH(?!\w)"), "analyse", MANUAL),
     (re.compile(r"-m\s+torch\.distributed\.launch(?!\w)"), "launch", ADVICE),

@@ -23,8 +23,6 @@ SHOWN = 8
 SHELLS = re.compile(r"(?:/usr/bin/|/bin/)?(?:ba|z|da)?sh$|source$")
 #: Say which devices are there, or where libraries and programs lie: each side of a dry run has its own.
 NOT_TAKEN = re.compile(r"(?:CUDA_VISIBLE_DEVICES|ASCEND_RT_VISIBLE_DEVICES|PATH|LD_LIBRARY_PATH|LD_PRELOAD|CUDA_HOME)$")
-
-
 @dataclass(frozen=True)
 class FromShell:
     """`words`: the command, as command_line.read takes it. `cwd`: the folder that it runs in; None: not to be told."""
@@ -104,7 +102,8 @@ def _launches(file: Path, args: Sequence[str]) -> tuple[list[Launch], str]:
     except Unreadable as cause:
         raise WorkbookError("MIG100.unreadable", path=str(file), **cause.told) from cause
     own = os.path.relpath(file.parent)
-    return launches(text, own, list(args), os.environ), text
+    outside = {"PYTHONPATH": "", **os.environ}  # scripts add to it whether or not there is one
+    return launches(text, own, list(args), outside), text
 
 
 def _refused(file: Path, found: list[Launch], text: str) -> WorkbookError:

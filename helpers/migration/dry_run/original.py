@@ -29,6 +29,7 @@ class Original:
     """`given` is the user's file; `script` what runs: the same, or a script that stands for a notebook beside it.
 
     `texts` are the modules below the layout's root as the baseline has them, `cells` the way back to a notebook.
+    `libraries` are entries of PYTHONPATH that a shell script sets and that no mirror holds: they stay as they are.
     """
 
     given: Path
@@ -39,6 +40,7 @@ class Original:
     texts: Mapping[Path, bytes]
     cells: CellScript | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    libraries: tuple[Path, ...] = ()
     findings: tuple[Finding, ...] = ()
 
     def migrated(self, mode: str) -> dict[Path, bytes]:
@@ -72,18 +74,23 @@ def prepare(script: str | Path, args: Sequence[str], nproc: int) -> Original:
     if not path.is_file():
         raise WorkbookError("launch.script_missing", path=str(path if path.suffix else script))
     environment = dict(shell.environment) if shell is not None else {}
-    look_in = environment.pop("PYTHONPATH", os.environ.get("PYTHONPATH", "")).split(os.pathsep)
-    pythonpath = [Path(os.path.normpath((cwd or Path.cwd()) / entry)) for entry in look_in if entry]
+    inherited = _entries(os.environ.get("PYTHONPATH", ""), cwd)
+    pythonpath = _entries(environment.pop("PYTHONPATH"), cwd) if "PYTHONPATH" in environment else inherited
     cells = cell_script(path) if path.suffix == ".ipynb" else None
     runs = _free(path) if cells is not None else path
     where = layout(runs, cells.tree if cells else None, cwd, pythonpath)
+    libraries = tuple(path for path in pythonpath if path not in (*inherited, *where.paths, where.folder))
     texts = {module: module.read_bytes() for module in where.modules if module != runs or cells is None}
     said = [*([shell.finding] if shell is not None else []), *_reached(where)]
     if cells is not None:
         texts |= _of_cells(cells, runs, texts, where)
         environment.setdefault("MPLBACKEND", "Agg")  # a figure that nobody closes must not stop the run
         said.append(_cells_said(cells))
-    return Original(path, runs, own, nproc, where, texts, cells, environment, tuple(said))
+    return Original(path, runs, own, nproc, where, texts, cells, environment, libraries, tuple(said))
+
+
+def _entries(pythonpath: str, cwd: Path | None) -> list[Path]:
+    return [Path(os.path.normpath((cwd or Path.cwd()) / entry)) for entry in pythonpath.split(os.pathsep) if entry]
 
 
 def _free(notebook: Path) -> Path:

@@ -130,6 +130,7 @@ def _environment(where: Device, plan: Plan, work: Path, *, migrated: bool) -> di
         env["ASCEND_WORKBOOK_SIM_DEVICES"] = str(plan.nproc)
     around = plan.original.layout
     ours = [str(work / path.relative_to(around.root)) for path in around.paths]
+    ours += map(str, plan.original.libraries)
     if ours:
         env["PYTHONPATH"] = os.pathsep.join([*ours, *filter(None, [env.get("PYTHONPATH", "")])])
     return env

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from helpers.device import Device
 from helpers.migration.dry_run.layout import layout
 from helpers.migration.dry_run.mirror import mirror
+from helpers.migration.dry_run.original import prepare
+from helpers.migration.dry_run.sides import Plan, _environment
 
 FILES = {
     "repo/setup.cfg": "",
@@ -86,3 +90,27 @@ def test_the_mirror_has_data_and_files_for_modules(repo: Path, tmp_path: Path) -
     assert (work / "data" / "words.txt").read_text(encoding="utf-8") == "数据"
     assert not (work / "mypkg").is_symlink() and not (work / "mypkg" / "net.py").is_symlink()
     assert not (repo / "tools" / "made.py").exists()
+
+
+@pytest.mark.parametrize("inherited", [None, "/nowhere"])
+def test_libraries_that_a_shell_script_puts_on_pythonpath_stay_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inherited: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if inherited is None:
+        monkeypatch.delenv("PYTHONPATH", raising=False)
+    else:
+        monkeypatch.setenv("PYTHONPATH", inherited)
+    for name in ("libs/x-1.dist-info/METADATA", "libs/mylib.py", "own/near.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "t.py").write_text("import mylib, near\n")
+    (tmp_path / "run.sh").write_text("export PYTHONPATH=$PWD/libs:own:$PYTHONPATH\npython w/t.py\n")
+    original = prepare("run.sh", (), 1)
+    assert original.libraries == (tmp_path / "libs",) and original.layout.paths == (tmp_path / "own",)
+    plan = Plan(original, tmp_path, 1, 0, "python", None)
+    environment = _environment(Device("cpu", "", 1), plan, tmp_path / "work", migrated=False)
+    expected = [str(tmp_path / "work" / "own"), str(tmp_path / "libs")]
+    assert environment["PYTHONPATH"].split(os.pathsep)[:2] == expected
+    assert environment["PYTHONPATH"].count("/nowhere") == (inherited is not None)

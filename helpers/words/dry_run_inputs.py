@@ -9,8 +9,11 @@ WORDS: dict[str, Words] = {
     "MIG148.some_cells": Words(
         "{cells} code cells of the notebook run as one script; {left} cell(s) or line(s) are left out: {places}",
         "笔记本的 {cells} 个代码单元作为一个脚本运行；{left} 个单元或行未运行：{places}",
-        "Install and download what they do beforehand; a line of Python that could not be read must be mended first.",
-        "请事先完成其中的安装与下载；无法解析的 Python 行需先修正。",
+        "Install and download what they do beforehand; a line of Python that could not be read must be mended first. "
+        "Write as Python what the cells below need (%cd as os.chdir, %env as os.environ, %run as import), and give a "
+        "script that a cell runs to `dry-run` itself.",
+        "请事先完成其中的安装与下载；无法解析的 Python 行需先修正。后续单元所需的操作请改写为 Python"
+        "（%cd 改为 os.chdir，%env 改为 os.environ，%run 改为 import）；由单元运行的脚本请直接交给 `dry-run`。",
     ),
     "MIG148.launch": Words(
         "launched as {place} has it: {command}; variables taken over: {names}; not taken over: {left}",

@@ -16,20 +16,29 @@ from helpers.finding import Place
 from helpers.migration.reading.source import LINE_END, parse
 from helpers.migration.reading.undecoded import Unreadable
 from helpers.migration.texts import notebook
+from helpers.migration.texts.launches import launches, other_scripts
 from helpers.migration.texts.magics import read_cell
 
 #: Magics that no training needs.
 HARMLESS = re.compile(r"\s*%(?:matplotlib|load_ext|reload_ext|autoreload|config|precision|pylab\b)")
+#: Line magics that change what the cells below do; what a magic or a command gives to a name is not known either.
+CHANGES = re.compile(
+    r"\s*(?:%(?:(?:cd|pushd|popd|run|load|loadpy|set_env|reset|store)\b|env\s+\S)|[A-Za-z_][^%!]*=\s*[!%])"
+)
+#: Cell magics that run what a training may need: Python elsewhere, or a file that is left out.
+RUNS = notebook.WRITES | {"python", "python2", "python3", "pypy", "cython", "script", "run"}
 APPEND = re.compile(r"%%\w+\s+(?:-a|--append)\b")
 
 
 @dataclass(frozen=True)
 class Left:
-    """What is not run: a cell, or from a line of it. `what` is how the line begins."""
+    """What is not run: a cell, or from a line of it. `what` is how the line begins. `changes`: it trains, or changes
+    what the cells below do."""
 
     place: Place
     what: str
     error: str = ""
+    changes: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,13 +70,14 @@ def _joined(name: str, cells: list[tuple[int, str]]) -> CellScript:
     at: list[Place] = []
     files: dict[str, str] = {}
     left: list[Left] = []
+    future: list[str] = []
     run = 0
     for number, code in cells:
         place = f"{name}#cell{number}"
         if notebook.is_foreign(code):
             written = _written(code)
             if written is None:
-                left.append(Left(Place(place, 1), LINE_END.split(code.strip(), 1)[0]))
+                left.append(Left(Place(place, 1), LINE_END.split(code.strip(), 1)[0], changes=_cell_changes(code)))
             else:
                 files[written[0]] = written[1]
             continue
@@ -75,15 +85,19 @@ def _joined(name: str, cells: list[tuple[int, str]]) -> CellScript:
         if cell.error is not None:
             left.append(Left(Place(place, cell.error.lineno or 0), "", cell.error.msg))
             continue
-        given = LINE_END.split(code)
+        given, trains = LINE_END.split(code), _trains(cell.shell)
         for line, (before, after) in enumerate(zip(given, cell.python.split("\n")), 1):
             if before != after and after.strip() and not _runs_on(before, after):
-                left.append(Left(Place(place, line), before.strip()))
-            lines.append(after)
+                changes = line in trains or bool(CHANGES.match(before))
+                left.append(Left(Place(place, line), before.strip(), changes=changes))
             at.append(Place(place, line))
+        lines += _without_future(cell.python, future)
         run += bool(code.strip())
     if not run:
         raise WorkbookError("dry_run.no_cells", path=name)
+    if future:  # legal in any cell of a notebook, but only at the top of a script
+        lines.insert(0, f"from __future__ import {', '.join(future)}")
+        at.insert(0, at[0])
     text = "\n".join(lines) + "\n"
     try:
         tree = parse(text, name).tree
@@ -103,6 +117,31 @@ def _written(code: str) -> tuple[str, str] | None:
     if name is None or name.is_absolute() or ".." in name.parts:
         return None
     return str(name), code[notebook.magic_end(code) :]
+
+
+def _without_future(python: str, future: list[str]) -> list[str]:
+    """A cell's lines, `pass` where it imports from __future__; what it imports goes to `future`."""
+    lines = python.split("\n")
+    for node in ast.parse(python).body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            future += [name.name for name in node.names if name.name not in future]
+            first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+            behind = lines[last].encode()[node.end_col_offset :].decode()
+            lines[first] = lines[first].encode()[: node.col_offset].decode() + "pass" + behind
+            lines[first + 1 : last + 1] = [""] * (last - first)
+    return lines
+
+
+def _cell_changes(code: str) -> bool:
+    magic = notebook.CELL_MAGIC.match(code)
+    name = magic.group(1) if magic else ""
+    return name in RUNS or name in notebook.SHELLS and bool(_trains(notebook.foreign(code)[1]))
+
+
+def _trains(commands: str) -> set[int]:
+    """The lines of a shell's commands that train, or run another script."""
+    found = {one.line for one in launches(commands, ".", (), {})}
+    return found | {line for line, _ in other_scripts(commands)}
 
 
 def _runs_on(before: str, after: str) -> bool:

@@ -121,8 +121,7 @@ def _cells_said(cells: CellScript) -> Finding:
     for one in cells.left[:SHOWN]:
         left.append(f"{one.place} ({one.what or one.error})")
     args: dict[str, Scalar] = {"cells": cells.cells, "left": len(cells.left), "places": left}
-    broken = any(one.error for one in cells.left)
-    status = Status.WARN if broken else Status.OK
+    status = Status.WARN if any(one.error or one.changes for one in cells.left) else Status.OK
     return Finding("MIG148", status, "MIG148.some_cells" if cells.left else "MIG148.all_cells", args)
 
 

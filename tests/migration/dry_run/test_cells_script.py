@@ -79,3 +79,39 @@ def test_a_notebook_that_cannot_run_is_one_clear_error(
     with pytest.raises(WorkbookError) as error:
         prepare(file, (), 1)
     assert error.value.key == key and error.value.message("zh")
+
+
+def test_future_imports_of_any_cell_stand_at_the_top(tmp_path: Path) -> None:
+    later = "# 注\nfrom __future__ import annotations; 数 = 2\nfrom __future__ import (\n  division,\n)\ny = 3"
+    script = cell_script(_notebook(tmp_path, ("x = 1", later)))
+    namespace: dict[str, object] = {}
+    exec(compile(script.text, "cells", "exec"), namespace)
+    assert (namespace["x"], namespace["数"], namespace["y"]) == (1, 2, 3) and not script.left
+    assert script.text.startswith("from __future__ import annotations, division\n")
+    at = {line: str(script.place(number)) for number, line in enumerate(script.text.splitlines(), 1)}
+    assert at["x = 1"] == "train.ipynb#cell2:1" and at["y = 3"] == "train.ipynb#cell3:6"
+
+
+@pytest.mark.parametrize(
+    ("cell", "status"),
+    [
+        ("%cd data", "WARN"),
+        ("%env LR=2", "WARN"),
+        ("%set_env LR 2", "WARN"),
+        ("%run other.py", "WARN"),
+        ("%%bash\npython train.py", "WARN"),
+        ("%%bash\nbash train.sh", "WARN"),
+        ("!torchrun --nproc_per_node 2 \\\n  train.py", "WARN"),
+        ("n = !nproc", "WARN"),
+        ("%%writefile -a a.py\nx = 1", "WARN"),
+        ("%%python3\nx = 1", "WARN"),
+        ("!pip install x\n!nvidia-smi", "OK"),
+        ("%%bash\npip install x", "OK"),
+        ("%env", "OK"),
+        ("%%html\n<b>", "OK"),
+        ("%timeit", "OK"),
+    ],
+)
+def test_what_changes_the_training_and_is_left_out_is_a_warning(tmp_path: Path, cell: str, status: str) -> None:
+    (said,) = prepare(_notebook(tmp_path, ("x = 1", cell)), (), 1).findings
+    assert said.key == "MIG148.some_cells" and said.status.name == status

@@ -43,6 +43,8 @@ def main(argv: list[str] | None = None) -> int:
             code = _write(report, args)
             if not (args.show and args.show(report, args)):
                 _show(report, args)
+            if args.last:
+                args.last(report, args)
         else:  # `simulator env` and the like print for themselves
             code = int(report or 0)
         sys.stdout.flush()
@@ -102,6 +104,7 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
         one.add_argument("--lang", choices=LANGUAGES, help="language of what is printed (default: the locale's)")
         own = frozenset(word for action in one._actions for word in action.option_strings) - {"-h", "--help"}
         one.set_defaults(run=module.run, show=getattr(module, "show", None), own=own)
+        one.set_defaults(last=getattr(module, "last", None))
     return parser
 
 

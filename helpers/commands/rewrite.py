@@ -20,6 +20,8 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -29,9 +31,11 @@ from helpers.migration.rewrite import rewrite
 from helpers.migration.rewrite.work import INJECT, MODES
 from helpers.migration.verdict import refuse_unlooked
 from helpers.report import Report
-from helpers.words import say
+from helpers.words import Scalar, say
 
 NAME = "rewrite"
+#: How the name of a kept file ends.
+BACKUPS = r"\.orig(\.\d+)?$"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -56,9 +60,27 @@ def run(args: argparse.Namespace) -> Report:
 
 
 def show(report: Report, args: argparse.Namespace) -> bool:
-    """Prints the diff alone where that was asked for; whether it did. A patch that was written is named."""
-    if args.patch:
-        print(say("rewriting.patch_written", args.lang, path=str(Path(args.patch).resolve())), file=sys.stderr)
+    """Prints the diff alone where that was asked for; whether it did."""
     if args.diff and report.listing is not None:
         sys.stdout.write(report.listing.text)
     return bool(args.diff)
+
+
+def last(report: Report, args: argparse.Namespace) -> None:
+    """What was written where, the way back and the next step; a diff stays alone on standard output."""
+    sys.stdout.flush()
+    facts = report.facts
+    if facts["patch"]:
+        print(say("rewriting.patch_written", args.lang, path=str(Path(args.patch).resolve())), file=sys.stderr)
+    if not facts["written"]:
+        return
+    way = "out" if facts["out"] else "in_place"
+    told: dict[str, Scalar] = {"count": facts["written"], "path": facts["root"], "next": ""}
+    if facts["out"]:
+        told["path"] = str(Path(facts["out"]).resolve())
+    else:
+        kept = str(Path(facts["root"]) / facts["backups"][0])
+        told["back"] = f"mv {shlex.quote(kept)} {shlex.quote(re.sub(BACKUPS, '', kept))}"
+    if facts["script"]:
+        told["next"] = {"say": f"rewriting.{way}_next", "args": {"script": shlex.quote(facts["script"])}}
+    print(say(f"rewriting.{way}_written", args.lang, **told), file=sys.stderr)

@@ -9,6 +9,22 @@ WORDS = {
         "patch: {path} (in the folder that was rewritten: `git apply {path}` or `patch -p1 -i {path}`)",
         "补丁：{path}（在被改写的目录中执行 `git apply {path}` 或 `patch -p1 -i {path}`）",
     ),
+    "rewriting.out_written": Words(
+        "written: {count} file(s) to {path}; the source is as it was{next}",
+        "已写入：{count} 个文件到 {path}；源文件未改动{next}",
+    ),
+    "rewriting.out_next": Words(
+        "; next: `ascend-workbook dry-run {script}` runs it before and after migration",
+        "；下一步：`ascend-workbook dry-run {script}`，比较迁移前后的运行",
+    ),
+    "rewriting.in_place_written": Words(
+        "written: {count} file(s) in {path}, each original kept beside it as NAME.orig; the way back: `{back}`{next}",
+        "已写入：{path} 中的 {count} 个文件，原文件均保留为 NAME.orig；恢复：`{back}`{next}",
+    ),
+    "rewriting.in_place_next": Words(
+        "; a dry run starts from the original: go back, then `ascend-workbook dry-run {script}`",
+        "；试运行以原脚本为起点：先恢复，再执行 `ascend-workbook dry-run {script}`",
+    ),
     "MIG130.explicit": Words(
         "{grave}{edits} edit(s) in {files} file(s): the source says npu, {imports} file(s) import torch_npu, "
         "{rewrites} line(s) rewritten; left to do by hand: {manual}, unsupported: {unsupported}{unread}",

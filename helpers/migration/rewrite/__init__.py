@@ -76,18 +76,22 @@ def rewrite(
     failed = expected.check(expect, work.where, work.changes.values()) if expect is not None else []
     writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)
     if not work.where.looked:  # said by the report; an empty folder or patch would look like a result
-        return report_of(path, work, failed, asked, {"out": None, "patch": None, "in_place": False})
+        return report_of(path, work, failed, asked, {"out": None, "patch": None, "in_place": False, "written": 0})
+    written = 0
     if out is not None:
         made, uncopied = writing.results(work.where, work.changes)
         out_folder.refuse_foreign(Path(out), made, writing.source_of(work.where), asked=into_existing)
         work.kept, told = writing.into(work.where, made, Path(out))
         failed += uncopied + told
+        written = len(made) - writing.not_written(told)
     if patch is not None:
         writing.write(Path(patch), patch_of(work.changes.values()))
     if in_place:
         work.kept, unwritten = writing.in_place(work.where, work.changes.values())
         failed += unwritten
-    return report_of(path, work, failed, asked, {"out": out, "patch": patch, "in_place": in_place})
+        written = len(work.changes) - writing.not_written(unwritten)
+    places = {"out": out, "patch": patch, "in_place": in_place, "written": written}
+    return report_of(path, work, failed, asked, places)
 
 
 def migrate(source: Source, *, alone: bool = True, mode: str = INJECT) -> tuple[str, list[Finding]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from helpers.finding import Finding, Status
@@ -45,16 +46,25 @@ def report_of(
     key = "MIG130.nothing" if not changes else "MIG130.explicit" if work.mode == EXPLICIT else "MIG130.migrated"
     summary = Finding("MIG130", status, key, numbers, weight=SUMMARY_WEIGHT)
     facts: dict[str, Any] = {
-        "path": os.fspath(path), "mode": work.mode,
+        "path": os.fspath(path), "root": str(work.where.root.resolve()), "script": _script(changes), "mode": work.mode,
         **{name: os.fspath(place) if isinstance(place, (str, os.PathLike)) else place for name, place in asked.items()},
         "backups": work.kept, "sha256": {one.name: one.text_sha256 for one in changes},
         "scan_of_the_result": again, "files": len(work.where.looked), "fail_on": list(fail_on),
         "already_npu": work.already_npu, "still_cuda": work.still_cuda,
         "failed_on": [name for name in fail_on if again[name]],
     }  # fmt: skip
-    table = Table(COLUMNS, tuple(row for one in changes for row in one.rows))
+    rows = tuple(row for one in changes for row in one.rows)
+    table = Table(COLUMNS, rows) if rows else None
     listing = Listing("diff", shown(changes), "diff")
     return Report("migration", "rewrite", (summary, *failed, *rest), table, listing=listing, facts=facts)
+
+
+def _script(changes: Iterable[Change]) -> str:
+    """Of the scripts that import torch_npu now the one to try first: by its name a training, and high up."""
+    scripts = [one.file for one in changes if any(finding.rule == "MIG131" for finding in one.made)]
+    if not scripts:
+        return ""
+    return str(min(scripts, key=lambda file: ("train" not in file.stem, len(file.parts), file)).resolve())
 
 
 def _ported(work: Work) -> Scalar:

@@ -107,6 +107,10 @@ def into(where: Tree, made: dict[str, Result], out: Path) -> tuple[list[str], li
     return kept, [*failed, *out_folder.told(out, replaced, kept, stale)]
 
 
+def not_written(findings: Iterable[Finding]) -> int:
+    return sum(finding.key == FAILED for finding in findings)
+
+
 def source_of(where: Tree) -> str:
     return str(where.root.resolve())
 

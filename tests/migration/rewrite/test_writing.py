@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.__main__ import main
 from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.migration.files import tree
@@ -336,6 +337,30 @@ def test_the_command_prints_the_diff_alone_and_applies_it(tmp_path: Path) -> Non
     subprocess.run(["git", "apply"], cwd=source, input=done.stdout, check=True)
     expected = b"import torch_npu\r\n" + AWKWARD["crlf.py"].replace(b".cuda('cuda:0')", b".to('npu:0')")
     assert (source / "a.py").read_bytes() == expected
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_last_line_says_what_was_written_and_the_way_back(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], lang: str
+) -> None:
+    script = b"import torch\nx = x.cuda('cuda:0')\nfor x in y:\n    x.cuda()\n"
+    source = _tree(tmp_path / "in it", {"bench.py": script, "train.py": script, "sub/train.py": script})
+    assert main(["rewrite", str(source), "--lang", lang]) == 0
+    assert capfd.readouterr().err == "", "nothing was written"
+    assert main(["rewrite", str(source), "--out", str(tmp_path / "out"), "--lang", lang]) == 0
+    said = capfd.readouterr().err.splitlines()[-1]
+    assert f" {tmp_path / 'out'}" in said and f"`ascend-workbook dry-run '{source / 'train.py'}'`" in said
+    assert "3 " in said and "orig" not in said
+    assert main(["rewrite", str(source), "--in-place", "--lang", lang]) == 0
+    said = capfd.readouterr().err.splitlines()[-1]
+    back = re.search("`(mv [^`]*)`", said)
+    assert back and "3 " in said and f"`ascend-workbook dry-run '{source / 'train.py'}'`" in said
+    subprocess.run(back[1], shell=True, check=True)
+    assert (source / "bench.py").read_bytes() == script != (source / "train.py").read_bytes()
+    shutil.copy(source / "train.py", source / "bench.py")
+    assert main(["rewrite", str(source), "--in-place", "--lang", lang]) == 0
+    again = capfd.readouterr()
+    assert again.err == "" and len(again.out.strip().splitlines()) == 1, "no empty table where nothing is left to edit"
 
 
 def _notebook(path: Path, text: str) -> Path:

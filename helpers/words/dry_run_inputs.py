@@ -92,6 +92,56 @@ WORDS: dict[str, Words] = {
         "{starter} starts it in a way of its own", "它由 {starter} 以自有方式启动"
     ),
     "MIG140.at": Words(" at `{code}`", "（`{code}`）"),
+    "MIG140.original": Words(
+        ". It is the original that fails by itself here: the migrated script was not run, and this says nothing of the "
+        "NPU",
+        "。失败的是原脚本本身：迁移后的脚本没有运行，这不说明 NPU 上的任何问题",
+    ),
+    "MIG140.log": Words("the whole output is in {log}", "完整输出见 {log}"),
+    "MIG140.cause": Words("cause: {cause}", "原因：{cause}", "{fix}", "{fix}"),
+    "MIG140.migrated": Words(
+        "{script}, or a module of it, imports torch_npu: it is migrated already, and dry-run takes the original",
+        "{script}（或其模块）导入了 torch_npu，即已经迁移；dry-run 需要的是原脚本",
+        "Give the original: `ascend-workbook dry-run ORIGINAL.py`. Or only run the migrated one on the simulated NPU: "
+        "`ascend-workbook simulator run -- python {command}`.",
+        "请给出原脚本：`ascend-workbook dry-run 原脚本.py`；或只在模拟 NPU 上运行已迁移的脚本："
+        "`ascend-workbook simulator run -- python {command}`。",
+    ),
+    "MIG140.missing": Words(
+        "the Python package of {module} is not in this interpreter",
+        "当前 Python 解释器中缺少模块 {module} 所属的包",
+        "Install it for the same Python: `{python} -m pip install {package}`. A package built for CUDA may have a "
+        "replacement: `ascend-workbook scan {script}` names it.",
+        "请为同一个 Python 安装：`{python} -m pip install {package}`。面向 CUDA 的包可能有替代方案："
+        "`ascend-workbook scan {script}` 会指出。",
+    ),
+    "MIG140.unprepared": Words(
+        "the script does not find its own data, or lacks an argument",
+        "脚本找不到自己的数据，或缺少参数",
+        "Prepare the data first, as the project's own instructions say, and give the script's own arguments behind it: "
+        "`ascend-workbook dry-run {script} --its-option VALUE`.",
+        "请先按该项目自己的说明准备数据，并把脚本自身的参数写在脚本之后："
+        "`ascend-workbook dry-run {script} --脚本选项 值`。",
+    ),
+    "MIG140.of_backward": Words(
+        "these losses are what backward() started from, the mean of up to {count} in a step: where the script divides "
+        "its loss before (gradient accumulation), it prints another number; --loss-regex takes the printed one",
+        "此处的损失取自 backward() 的起点，是一步内（至多 {count} 次）的平均：若脚本在此之前"
+        "对损失做了除法（梯度累积），"
+        "则与其打印的数值不同；可用 --loss-regex 取打印值",
+    ),
+    "MIG140.of_output": Words(
+        "these losses are read from the output (--loss-regex), not from backward()",
+        "此处的损失取自输出（--loss-regex），而不是 backward()",
+    ),
+    "dry_run.migrated": Words(
+        "{script} imports torch_npu: it is migrated already, and dry-run takes the original",
+        "{script} 导入了 torch_npu，即已经迁移；dry-run 需要的是原脚本",
+        "Give the original: `ascend-workbook dry-run ORIGINAL.py`. Or only run the migrated one on the simulated NPU: "
+        "`ascend-workbook simulator run -- python {command}`.",
+        "请给出原脚本：`ascend-workbook dry-run 原脚本.py`；或只在模拟 NPU 上运行已迁移的脚本："
+        "`ascend-workbook simulator run -- python {command}`。",
+    ),
     "MIG140.scanned": Words("what `scan` says of this line: {said}", "`scan` 对该行的判断：{said}"),
     "MIG149.parted": Words(
         "{steps} step(s): losses part ({worst} at step {step}), and values were drawn at random on the NPU {when}: "

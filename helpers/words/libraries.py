@@ -154,6 +154,12 @@ _WITHOUT = {
 WORDS: dict[str, Words] = {
     **{f"migration.use.{name}": Words(en, zh) for name, (en, zh) in _USES.items()},
     **{f"migration.without.{name}": Words(en, zh) for name, (en, zh) in _WITHOUT.items()},
+    "migration.step_done": Words("{side}: step {step}/{steps}", "{side}：第 {step}/{steps} 步"),
+    "notebook.left_to_rewrite": Words("left to rewrite: {count}", "剩余需改写之处：{count}"),
+    "notebook.changed_again": Words(
+        "changed by a second rewrite: {count} file(s)", "第二次改写改动的文件数：{count}"
+    ),
+    "notebook.verdict": Words("verdict: {said}", "结论：{said}"),
     "migration.step": Words("{side}: step {step}/{steps}, loss {loss}", "{side}：第 {step}/{steps} 步，损失 {loss}"),
     "migration.unread.no_notebook": Words(
         "no notebook: no JSON with a list of cells", "不是笔记本：不是含单元格列表的 JSON"

@@ -563,10 +563,8 @@ WORDS: dict[str, Words] = {
         "请让脚本把模型和数据移到 GPU（`.cuda()`）；在 NPU 上，迁移会把它变为 NPU。",
     ),
     "MIG140.failed": Words(
-        "the {side} failed{at}: {why}",
-        "{side}运行失败{at}：{why}",
-        "The whole output is in {log}.",
-        "完整输出见 {log}。",
+        "the {side} failed{at}: {why}{then}",
+        "{side}运行失败{at}：{why}{then}",
     ),
     "MIG140.reason": Words("what this message means: {reason}", "该信息的含义：{reason}"),
     "MIG140.not_run": Words(

@@ -37,6 +37,7 @@ from helpers import assess, dry_run, operators, rewrite, scan
 from helpers.migration.stage import join
 from helpers.notebook import begin
 from helpers.view.findings import findings_box
+from helpers.words import say
 
 run = begin("migration", lang, run_dir, device)
 path = run.path(script)
@@ -121,9 +122,9 @@ changed
 
 # %%
 again = scan(run.folder / "migrated" / path.name)
-print("left to rewrite:", again.facts["counts"]["rewrite"])
+print(say("notebook.left_to_rewrite", lang, count=again.facts["counts"]["rewrite"]))
 twice = rewrite(run.folder / "migrated" / path.name, mode=rewrite_mode)
-print("changed by a second rewrite:", len(twice.facts["sha256"]), "file(s)")
+print(say("notebook.changed_again", lang, count=len(twice.facts["sha256"])))
 
 # %% [markdown] lang="zh"
 # ## 算子支持
@@ -163,7 +164,9 @@ ran = dry_run(
     steps,
     mode=rewrite_mode,
     out=run.folder / "dry_run",
-    on_progress=lambda side, told: run.progress(f"{side}: step {told.step}/{told.steps}"),
+    on_progress=lambda side, told: run.progress(
+        say("migration.step_done", lang, side=say(f"migration.side.{side}"), step=told.step, steps=told.steps)
+    ),
 )
 ran
 
@@ -201,4 +204,4 @@ for finding in ran.findings:
 
 # %%
 report = run.save(join(found, changed, ran, assessed, traced))
-print("verdict:", report.or_raise().verdict(lang))
+print(say("notebook.verdict", lang, said=report.or_raise().verdict(lang)))

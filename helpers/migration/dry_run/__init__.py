@@ -15,8 +15,8 @@ from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, Plugin
 from helpers.migration.beside import beside
 from helpers.migration.dry_run import judge, memory, warned
-from helpers.migration.dry_run.failed import troubles
-from helpers.migration.dry_run.losses import LOSS_DIGITS, TOLERANCE, LossPair, narrowest, pair
+from helpers.migration.dry_run.failed import refuse_migrated, troubles
+from helpers.migration.dry_run.losses import LOSS_DIGITS, TOLERANCE, LossPair, narrowest, pair, which_loss
 from helpers.migration.dry_run.original import prepare
 from helpers.migration.dry_run.reasons import fallbacks
 from helpers.migration.dry_run.sides import CHILD, Plan, Told, folder, run_side, touched
@@ -64,6 +64,7 @@ def dry_run(
 
         return meta_pass(script, args, nproc, out=out, seed=seed, python=python, timeout_s=timeout_s, mode=mode)
     original = prepare(script, args, nproc)
+    refuse_migrated(original)
     target, base = devices.find(device, python=python), devices.baseline(baseline, python=python)
     with folder(out, "dry-run-") as made:
         limit = memory.limit_mib(original.nproc)
@@ -96,14 +97,14 @@ def _report(plan: Plan, base: Device, target: Device, before: LaunchResult, afte
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
         findings += [*judge.verdict(plan, pairs, dtype, base, after), *_uncompared(pairs)]
-        findings += [*judge.step_counts(before, after), *_off_npu(after)]
+        findings += [*judge.step_counts(before, after), *_off_npu(after), *which_loss(before, plan.loss_regex)]
         findings += [*judge.ranks(before, after, dtype), *_device_findings(target, after)]
     findings += [*warned.findings(before, after), *memory.findings(before, after)]
     rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)
     chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
     facts = _facts(plan, base, target, before, after, dtype)
     tier = target.tier if after is not None else base.tier
-    parts = (*beside(one for one in findings if one.weight < WEIGHT), *warned.listed(before, after))
+    parts = (*beside((one for one in findings if one.weight < WEIGHT), tier), *warned.listed(before, after))
     table = Table(COLUMNS, rows)
     return Report("migration", "dry_run", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
 

@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from helpers.finding import Finding, Status
+from helpers.launch import LaunchResult
+
 #: Relative tolerance by the narrowest type a training computes in. float32: the order of additions differs by
 #: a few units in the last place (6e-8) and steps compound it. Half types: about four times their epsilon
 #: (float16 9.8e-4, bfloat16 7.8e-3), since every rounding of an activation may fall the other way.
@@ -72,3 +75,11 @@ def drifts(pairs: Sequence[LossPair], allowed: float) -> bool:
 def narrowest(dtypes: Iterable[str]) -> str:
     """The type that sets the tolerance."""
     return max(dtypes, key=lambda name: TOLERANCE.get(name, 0.0), default="float32")
+
+
+def which_loss(run: LaunchResult, loss_regex: str | None) -> list[Finding]:
+    """Which loss was compared, where it can differ from the one that the script prints."""
+    if loss_regex:
+        return [Finding("MIG140", Status.OK, "MIG140.of_output")]
+    most = max((step.micro_batches for step in run.steps), default=1)
+    return [Finding("MIG140", Status.OK, "MIG140.of_backward", {"count": most})] if most > 1 else []

@@ -29,6 +29,12 @@ REASONS = (
 #: A traceback's line of a file: its path (torch_npu lies in the simulator's folder) says nothing of the cause.
 FRAME = re.compile(r'^ *File ".*", line \d+.*$', re.MULTILINE)
 MISSING = re.compile(r"No module named '([\w.]+)'")
+#: What pip calls a module of another name.
+PACKAGES = {
+    "cv2": "opencv-python-headless", "PIL": "pillow", "yaml": "pyyaml", "sklearn": "scikit-learn",
+    "skimage": "scikit-image", "bs4": "beautifulsoup4", "git": "gitpython", "dateutil": "python-dateutil",
+    "google.protobuf": "protobuf", "pytorch_lightning": "pytorch-lightning",
+}  # fmt: skip
 #: torch_npu's two warnings for an operator without an NPU kernel, as the strings in libtorch_npu.so have them.
 FALLBACK = re.compile(
     r"operator '([\w:.]+)'(?: is not currently supported on the NPU backend and|, the operator) will fall back"
@@ -49,6 +55,12 @@ def reason(message: str) -> dict[str, Scalar] | None:
         if re.search(pattern, message):
             return {"say": key}
     return None
+
+
+def package(module: str) -> str:
+    """What to tell pip for a missing module: its top package's name, where we know of no other."""
+    top = module.split(".")[0]
+    return PACKAGES.get(module) or PACKAGES.get(top) or top
 
 
 def fallbacks(output: str) -> Counter[str]:

@@ -20,6 +20,8 @@ CLOSES = {"fi", "done", "esac", "}"}
 BETWEEN = {"then", "do", "else", "elif", "in", "!"}
 TESTS = {"[", "[[", "test"}
 DECLARES = {"export", "declare", "local", "readonly", "typeset"}
+#: Change arguments or variables in a way that is not followed here.
+LOSES = {"shift", "unset", "source", ".", "read", "eval", "let", "mapfile", "readarray", "getopts"}
 #: Stand before a command and change nothing of it; with how many words of their own.
 BEFORE = {"nohup": 0, "time": 0, "exec": 0, "env": 0, "stdbuf": 1, "nice": 0, "unbuffer": 0}
 #: Start a training in a way of their own.
@@ -57,6 +59,8 @@ class _Shell:
     depth: int = 0
     exported: set[str] = field(default_factory=set)
     folder: str | None = "."
+    #: The command after which variables and arguments are no longer known.
+    lost: str = ""
 
 
 def launches(text: str, own_folder: str, arguments: Sequence[str], outside: Mapping[str, str]) -> list[Launch]:
@@ -103,20 +107,33 @@ def _one(shell: _Shell, command: Command, words: list[Word], *, conditional: boo
         return
     prefix, rest = _assignments(words)
     name = plain(rest[0]) if rest else ""
+    if _loses(name, [plain(word) for word in rest[1:]]):
+        shell.lost = command.source
+        if name == "unset":
+            shell.exported -= {plain(word) for word in rest[1:]}
+    conditional_value = conditional or command.before == "&&"  # set only where what stands before it succeeds
     if name in DECLARES:
         for word in rest[1:]:
             target = ASSIGNMENT.match(plain(word))
             if target:
-                _assign(shell, word, conditional=conditional)
+                _assign(shell, word, conditional=conditional_value)
             if name == "export" and not plain(word).startswith("-"):
                 shell.exported.add(plain(word).partition("=")[0])
     elif name in ("cd", "pushd"):
         _change_folder(shell, rest, conditional=conditional)
     elif not rest:
         for word in prefix:
-            _assign(shell, word, conditional=conditional)
+            _assign(shell, word, conditional=conditional_value)
     elif _is_launch([_told(word, shell.variables) for word in _bare(rest)]):
         yield _launch(shell, command, prefix, rest, conditional=conditional)
+
+
+def _loses(name: str, rest: list[str]) -> bool:
+    """`set -e` loses nothing, `set -- a b` the arguments; `printf` only what it writes into a variable."""
+    if name == "set":
+        own = [text for before, text in zip(["", *rest], rest) if not re.match(r"[-+]\w*o$", before)]
+        return any(not text.startswith(("-", "+")) or text == "--" for text in own)
+    return name in LOSES or name == "printf" and rest[:1] == ["-v"]
 
 
 def _assignments(words: list[Word]) -> tuple[list[Word], list[Word]]:
@@ -212,6 +229,8 @@ def _launch(shell: _Shell, command: Command, prefix: list[Word], words: list[Wor
         expanded = tuple(text for word in bare for text in expand(word, shell.variables))
     except NotPlain as cause:
         why = {"say": "shell_launch.unknown", "args": {"text": str(cause)}}
+    if shell.lost and any(not part.plain and re.search(r"[$`]", part.text) for word in bare for part in word):
+        why = {"say": "shell_launch.unknown", "args": {"text": f"{command.source} ({shell.lost})"}}
     if STARTERS.match(starter):
         why = {"say": "shell_launch.starter", "args": {"starter": starter}}
     elif conditional:

@@ -51,6 +51,8 @@ def test_variables_arrays_and_the_folder_are_read() -> None:
         ("cd sub; (python t.py \"$@\")\n", "python t.py"),
         ("pip install x; python setup.py build\npython -c 'a.py'\npython -m pip list\npython t.py", "python t.py"),
         ("A='x y'\npython t.py $A \"$A\"\n", "python t.py x y x y"),
+        ("set -eo pipefail\nsource env.sh\npython t.py --a 1\n", "python t.py --a 1"),
+        ("set -euo pipefail; set -x; A=1; printf hi; python t.py $A\n", "python t.py 1"),
         ("accelerate launch \\\n  t.py \\\n  -a\n", "accelerate launch t.py -a"),
     ],
 )
@@ -68,6 +70,10 @@ def test_plain_commands(text: str, words: str) -> None:
         ("[ -z \"$A\" ] && A=1\npython t.py --a $A\n", "shell_launch.unknown"),
         ("python t.py $(ls)\n", "shell_launch.unknown"),
         ("python t.py *.json\n", "shell_launch.unknown"),
+        ("A=1; unset A\npython t.py $A\n", "shell_launch.unknown"),
+        ("A=1\nsource env.sh\npython t.py $A\n", "shell_launch.unknown"),
+        ("A=1\nprintf -v A 2; python t.py $A\n", "shell_launch.unknown"),
+        ("LR=1\ngrep -q x y && LR=2\npython t.py $LR\n", "shell_launch.unknown"),
         ("srun -n 2 python t.py\n", "shell_launch.starter"),
         ("deepspeed t.py --a\n", "shell_launch.starter"),
     ],
@@ -110,3 +116,14 @@ def test_devices_and_values_that_may_be_secret_are_not_taken(tmp_path: Path) -> 
     assert found is not None and found.environment == {"API_KEY": "s3cret"}
     said = found.finding.message("en")
     assert "s3cret" not in said and "API_KEY" in said and "CUDA_VISIBLE_DEVICES, TOKEN" in said
+
+
+def test_an_unset_variable_is_not_exported() -> None:
+    (found,) = launches("export A=1 B=2\nunset A\npython t.py\n", ".", [], {})
+    assert found.environment == {"B": "2"} and found.words == ("python", "t.py")
+
+
+@pytest.mark.parametrize("text", ['CFG=$1; shift; python t.py --cfg $CFG "$@"\n', "set -- 1 2\npython t.py $1\n"])
+def test_arguments_that_are_moved_are_not_guessed(text: str) -> None:
+    (found,) = launches(text, ".", ["c", "d"], {})
+    assert not found.words and isinstance(found.why, dict) and found.why["say"] == "shell_launch.unknown"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from helpers.finding import Edit, Finding, Place, Status
@@ -78,6 +80,19 @@ def _branches(around: ast.AST, child: ast.AST) -> bool:
 def class_of(finding: Finding) -> str:
     """The class of a finding, or an empty string for those without (unreadable files, the summary)."""
     return str(finding.args.get("class", ""))
+
+
+def places_of(finding: Finding) -> int:
+    """For how many places a finding stands; one with a place of its own stands for that."""
+    return 1 if finding.place else int(str(finding.args.get("count", 1)))
+
+
+def counts_of(findings: Iterable[Finding]) -> Counter[str]:
+    """How many places of each class the findings stand for."""
+    counts: Counter[str] = Counter()
+    for finding in findings:
+        counts[class_of(finding)] += places_of(finding)
+    return counts
 
 
 def _is_main_guard(node: ast.If) -> bool:

@@ -17,7 +17,7 @@ from helpers.migration.reading.settled import is_settled, written_for_npu
 from helpers.migration.reading.source import Source, decode, parse
 from helpers.migration.reading.undecoded import Unreadable, refuse_binary
 from helpers.migration.registry import Rule, wanted
-from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of
+from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of, counts_of
 from helpers.migration.spread import spread
 from helpers.migration.tables import classes, places
 from helpers.migration.texts import read_text, scan_notebook, scan_text, settings
@@ -135,7 +135,7 @@ def _report(
     classed = [finding for finding in findings if class_of(finding)]
     scripts = [finding for finding in classed if finding.rule == tensorflow.RULE]
     uses = [finding for finding in classed if finding.rule != tensorflow.RULE]
-    counts = Counter(map(class_of, uses))
+    counts = counts_of(uses)
     files = len(where.looked)
     status = max((finding.status for finding in findings), default=Status.OK)
     summary = Finding(
@@ -145,7 +145,7 @@ def _report(
         "path": os.fspath(path), "root": str(where.root.resolve()), "files": files, "sha256": hashes,
         "counts": {name: counts[name] for name in CLASSES}, "fail_on": list(asked),
     }  # fmt: skip
-    in_all = Counter(map(class_of, classed))
+    in_all = counts_of(classed)
     facts["failed_on"] = [name for name in asked if in_all[name]]
     parts: tuple[Report, ...] = (classes(counts),)
     if scripts:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.migration.files import Tree
-from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of
+from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of, places_of
 from helpers.migration.texts.lines import kind_of
 from helpers.report import Report
 from helpers.words import Scalar
@@ -63,7 +63,7 @@ def grave(findings: Iterable[Finding]) -> Scalar:
         return ""
     first = next(filter(stops, found), found[0])
     at = str(first.place) if first.place else str(first.args.get("first", ""))
-    return {"say": "migration.grave", "args": {"count": len(found), "first": at}}
+    return {"say": "migration.grave", "args": {"count": sum(map(places_of, found)), "first": at}}
 
 
 def unread(findings: Iterable[Finding]) -> Scalar:

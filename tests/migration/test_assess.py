@@ -14,6 +14,8 @@ from helpers.finding import Status
 from helpers.migration.assess import REPEATED, assess, kinds_of, ranked
 from helpers.migration.assess.effort import TESTING_LEAST_H, TESTING_SHARE
 from helpers.migration.repair import CLASSES
+from helpers.migration.rewrite import rewrite
+from helpers.migration.scan import scan
 from helpers.report import Report
 from helpers.view.cells import grid
 
@@ -201,3 +203,14 @@ def test_the_plan_begins_with_what_may_stop_the_migration(repository: Path, tmp_
     (tmp_path / "a.py").write_text("import torch\nx = x.cuda()\n")
     clean = _part(assess(tmp_path / "a.py"), "assess_plan")
     assert "baseline" in clean.verdict("en") and "unsupported" not in clean.text("en")
+
+
+def test_kernels_are_counted_alike_everywhere(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\nm = torch.nn.DataParallel(m)\n")
+    for name in ("a.cu", "b.cu", "c.cuh"):
+        (tmp_path / name).write_text("__global__ void f() {}\n")
+    report, scanned, made = assess(tmp_path), scan(tmp_path), rewrite(tmp_path)
+    count = sum(risk["places"] for risk in report.facts["risks"] if risk["class"] == "unsupported")
+    assert count == report.facts["counts"]["unsupported"] == scanned.facts["counts"]["unsupported"]
+    assert count == made.facts["scan_of_the_result"]["unsupported"] >= 3
+    assert all(f"{count} " in one.verdict("en") for one in (report, scanned, made))

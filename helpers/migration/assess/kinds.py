@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import HOURS
-from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED, class_of
+from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED, class_of, places_of
 from helpers.migration.texts.requirements import import_name
 from helpers.migration.verdict import stops
 
@@ -76,7 +76,7 @@ def kinds_of(findings: Iterable[Finding]) -> list[Kind]:
             thing = str(finding.args.get("library") or finding.args.get("name") or "")
             each_h = float(str(finding.args.get("effort_h", HOURS[repair])))
             groups.setdefault((finding.key, thing, repair, each_h), []).append(finding)
-    return [Kind(found[0], _places(found), each_h) for (*_, each_h), found in groups.items()]
+    return [Kind(found[0], sum(map(places_of, found)), each_h) for (*_, each_h), found in groups.items()]
 
 
 def ranked(kinds: Iterable[Kind]) -> list[Risk]:
@@ -91,7 +91,3 @@ def ranked(kinds: Iterable[Kind]) -> list[Risk]:
 
 def _gravity(kind: Kind) -> tuple[bool, bool, float]:
     return not stops(kind.first), kind.repair != UNSUPPORTED, -kind.hours
-
-
-def _places(found: list[Finding]) -> int:
-    return sum(int(str(finding.args.get("count", 1))) for finding in found)

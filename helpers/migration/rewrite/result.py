@@ -9,7 +9,7 @@ from typing import Any
 
 from helpers.finding import Finding, Status
 from helpers.migration.reading.source import decode, parse
-from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED, class_of
+from helpers.migration.repair import CLASSES, MANUAL, UNSUPPORTED, class_of, counts_of
 from helpers.migration.rewrite.change import Change
 from helpers.migration.rewrite.patch import shown
 from helpers.migration.rewrite.work import EXPLICIT, Work
@@ -31,14 +31,14 @@ def report_of(
     imports = [finding for finding in made if finding.rule == "MIG131"]
     rest = [*no_file(path, work.where), *work.left, *not_python(work.where)]
     rest.sort(key=lambda finding: class_of(finding) != UNSUPPORTED)
+    found = counts_of(rest)
     numbers: dict[str, Scalar] = {
         "grave": grave(rest), "unread": unread(rest), "looked": counted(work.where), "ported": _ported(work),
         "edits": sum(len(finding.edits) for finding in made), "files": len(changes), "imports": len(imports),
         "rewrites": len({(f.place.path, f.place.line) for f in made if f.place and f.rule != "MIG131"}),
-        "manual": sum(class_of(finding) == MANUAL for finding in rest),
-        "unsupported": sum(class_of(finding) == UNSUPPORTED for finding in rest),
+        "manual": found[MANUAL],
+        "unsupported": found[UNSUPPORTED],
     }  # fmt: skip
-    found = Counter(map(class_of, rest))
     again = {**_again(work), MANUAL: found[MANUAL], UNSUPPORTED: found[UNSUPPORTED]}
     again = {name: again.get(name, 0) for name in CLASSES}
     failed = [*gate("MIG130", again, fail_on), *failed]

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import random
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any, Callable
@@ -95,13 +96,21 @@ FILES: dict[str, tuple[str, Callable[[Path], Any], str]] = {
 }
 
 
-@pytest.fixture
-def sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two ranks; the second has a fault that must be found whatever happens to the first."""
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path_factory.mktemp("whole")
     for rank in ("rank0", "rank1"):
-        convolutions(tmp_path / "a", rank=rank)
-        convolutions(tmp_path / "b", rank=rank, faults={FAULT: scaled(1.2)} if rank == "rank1" else {})
+        convolutions(folder / "a", rank=rank)
+        convolutions(folder / "b", rank=rank, faults={FAULT: scaled(1.2)} if rank == "rank1" else {})
+    return folder
+
+
+@pytest.fixture
+def sides(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A copy to be damaged."""
+    shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path / "a", tmp_path / "b"
 
 

@@ -23,7 +23,7 @@ from helpers.precision.agreement import (
     Agreement,
     TensorAgreement,
 )
-from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, TensorRecord
+from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, TensorRecord
 from helpers.precision.replay import Own, Replay
 
 AGREES, EXPLAINED, ALLOWED, DIVERGES, STRUCTURE, ARGUMENT, JUMP, NOT_COMPARED, CONTAINER = (
@@ -33,6 +33,8 @@ AGREES, EXPLAINED, ALLOWED, DIVERGES, STRUCTURE, ARGUMENT, JUMP, NOT_COMPARED, C
 SEVERITY = (AGREES, EXPLAINED, ALLOWED, DIVERGES)
 #: Outcomes that part the runs.
 PARTING = (DIVERGES, STRUCTURE, ARGUMENT, JUMP)
+#: What clips or checks gradients: it reads those of the parameters, which level L1 records nowhere else.
+READS_GRADIENTS = ("norm", "vector_norm", "clip_grad_norm_", "isfinite", "isnan", "isinf")
 #: An input error this many times above everything seen before was made by something that was not recorded.
 UNSEEN = 30.0
 
@@ -73,6 +75,7 @@ def judge(
     0 in the first step, infinite where earlier updates have parted the weights."""
     judged = []
     forward: dict[tuple[str, int], float] = {}
+    turned = False
     for found in agreements:
         operator = found.pair.target
         call = (operator.head, operator.call)
@@ -82,16 +85,22 @@ def judge(
         one = _one(found, replays.get(operator.name), dict(numerics), _inherited(found, saved))
         if operator.name in containers and one.outcome in (DIVERGES, EXPLAINED, ALLOWED):
             one = replace(one, outcome=CONTAINER)
-        elif one.outcome != STRUCTURE and _unseen(found, reached):
+        elif one.outcome != STRUCTURE and not (turned and _reads_gradients(operator)) and _unseen(found, reached):
             one = replace(one, outcome=JUMP, allowed=reached)
         elif one.outcome not in (STRUCTURE, CONTAINER) and arguments.different(found, reached):
             one = replace(one, outcome=ARGUMENT)
         if operator.direction != PARAMETERS:  # nothing is computed from them within the step
             reached = max(reached, found.error_in, found.error_out or 0.0)
+        turned = turned or operator.direction == BACKWARD
         if operator.direction == FORWARD:
             forward[call] = max(found.error_in, found.error_out or 0.0)
         judged.append(one)
     return judged
+
+
+def _reads_gradients(operator: Operator) -> bool:
+    named = operator.api in READS_GRADIENTS or operator.api.startswith("_foreach_")
+    return operator.direction == FORWARD and named
 
 
 def _inherited(found: Agreement, saved: float) -> float:

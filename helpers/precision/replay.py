@@ -20,7 +20,7 @@ from typing import Any
 from helpers import device
 from helpers.precision import formats, tolerance
 from helpers.precision.pairing import Pair, Pairing
-from helpers.precision.record import PARAMETERS
+from helpers.precision.record import PARAMETERS, Operator
 
 CHILD = Path(__file__).parent / "child" / "replay_child.py"
 DATA = Path(__file__).parent / "data" / "replayable.json"
@@ -73,11 +73,22 @@ def _times(error: float, limit: float) -> float:
 @dataclass(frozen=True)
 class Replays:
     """By target name; `error` is what stopped the child, empty when nothing did; `seen` are reduced formats that no
-    record tells of (formats.py)."""
+    record tells of (formats.py); `skipped` what the child could not run, and why."""
 
     found: dict[str, Replay]
     error: str = ""
     seen: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def why_not(self, operator: Operator) -> str:
+        """Why this operator was not run again: a word of precision.replay_*; `unclear` where its replay told nothing,
+        because neither side agrees with it."""
+        if operator.is_module or operator.direction == PARAMETERS:
+            return "module"
+        if not all(t.file for t in (*operator.inputs, *operator.outputs)):
+            return "not_saved"
+        missing = "failed" if self.error else "off"
+        return "unclear" if operator.name in self.found else self.skipped.get(operator.name, missing)
 
 
 def replay(
@@ -95,12 +106,14 @@ def replay(
         "allowed": json.loads(DATA.read_text(encoding="utf-8")),
         "operators": [_order(found) for found in wanted],
     }
-    answer, error = _ask(job, python)
+    content, error = _ask(job, python)
+    answer, skipped = content.get("found", {}), content.get("skipped", {})
     dtypes = {found.target.name: _dtypes(found) for found in wanted}
     found = {name: _read(rows, dtypes[name]) for name, rows in answer.items()}
     seen = {} if recorded else formats.seen(wanted, found, numerics)
     apis = {one.target.name: one.target.api for one in wanted}
-    return Replays({name: _in_force(one, apis[name], {**numerics, **seen}) for name, one in found.items()}, error, seen)
+    return Replays({name: _in_force(one, apis[name], {**numerics, **seen}) for name, one in found.items()},
+                   error, seen, skipped)  # fmt: skip
 
 
 def _in_force(found: Replay, api: str, numerics: dict[str, str]) -> Replay:
@@ -139,7 +152,7 @@ def _order(found: Pair) -> dict[str, Any]:
     }
 
 
-def _ask(job: dict[str, Any], python: str) -> tuple[dict[str, list[list[float]]], str]:
+def _ask(job: dict[str, Any], python: str) -> tuple[dict[str, Any], str]:
     with tempfile.TemporaryDirectory(prefix="replay-") as folder:
         question, answer = Path(folder, "job.json"), Path(folder, "answer.json")
         question.write_text(json.dumps(job), encoding="utf-8")
@@ -151,5 +164,5 @@ def _ask(job: dict[str, Any], python: str) -> tuple[dict[str, list[list[float]]]
             return {}, f"no answer within {TIMEOUT_S:.0f} s"
         if done.returncode or not answer.is_file():
             return {}, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        content: dict[str, list[list[float]]] = json.loads(answer.read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
         return content, ""

@@ -42,6 +42,16 @@ def test_another_eps_is_named_where_values_agree(tmp_path: Path, eps: float) -> 
     assert "ACC230.argument" in [found.key for found in report.findings] and "input.4" in report.verdict("en")
 
 
+def test_why_an_operator_was_not_run_again(tmp_path: Path) -> None:
+    for name, wrong in (("a", 0.0), ("b", 0.5)):
+        dump = Dump(tmp_path / name)
+        dump.forward("Tensor.mystery", [torch.ones(4)], [torch.ones(4) + wrong])
+        dump.save()
+    reports = [compare(tmp_path / "a", tmp_path / "b", replaying=again) for again in (True, False)]
+    assert "list of operators" in reports[0].verdict("en") or "off" in reports[0].verdict("en")
+    assert "replaying was turned off" in reports[1].verdict("en")
+
+
 def test_a_mask_on_one_side_only(tmp_path: Path) -> None:
     for with_mask in (True, False):
         folder = tmp_path / str(with_mask)

@@ -145,6 +145,16 @@ def test_an_error_from_nowhere_is_not_the_operators() -> None:
     assert first(judge(chain, {}, {}, reached=math.inf)) is None, "after updates weights differ by an unknown amount"
 
 
+@pytest.mark.parametrize(("api", "turned", "outcome"), [("Torch._foreach_norm", True, EXPLAINED),
+    ("Torch._foreach_norm", False, JUMP), ("Functional.gelu", True, JUMP)])  # fmt: skip
+def test_what_clips_gradients_reads_what_nobody_recorded(api: str, turned: bool, outcome: str) -> None:
+    """The parameters' gradients stand in no entry of level L1: their error comes from nowhere, and is nobody's fault
+    where the norm is taken."""
+    way = "backward" if turned else "forward"
+    chain = [agreement(f"Functional.conv2d.0.{way}", 1e-6, 1e-6), agreement(f"{api}.0.forward", 1e-2, 1e-2)]
+    assert judge(chain, {}, {}, reached=1e-6)[1].outcome == outcome
+
+
 def linked(name: str, error_in: float, error_out: float | None, order: int, took: float, gave: float,
            shape: tuple[int, ...] = SHAPE) -> Agreement:  # fmt: skip
     """An agreement whose tensors carry the given norms: equal norms say that a tensor is handed on."""

@@ -1,7 +1,8 @@
 """Child process: `replay_child.py JOB ANSWER`. Runs recorded operators again in float64 on the CPU.
 
 Started by path; imports torch and nothing of ours. Only API names on the job's list are ever looked up, so a
-dump from elsewhere cannot call anything else. Answers {name: [per output [target, baseline, rounding, reduced]]}.
+dump from elsewhere cannot call anything else.
+Answers {"found": {name: [per output [target, baseline, rounding, reduced]]}, "skipped": {name: why}}.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ HOMES = {"Functional": torch.nn.functional, "Torch": torch, "Tensor": torch.Tens
 
 
 class CannotReplay(Exception):
-    """The record lacks something the operator needs."""
+    """The record lacks something the operator needs; the reason is a word that the parent can say."""
 
 
 class Side:
@@ -40,7 +41,7 @@ class Side:
         head, call, direction = name.rsplit(".", 2)
         forward = f"{head}.{call}.forward"
         if forward not in self.data:
-            raise CannotReplay("no forward entry")
+            raise CannotReplay("no_forward")
         shaking = torch.Generator().manual_seed(0)
         with torch.set_grad_enabled(direction == "backward"):
             result = self._forward(head, self.data[forward], unit, shaking, direction == "backward")
@@ -51,7 +52,7 @@ class Side:
     def _forward(self, head: str, entry: Any, unit: float, shaking: torch.Generator, track: bool) -> Any:
         kind, _, api = head.partition(".")
         if api not in self.allowed.get(kind, ()):
-            raise CannotReplay(f"{head} is not on the list")
+            raise CannotReplay("not_listed")
         arguments = [self._value(item, unit, shaking, track) for item in entry["input_args"]]
         named = {key: self._value(item, unit, shaking, track) for key, item in entry["input_kwargs"].items()}
         _refuse_random(api, arguments, named)
@@ -61,7 +62,7 @@ class Side:
         """The last autograd node alone, as msprobe records it (pt_hook_manager.py, _register_backward_pre_hook)."""
         first = next((item for item in _flat(result) if isinstance(item, torch.Tensor)), None)
         if first is None or first.grad_fn is None:
-            raise CannotReplay("no gradient")
+            raise CannotReplay("no_forward")
         incoming = [self._value(item, unit, shaking, False) for item in entry["input"]]
         seen: list[Any] = []
         # through the engine, not by calling the node: it sums gradients of broadcast inputs before hooks see them
@@ -87,7 +88,7 @@ class Side:
             return torch.Size(item["value"])
         if "data_name" in item:
             return self._input(item, unit, shaking, track)
-        raise CannotReplay(f"an argument of type {kind}")
+        raise CannotReplay("argument")
 
     def _input(self, item: Any, unit: float, shaking: torch.Generator, track: bool) -> torch.Tensor:
         values: torch.Tensor = self._load(item)
@@ -102,9 +103,9 @@ class Side:
     def _load(self, item: Any) -> torch.Tensor:
         name = item.get("data_name", "")
         if not name or Path(name).name != name:
-            raise CannotReplay("values were not saved")
+            raise CannotReplay("not_saved")
         if math.prod(item["shape"]) * 8 > LIMIT:
-            raise CannotReplay("too large")
+            raise CannotReplay("too_large")
         values: torch.Tensor = torch.load(self.files / name, map_location="cpu", weights_only=True)
         return values.detach()
 
@@ -113,12 +114,13 @@ def main(question: str, answer: str) -> None:
     job = json.loads(Path(question).read_text(encoding="utf-8"))
     sides = {name: Side(job[name], job["allowed"]) for name in ("target", "baseline")}
     found: dict[str, list[list[float]]] = {}
+    skipped: dict[str, str] = {}
     for order in job["operators"]:
         try:
             found[order["target"]] = _one(sides, order)
         except (CannotReplay, RuntimeError, TypeError, ValueError, LookupError, NotImplementedError, OSError) as why:
-            print(f"not replayed: {order['target']}: {type(why).__name__}: {why}", file=sys.stderr)
-    Path(answer).write_text(json.dumps(found), encoding="utf-8")
+            skipped[order["target"]] = str(why) if isinstance(why, CannotReplay) else "failed"
+    Path(answer).write_text(json.dumps({"found": found, "skipped": skipped}), encoding="utf-8")
 
 
 def _one(sides: dict[str, Side], order: dict[str, Any]) -> list[list[float]]:
@@ -139,7 +141,7 @@ def _apart(found: list[Any], truth: list[Any]) -> list[float]:
     """The relative L2 error of each recorded floating output. Outputs that do not correspond cannot be replayed."""
     pairs = list(zip(found, truth))
     if len(found) != len(truth) or any(a is not None and (b is None or a.shape != b.shape) for a, b in pairs):
-        raise CannotReplay("the outputs do not correspond")
+        raise CannotReplay("other_outputs")
     return [_relative(a, b) for a, b in pairs if a is not None and a.is_floating_point()]
 
 

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from helpers.finding import Finding, Status
 from helpers.precision import arguments, divergence
 from helpers.precision.comparison import Comparison, StepComparison
-from helpers.precision.divergence import AGREES, ALLOWED, ARGUMENT, EXPLAINED, JUMP, NOT_COMPARED, STRUCTURE, Judgement
+from helpers.precision.divergence import (
+    AGREES,
+    ALLOWED,
+    ARGUMENT,
+    DIVERGES,
+    EXPLAINED,
+    JUMP,
+    NOT_COMPARED,
+    STRUCTURE,
+    Judgement,
+)
 from helpers.precision.operators import kernels
 from helpers.precision.record import FORWARD
 from helpers.rules import CannotCheck
@@ -63,6 +73,8 @@ def _arguments(step: StepComparison, judged: Judgement) -> dict[str, Scalar]:
     }
     if judged.outcome == STRUCTURE:
         args["detail"] = [f"{slot.slot} {slot.detail or slot.problem}" for slot in found.outputs if slot.problem]
+    if judged.outcome == DIVERGES and not judged.own:
+        args["why"] = {"say": f"precision.replay_{step.replays.why_not(operator)}"}
     if judged.outcome == ARGUMENT:
         args["detail"] = arguments.different(found, 0.0)
     if judged.outcome == JUMP:

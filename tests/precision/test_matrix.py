@@ -1,0 +1,65 @@
+"""A fixed part of the first-divergence matrix: the right operator by name, call and direction; healthy runs in peace.
+
+The whole of it, drawn at run time, is benchmarks/divergence.py."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from benchmarks.divergence import record
+from benchmarks.matrix import faults
+from benchmarks.matrix.recorder import Tampering
+from benchmarks.matrix.replaying import in_this_process
+from helpers.precision import manifest
+from helpers.precision.comparison import Comparison, examine
+
+SEED = 41
+#: model, kind, noise, which of the calls that the kind can strike.
+CASES = [("cnn", "eps argument", "threads", 1), ("cnn", "backward scaled by 1.02", "hf32 untold", 4),
+         ("cnn", "transposed weight", "bf16", 2), ("gpt", "dropped mask", "hf32 told", 1),
+         ("gpt", "one operator in bf16", "hf32 untold", 4)]  # fmt: skip
+MORE = [("lstm", "stale buffer", "bf16", 9), ("lstm", "wrong reduction dim", "hf32 untold", 0),
+        ("lstm", "off-by-one index", "threads", 2), ("lstm", "backward stale", "hf32 told", 11),
+        ("lstm", "one operator in bf16", "threads", 12), ("gpt", "wrong eps", "none", 2),
+        ("gpt", "NaN in one element", "bf16", 7), ("gpt", "backward NaN", "threads", 3),
+        ("cnn", "wrong eps", "hf32 told", 3), ("cnn", "2^-10 relative", "threads", 5)]  # fmt: skip
+HEALTHY = [("cnn", "hf32 untold"), ("gpt", "bf16")]
+
+
+def examined(base: Path, target: Path, noise: str) -> Comparison:
+    plain = noise == "hf32 untold"
+    with in_this_process():
+        return examine(*(side / manifest.DUMP if plain else side for side in (base, target)))
+
+
+def named(tmp_path: Path, model: str, kind: str, noise: str, which: int) -> tuple[list[str], str]:
+    calls = record(tmp_path / "a", model, SEED, "none", Tampering())
+    call = faults.sites(kind, calls)[which]
+    record(tmp_path / "b", model, SEED, noise, faults.tamper(kind, call, random.Random(SEED)))
+    return examined(tmp_path / "a", tmp_path / "b", noise).named, faults.expected(kind, call)
+
+
+@pytest.mark.parametrize(("model", "kind", "noise", "which"), CASES)
+def test_the_right_operator_is_named(tmp_path: Path, model: str, kind: str, noise: str, which: int) -> None:
+    found, wanted = named(tmp_path, model, kind, noise, which)
+    assert found == [wanted]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("model", "kind", "noise", "which"), MORE)
+def test_the_right_operator_is_named_in_more(tmp_path: Path, model: str, kind: str, noise: str, which: int) -> None:
+    found, wanted = named(tmp_path, model, kind, noise, which)
+    assert found == [wanted]
+
+
+@pytest.mark.parametrize(("model", "noise"), HEALTHY)
+def test_healthy_runs_are_not_flagged(tmp_path: Path, model: str, noise: str) -> None:
+    for folder, level in (("a", "none"), ("b", noise)):
+        record(tmp_path / folder, model, SEED, level, Tampering())
+    found = examined(tmp_path / "a", tmp_path / "b", noise)
+    assert found.named == [] and found.steps[0].judged
+    seen = found.steps[0].replays.seen
+    assert seen == ({"conv": "hf32", "matmul": "hf32"} if noise == "hf32 untold" else {})

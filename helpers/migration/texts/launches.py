@@ -9,7 +9,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 
 from helpers.migration.texts.shell_words import Command, NotPlain, Variables, Word, commands, expand, plain
 from helpers.words import Scalar
@@ -17,6 +18,10 @@ from helpers.words import Scalar
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=")
 OPENS = {"if", "for", "while", "until", "case", "select", "{"}
 CLOSES = {"fi", "done", "esac", "}"}
+#: `((N+=1))`, not `$((N+1))`: reckons with variables in a way that is not followed here.
+ARITHMETIC = re.compile(r"(?<!\$)\(\(")
+#: What a shell writes out where it stands without quotes: a home folder, `{1..3}`, `{a,b}`.
+WRITTEN_OUT = re.compile(r"~|[^{]*\{[^{}]*(?:,|\.\.)[^{}]*\}")
 BETWEEN = {"then", "do", "else", "elif", "in", "!"}
 TESTS = {"[", "[[", "test"}
 DECLARES = {"export", "declare", "local", "readonly", "typeset"}
@@ -61,20 +66,30 @@ class _Shell:
     folder: str | None = "."
     #: The command after which variables and arguments are no longer known.
     lost: str = ""
+    #: An `exit` stands above: what follows is not run.
+    ended: bool = False
 
 
 def launches(text: str, own_folder: str, arguments: Sequence[str], outside: Mapping[str, str]) -> list[Launch]:
     """`own_folder` is the script's, seen from where it is started; `arguments` its own, `outside` the environment."""
     shell = _Shell(Variables(own_folder, arguments, outside))
     found: list[Launch] = []
+    outer: list[_Shell] = []
+    reckoned = next((at for at, line in enumerate(text.split("\n"), 1) if ARITHMETIC.search(line)), None)
     tested = False
     for command in commands(text):
+        if command.before == "(":
+            outer.append(deepcopy(shell))
+        if reckoned and command.line >= reckoned and not shell.lost:
+            shell.lost = "(("
         words = _enter(shell, command)
         tested = command.before in ("&&", "||") and tested
         while words and (plain(words[0]) in BETWEEN):
             words = words[1:]
         found += _one(shell, command, words, conditional=shell.depth > 0 or tested or command.before == "||")
         tested = tested or bool(words) and plain(words[0]) in TESTS
+        if command.end == ")" and outer:  # what a subshell sets ends with it
+            shell = replace(outer.pop(), lost=shell.lost)
     return found
 
 
@@ -92,7 +107,7 @@ def _enter(shell: _Shell, command: Command) -> list[Word]:
     if command.end == "(" and len(words) == 1 or words and plain(words[0]) == "function":
         return []  # a function's name; its body is in braces
     if command.before == "(" or command.end == ")":
-        return words  # a subshell: what it sets is lost, but reads the same
+        return words
     while words and plain(words[0]) in OPENS | CLOSES | BETWEEN:
         name = plain(words[0])
         shell.depth = max(0, shell.depth + (name in OPENS) - (name in CLOSES))
@@ -111,6 +126,7 @@ def _one(shell: _Shell, command: Command, words: list[Word], *, conditional: boo
         shell.lost = command.source
         if name == "unset":
             shell.exported -= {plain(word) for word in rest[1:]}
+    shell.ended = shell.ended or name == "exit" and not (conditional or command.before == "&&")
     conditional_value = conditional or command.before == "&&"  # set only where what stands before it succeeds
     if name in DECLARES:
         for word in rest[1:]:
@@ -229,11 +245,13 @@ def _launch(shell: _Shell, command: Command, prefix: list[Word], words: list[Wor
         expanded = tuple(text for word in bare for text in expand(word, shell.variables))
     except NotPlain as cause:
         why = {"say": "shell_launch.unknown", "args": {"text": str(cause)}}
+    if any(not part.quoted and WRITTEN_OUT.match(part.text) for word in bare for part in word[:1]):
+        why = {"say": "shell_launch.unknown", "args": {"text": command.source}}
     if shell.lost and any(not part.plain and re.search(r"[$`]", part.text) for word in bare for part in word):
         why = {"say": "shell_launch.unknown", "args": {"text": f"{command.source} ({shell.lost})"}}
     if STARTERS.match(starter):
         why = {"say": "shell_launch.starter", "args": {"starter": starter}}
-    elif conditional:
+    elif conditional or shell.ended:
         why = {"say": "shell_launch.conditional"}
     expanded = () if why else expanded
     return Launch(command.line, command.source, expanded, why, shell.folder, environment, unknown)

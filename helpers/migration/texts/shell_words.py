@@ -149,6 +149,8 @@ def expand(word: Word, known: Variables) -> list[str]:
 
 
 def _expanded(part: Part, known: Variables) -> list[str]:
+    if "\\$" in part.text or "\\`" in part.text:  # a sign that stays as it is, among such that do not
+        raise NotPlain(part.text)
     text = OWN_FOLDER.sub(lambda found: known.own_folder + found.group("below"), part.text)
     text = re.sub(r"\$\(pwd\)|`pwd`|\$\{?PWD\}?(?!\w)", ".", text)
     text = re.sub(r"\$\(\((.*?)\)\)", lambda found: _number(found.group(1), known), text)
@@ -183,9 +185,11 @@ def _value(found: re.Match[str], known: Variables) -> list[str]:
     long = LONG.match(found.group("long") or "")
     if long is None:
         raise NotPlain(written)
-    if long.group("how") and not known.is_set(long.group("name")):
+    name, how = long.group("name"), long.group("how") or ""
+    is_set = known.is_set(name) and not (how.startswith(":") and not any(known.look_up(name, written)))
+    if how and not is_set:
         return expand((Part(long.group("value").strip("\"'"), False, True),), known)
-    return known.look_up(long.group("name"), written)
+    return known.look_up(name, written)
 
 
 def _number(text: str, known: Variables) -> str:

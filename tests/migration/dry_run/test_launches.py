@@ -74,6 +74,12 @@ def test_plain_commands(text: str, words: str) -> None:
         ("A=1\nsource env.sh\npython t.py $A\n", "shell_launch.unknown"),
         ("A=1\nprintf -v A 2; python t.py $A\n", "shell_launch.unknown"),
         ("LR=1\ngrep -q x y && LR=2\npython t.py $LR\n", "shell_launch.unknown"),
+        ("N=1\n((N+=1))\npython t.py --n $N\n", "shell_launch.unknown"),
+        ("(LR=5; echo)\npython t.py --lr $LR\n", "shell_launch.unknown"),
+        ("python t.py ~/d\n", "shell_launch.unknown"),
+        ("python t.py {1..3}\n", "shell_launch.unknown"),
+        ('python t.py "\\$HOME"\n', "shell_launch.unknown"),
+        ("exit 0\npython t.py\n", "shell_launch.conditional"),
         ("srun -n 2 python t.py\n", "shell_launch.starter"),
         ("deepspeed t.py --a\n", "shell_launch.starter"),
     ],
@@ -127,3 +133,24 @@ def test_an_unset_variable_is_not_exported() -> None:
 def test_arguments_that_are_moved_are_not_guessed(text: str) -> None:
     (found,) = launches(text, ".", ["c", "d"], {})
     assert not found.words and isinstance(found.why, dict) and found.why["say"] == "shell_launch.unknown"
+
+
+def test_a_subshell_keeps_what_it_sets_to_itself() -> None:
+    text = "LR=1\n(cd data && LR=5 && python t.py)\npython u.py --lr $LR\n"
+    found = launches(text, ".", [], {})
+    assert [(one.words, one.folder) for one in found] == [
+        (("python", "t.py"), "data"), (("python", "u.py", "--lr", "1"), "."),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('LR=""\npython t.py --lr ${LR:-0.1}\n', "python t.py --lr 0.1"),
+        ("LR=2\npython t.py --lr ${LR:-0.1}\n", "python t.py --lr 2"),
+        ("test -f x || exit 1\npython t.py '~/d' \"{a,b}\"\n", "python t.py ~/d {a,b}"),
+        ("python t.py $((1+1))\n", "python t.py 2"),
+    ],
+)
+def test_what_stays_as_it_is(text: str, words: str) -> None:
+    assert [" ".join(one.words) for one in launches(text, ".", [], {})] == [words]

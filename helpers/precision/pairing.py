@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helpers.precision.aligning import Matches, align, gaps
 from helpers.precision.record import FORWARD, Operator, Run
+from helpers.precision.sequences import Matches, align, gaps
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from helpers.finding import Place
 from helpers.migration.reading.source import Source
 from helpers.migration.texts import shell
 from helpers.migration.texts.dependencies import dependency_lines
-from helpers.migration.texts.requirements import ARGUMENT, INSTALL, REQUIREMENT, is_requirements
+from helpers.migration.texts.requirements import given, is_requirements, listed
 from helpers.versions import NotAVersion, parse
 
 TORCH = {"torch", "pytorch"}
@@ -49,22 +49,11 @@ def pins(source: Source) -> Iterator[Pin]:
     """The pins of one text, in its order; torch without a version is none."""
     name = source.path.rpartition("/")[2]
     if is_requirements(name):
-        for start, line in dependency_lines(source):
-            for match in REQUIREMENT.finditer(line):
-                yield from _pin(source, start + match.start(1), match.group(1), line[match.end() :])
+        asked = (one for start, line in dependency_lines(source) for one in listed(start, line))
     else:
-        for start, command in shell.commands(source):
-            yield from _installed(source, start, command)
-
-
-def _installed(source: Source, start: int, line: str) -> Iterator[Pin]:
-    for command in INSTALL.finditer(line):
-        for argument in ARGUMENT.finditer(line, command.start(1), command.end(1)):
-            given = argument.group("given") or ""
-            name = REQUIREMENT.match(given)
-            if name:
-                at = start + argument.start("given") + name.start(1)
-                yield from _pin(source, at, name.group(1), given[name.end() :])
+        asked = (one for start, command in shell.commands(source) for one in given(start, command))
+    for at, wanted, rest in asked:
+        yield from _pin(source, at, wanted, rest)
 
 
 def _pin(source: Source, at: int, name: str, rest: str) -> Iterator[Pin]:

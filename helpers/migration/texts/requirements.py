@@ -86,24 +86,30 @@ def is_requirements(name: str) -> bool:
 
 def check(source: Source) -> Iterable[Finding]:
     for start, line in dependency_lines(source):
-        for match in REQUIREMENT.finditer(line):
-            finding = _judge(source, start + match.start(1), match.group(1), line[match.end() :])
-            if finding:
-                yield finding
+        yield from filter(None, (_judge(source, *asked) for asked in listed(start, line)))
         yield from _elsewhere(source, start, line)
+
+
+def listed(start: int, line: str) -> Iterator[tuple[int, str, str]]:
+    """What a line of a list asks for: where, the name, and what stands behind it. `start`: the line's own offset."""
+    for match in REQUIREMENT.finditer(line):
+        yield start + match.start(1), match.group(1), line[match.end() :]
+
+
+def given(start: int, line: str) -> Iterator[tuple[int, str, str]]:
+    """As `listed`, for what a command line gives to pip or conda."""
+    for command in INSTALL.finditer(line):
+        for argument in ARGUMENT.finditer(line, command.start(1), command.end(1)):
+            text = argument.group("given") or ""
+            name = REQUIREMENT.match(text)
+            if name:
+                yield start + argument.start("given") + name.start(1), name.group(1), text[name.end() :]
 
 
 def installed(source: Source, start: int, line: str) -> Iterator[Finding]:
     """What a command line installs by pip or conda: `pip install "flash-attn>=2" -c pytorch`."""
-    for command in INSTALL.finditer(line):
-        for argument in ARGUMENT.finditer(line, command.start(1), command.end(1)):
-            given = argument.group("given") or ""
-            name = REQUIREMENT.match(given)
-            if name:
-                at = start + argument.start("given") + name.start(1)
-                finding = _judge(source, at, name.group(1), given[name.end() :])
-                if finding:
-                    yield finding
+    yield from filter(None, (_judge(source, *asked) for asked in given(start, line)))
+    if INSTALL.search(line):
         yield from _repositories(source, start, line)
 
 

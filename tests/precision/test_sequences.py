@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.precision import aligning
-from helpers.precision.aligning import Keys, align, gaps
+from helpers.precision import sequences
 from helpers.precision.pairing import pair
 from helpers.precision.reasons import reasons
 from helpers.precision.record import Operator, Run, TensorRecord
+from helpers.precision.sequences import Keys, align, gaps
 from tests.precision.test_pairing import names, run_of
 
 LETTERS = st.lists(st.sampled_from("abcd"), max_size=12)
@@ -40,7 +40,7 @@ def test_windows_lose_nothing_in_repeated_layers(monkeypatch: pytest.MonkeyPatch
     plain = [f"op{n % 8}" for n in range(1600)]
     cast = [key for n, key in enumerate(plain) for key in ([f"to{n % 3}", key] if n % 2 else [key])]
     dropped = [key for n, key in enumerate(plain) if n % 50]
-    monkeypatch.setattr(aligning, "DIFFERENCES", 10)
+    monkeypatch.setattr(sequences, "DIFFERENCES", 10)
     assert len(align(cast, plain)) == len(plain) and len(align(plain, dropped)) == len(dropped)
 
 

@@ -10,16 +10,18 @@ import gc
 import os
 import pickle
 import selectors
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 #: Below this many items a fork costs more than it saves.
 FEW = 200
-#: Items whose results travel together.
+#: Items whose results travel together; more of them where all numbers would not fit into a pipe (64 KiB on Linux).
 CHUNK = 50
 LENGTH_BYTES = 8
+NUMBER_BYTES = 8
+MOST_CHUNKS = 4096
 
 
 def cores() -> int:
@@ -35,13 +37,15 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], *, children: i
     count = children if children is not None else (cores() if len(items) >= FEW else 1)
     if count < 2 or not hasattr(os, "fork"):
         return _here(work, items)
-    numbers = range(0, len(items), CHUNK)
-    shares = [list(numbers[child::count]) for child in range(count)]
-    done: dict[int, list[Result]] = _collect([_start(work, items, share) for share in shares])
-    for number in numbers:
+    size = max(CHUNK, -(-len(items) // MOST_CHUNKS))
+    chunks = {number: items[number : number + size] for number in range(0, len(items), size)}
+    todo = _queue(chunks)
+    done: dict[int, list[Result]] = _collect([_start(work, chunks, todo) for _ in range(count)])
+    os.close(todo)
+    for number, chunk in chunks.items():
         if number not in done:
-            done[number] = [work(item) for item in items[number : number + CHUNK]]
-    return [result for number in numbers for result in done[number]]
+            done[number] = [work(item) for item in chunk]
+    return [result for number in chunks for result in done[number]]
 
 
 def _here(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
@@ -55,8 +59,16 @@ def _here(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]
             gc.enable()
 
 
-def _start(work: Callable[[Item], Result], items: Sequence[Item], share: Iterable[int]) -> tuple[int, int]:
-    """A child that works on its chunks; its process id and the end of the pipe to read."""
+def _queue(numbers: Iterable[int]) -> int:
+    """A pipe that holds the numbers: each child takes the next one when it is free, so that all end together."""
+    reading, writing = os.pipe()
+    os.write(writing, b"".join(number.to_bytes(NUMBER_BYTES, "little") for number in numbers))
+    os.close(writing)
+    return reading
+
+
+def _start(work: Callable[[Item], Result], chunks: Mapping[int, Sequence[Item]], todo: int) -> tuple[int, int]:
+    """A child that works on chunks while there are some; its process id and the end of the pipe to read."""
     reading, writing = os.pipe()
     child = os.fork()
     if child:
@@ -66,8 +78,9 @@ def _start(work: Callable[[Item], Result], items: Sequence[Item], share: Iterabl
     try:  # the child: no exit handlers, no output buffers of the parent
         os.close(reading)
         gc.disable()  # syntax trees hold no cycles; looking for some costs a third of the time
-        for number in share:
-            _send(writing, pickle.dumps((number, [work(item) for item in items[number : number + CHUNK]]), -1))
+        while taken := os.read(todo, NUMBER_BYTES):
+            number = int.from_bytes(taken, "little")
+            _send(writing, pickle.dumps((number, [work(item) for item in chunks[number]]), -1))
         status = 0
     finally:
         os._exit(status)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
-from helpers.migration.spread import CHUNK, spread
+from helpers.migration.spread import CHUNK, MOST_CHUNKS, spread
 
 
 @pytest.mark.parametrize("count", [0, 1, CHUNK, 3 * CHUNK + 7])
@@ -18,8 +19,26 @@ def test_results_come_in_order(count: int, children: int) -> None:
 
 
 def test_the_work_is_done_in_children_and_large_results_pass() -> None:
-    found = spread(lambda number: (os.getpid(), b"x" * 100_000), range(3 * CHUNK), children=2)
+    def work(number: int) -> tuple[int, bytes]:
+        time.sleep(0.002)  # else the first child may have done all before the second is there
+        return os.getpid(), b"x" * 100_000
+
+    found = spread(work, range(3 * CHUNK), children=2)
     assert len({pid for pid, _ in found}) == 2 and os.getpid() not in {pid for pid, _ in found}
+
+
+def test_a_child_that_is_done_takes_what_is_left() -> None:
+    def work(number: int) -> int:
+        time.sleep(0.5 if number == 0 else 0.001)
+        return os.getpid()
+
+    pids = spread(work, range(6 * CHUNK), children=2)
+    assert pids.count(pids[0]) <= 2 * CHUNK, "the slow child took as many as the other"
+
+
+def test_more_chunks_than_the_queue_takes_are_larger_ones() -> None:
+    count = CHUNK * MOST_CHUNKS + 1
+    assert spread(abs, range(count), children=2) == list(range(count))
 
 
 def test_what_a_dead_child_did_not_send_is_done_here() -> None:

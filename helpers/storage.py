@@ -60,7 +60,9 @@ class LocalStorage:
 
 def open_storage(place: str) -> LocalStorage:
     """A folder path. Other schemes (`obs://`) are not covered yet and say so."""
-    scheme, separator, _ = place.partition("://")
+    scheme, separator, behind = place.partition("://")
+    if scheme == "obs" and separator:
+        raise WorkbookError("storage.obs", place=place, name=behind.rstrip("/").rpartition("/")[2])
     if separator:
         raise WorkbookError("storage.scheme", place=place, scheme=scheme)
     return LocalStorage(place)

@@ -31,7 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=int, default=1, help="training steps to run (default 1)")
     parser.add_argument("--dump-steps", type=_numbers, default=[0], metavar="N,N", help="steps to dump, from 0")
     parser.add_argument("--level", choices=LEVELS, default="L1", help="msprobe's level (default L1: APIs)")
-    parser.add_argument("--task", choices=TASKS, default="tensor", help="whole tensors or statistics")
+    parser.add_argument("--task", choices=TASKS, default="tensor",
+                        help="whole tensors, statistics, or the weights' and batches' fingerprints alone (no msprobe)")
     parser.add_argument("--seed", type=int, default=1234, help="seed set before the script's own")
     parser.add_argument("--limit-mib", type=int, default=2048, help="most that may be written, per side")
     parser.add_argument("--nproc", type=int, default=1, help="processes under torchrun")

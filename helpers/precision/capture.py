@@ -22,7 +22,7 @@ from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
 from helpers.precision import manifest
 from helpers.precision.dump import read_dump
-from helpers.precision.options import MIB, Options, room
+from helpers.precision.options import FINGERPRINTS, MIB, Options, room
 from helpers.precision.record import Run
 from helpers.report import Column, Report, Table
 from helpers.settings.child import settings as settings_reader
@@ -114,6 +114,7 @@ def _plugin(dump: Path, options: Options, tier: str) -> Plugin:
     path.write_text(json.dumps(config, indent=1), encoding="utf-8")
     return Plugin(PLUGIN, {
         "config_path": str(path), "dump_path": str(dump), "iterations": list(options.dump_steps),
+        "dumps": options.task != FINGERPRINTS,
         "limit_bytes": options.limit_mib * MIB, "block_torch_npu": not tier.startswith("npu"),
         "settings_path": str(SETTINGS),
     })  # fmt: skip
@@ -140,13 +141,15 @@ def _report(folder: Path, about: dict[str, Any], result: LaunchResult) -> Report
         raise WorkbookError("precision.capture_failed", tier=about["tier"], trouble=result.trouble,
                             path=str(result.output_path))  # fmt: skip
     _check_fault_struck(result.output_path)
-    runs = read_dump(folder / manifest.DUMP)
+    runs = [] if about["task"] == FINGERPRINTS else read_dump(folder / manifest.DUMP)
     sides = {path.stem.partition(".")[2]: json.loads(path.read_text(encoding="utf-8"))
              for path in sorted(folder.glob("side.rank*.json"))}  # fmt: skip
     missing = [rank for rank in range(about["nproc"]) if f"rank{rank}" not in sides]
     if missing:
         raise WorkbookError("precision.rank_missing", ranks=missing, path=str(folder))
     wanted, recorded = set(about["dump_steps"]), {run.step for run in runs}
+    if about["task"] == FINGERPRINTS:
+        recorded = {step for side in sides.values() for step in side["iterations"]}
     if wanted - recorded:
         raise WorkbookError("precision.steps_missing", missing=sorted(wanted - recorded), recorded=sorted(recorded))
     about = {**about, "parameter_devices": result.parameter_devices, "simulator": result.simulator}
@@ -168,10 +171,11 @@ def _success(written: manifest.Manifest, runs: list[Run], result: LaunchResult) 
     rows = tuple(_row(written, run) for run in runs)
     size = _bytes(written, manifest.DUMP) / MIB
     args: dict[str, Scalar] = {"operators": sum(len(run.operators) for run in runs), "size_mib": round(size, 1),
-                               "steps": len({run.step for run in runs}), "tier": written.tier}  # fmt: skip
+                               "steps": len(written.about["dump_steps"]), "tier": written.tier}  # fmt: skip
+    key = "ACC200.fingerprints" if written.about["task"] == FINGERPRINTS else "ACC200.captured"
     facts = {"folder": str(written.folder), **written.about, "losses": list(result.losses),
              "standing_in": result.standing_in, "numerics": written.numerics}  # fmt: skip
-    return Report("precision", "capture", (Finding("ACC200", Status.OK, "ACC200.captured", args, weight=100),),
+    return Report("precision", "capture", (Finding("ACC200", Status.OK, key, args, weight=100),),
                   Table(columns, rows), facts=facts, tier=written.tier)  # fmt: skip
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from helpers.precision.manifest import Manifest
+from helpers.precision.portable import portable
 from helpers.settings import Difference, Settings, compare, fingerprints, risks
 
 #: Options that both sides must share for their tensors to be comparable.
-OPTIONS = ("args", "seed", "level", "task")
+OPTIONS = ("args", "seed", "level")
 #: Groups of settings that make no other experiment, but may make other numbers.
 AROUND = ("flags", "environment", "packages", "machine")
 
@@ -16,12 +19,18 @@ def differences(baseline: Manifest | None, target: Manifest | None) -> dict[str,
     do. Empty where nothing does, and where a side has no manifest: then it is not known."""
     if baseline is None or target is None:
         return {}
-    found: dict[str, list[str]] = {key: [] for key in OPTIONS if baseline.about.get(key) != target.about.get(key)}
+    found: dict[str, list[str]] = {key: [] for key in OPTIONS if _option(baseline, key) != _option(target, key)}
     for kind in fingerprints.KINDS:
         names = fingerprints.different(baseline.sides, target.sides, kind)
         if names:
             found[kind] = names
     return found
+
+
+def _option(side: Manifest, name: str) -> Any:
+    """Arguments without the folders of one machine: what lies in them, the batches' fingerprints tell."""
+    value = side.about.get(name)
+    return portable(value) if name == "args" and isinstance(value, list) else value
 
 
 def surroundings(baseline: Manifest | None, target: Manifest | None) -> list[Difference]:

@@ -12,7 +12,9 @@ from helpers.device import Device
 from helpers.errors import WorkbookError
 from helpers.precision import manifest
 
-LEVELS, TASKS = ("L0", "L1", "mix"), ("statistics", "tensor")
+#: `fingerprints`: weights, batches, seeds and losses alone, without msprobe.
+FINGERPRINTS = "fingerprints"
+LEVELS, TASKS = ("L0", "L1", "mix"), ("statistics", "tensor", FINGERPRINTS)
 #: What a caller may set in the child's environment: noise and faults of the simulator, and threads.
 SETTINGS = ("ASCEND_WORKBOOK_SIM_FAULT", "ASCEND_WORKBOOK_SIM_NUMERICS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 MIB = 1 << 20

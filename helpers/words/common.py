@@ -90,6 +90,12 @@ WORDS: dict[str, Words] = {
         "Give a relative path below the folder.",
         "请给出该目录之下的相对路径。",
     ),
+    "storage.obs": Words(
+        "{place}: object storage is not read directly yet",
+        "{place}：尚不能直接读取对象存储",
+        "Fetch it first, a folder with -r, and give the local path: `obsutil cp {place} ./{name} -r -f`.",
+        "请先下载（目录加 -r），再给出本地路径：`obsutil cp {place} ./{name} -r -f`。",
+    ),
     "storage.scheme": Words(
         "{place}: storage of the kind {scheme}:// is not supported yet",
         "{place}：尚不支持 {scheme}:// 存储",

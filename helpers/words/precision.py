@@ -163,6 +163,10 @@ WORDS: dict[str, Words] = {
         "captured {operators} operators of {steps} step(s) on {tier}, {size_mib} MiB",
         "在 {tier} 上采集了 {steps} 步共 {operators} 个算子，{size_mib} MiB",
     ),
+    "ACC200.fingerprints": Words(
+        "recorded weights, batches, seeds and losses of {steps} step(s) on {tier}, no tensors and no statistics",
+        "在 {tier} 上记录了 {steps} 步的权重、数据、种子和损失，未记录张量和统计量",
+    ),
     "ACC201.changed": Words(
         "{path}: {count} file(s) are missing or not as they were written: {files}",
         "{path}：有 {count} 个文件缺失或与写入时不同：{files}",

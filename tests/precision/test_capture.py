@@ -56,6 +56,15 @@ def test_the_side_is_fingerprinted(made: Path) -> None:
     assert {seed["call"] for seed in settings["seeds"]} >= {"torch.manual_seed"}
 
 
+def test_fingerprints_need_no_msprobe(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "msprobe.py").write_text("raise ImportError('not here')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    report = capture(SCRIPT, out=tmp_path / "out", device="cpu", steps=3, dump_steps=(0, 2), task="fingerprints")
+    assert report.headline is not None and report.headline.key == "ACC200.fingerprints"
+    sides = [json.loads((folder / "side.rank0.json").read_text()) for folder in (made, tmp_path / "out")]
+    assert sides[0]["weights"] == sides[1]["weights"] and sides[0]["batches"] == sides[1]["batches"]
+
+
 def test_a_second_capture_of_the_same_is_identical(made: Path, tmp_path: Path) -> None:
     capture(SCRIPT, out=tmp_path, device="cpu", steps=3, dump_steps=(0, 2))
     report = compare(made, tmp_path)

@@ -27,6 +27,12 @@ def test_a_weight_that_one_side_lacks_is_a_difference() -> None:
     assert differences(side({}, {"w": "1"}), side({}, {"w": "1", "v": "2"})) == {"weights": ["v"]}
 
 
+def test_a_data_folder_elsewhere_is_the_same_experiment_and_another_option_is_not() -> None:
+    left, right = side({}, args=["--data", "/home/a/digits"]), side({}, args=["--data", "/cache/digits"])
+    assert differences(left, right) == {}
+    assert differences(left, side({}, args=["--data", "/cache/letters"])) == {"args": []}
+
+
 @pytest.mark.parametrize(
     ("tier", "devices", "expected"),
     [

@@ -26,7 +26,10 @@ WATCH_EVERY_S = 0.2
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """`config`: config_path (msprobe's), dump_path, iterations (list of int), limit_bytes, block_torch_npu,
-    settings_path (the file that reads the settings in force)."""
+    settings_path (the file that reads the settings in force), dumps (False: fingerprints alone, without msprobe)."""
+    if not config["dumps"]:
+        _Capture(observer, config, _NoDebugger()).install()
+        return
     if config["block_torch_npu"]:
         # msprobe takes an importable torch_npu for a sign that this run is on an NPU
         sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]
@@ -34,6 +37,19 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
 
     _watch(Path(config["dump_path"]), config["limit_bytes"], observer.out)
     _Capture(observer, config, PrecisionDebugger(config_path=config["config_path"])).install()
+
+
+class _NoDebugger:
+    """In msprobe's place where only fingerprints are recorded."""
+
+    def start(self, model: Any) -> None:
+        """Dumps nothing."""
+
+    def stop(self) -> None:
+        """Nothing was started."""
+
+    def step(self) -> None:
+        """Nothing counts the steps."""
 
 
 class _Capture:

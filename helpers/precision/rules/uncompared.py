@@ -26,7 +26,7 @@ def check(facts: Comparison) -> Iterator[Finding]:
     if nodes:
         yield Finding(CODE, Status.NOTE, "ACC215.autograd", {"count": len(nodes), "names": nodes[:SHOWN]})
     yield from _dtypes(judged)
-    if any(step.pairing.target.task == "statistics" for step in facts.steps):
+    if any("statistics" in (step.pairing.target.task, step.pairing.baseline.task) for step in facts.steps):
         yield Finding(CODE, Status.NOTE, "ACC215.statistics")
     for error in {step.replays.error for step in facts.steps if step.replays.error}:
         yield Finding(CODE, Status.SKIPPED, "ACC215.replay", {"error": error})

@@ -48,7 +48,7 @@ def test_a_capture_is_complete_and_ordered(made: Path) -> None:
 
 def test_the_side_is_fingerprinted(made: Path) -> None:
     side = json.loads((made / "side.rank0.json").read_text())
-    assert side["iterations"] == [0, 2] and set(side["batches"]) == {"0", "2"}
+    assert side["iterations"] == [0, 2] and set(side["batches"]) == {"0", "1", "2"}
     assert side["weights"]["conv1.weight"].startswith("float32[6, 1, 3, 3]:") and side["status"] == "stopped_after"
     assert side["numerics"] == {"conv": "", "matmul": ""}
     settings = side["settings"]
@@ -63,6 +63,17 @@ def test_fingerprints_need_no_msprobe(made: Path, tmp_path: Path, monkeypatch: p
     assert report.headline is not None and report.headline.key == "ACC200.fingerprints"
     sides = [json.loads((folder / "side.rank0.json").read_text()) for folder in (made, tmp_path / "out")]
     assert sides[0]["weights"] == sides[1]["weights"] and sides[0]["batches"] == sides[1]["batches"]
+
+
+def test_what_makes_the_experiment_is_recorded(made: Path) -> None:
+    told = json.loads((made / "side.rank0.json").read_text())["experiment"]
+    assert told["seeds"]["torch"] == 0 and len(told["seeds"]["numpy"]) == 12
+    assert told["modules"]["norm"][0] == "BatchNorm2d" and "eps=1e-05" in told["modules"]["norm"][1]
+    assert told["weights"]["norm.weight"][:2] == [pytest.approx(6**0.5), 1.0] and told["dtypes"] == {"float32": 641}
+    assert len(told["batches"]["1"][0]["samples"]) == 8 and told["loss"] == "NllLossBackward"
+    (optimizer,) = told["optimizers"]
+    assert optimizer["class"] == "SGD" and optimizer["groups"][0]["lr"] == 0.1
+    assert optimizer["groups"][0]["parameters"] == 641 and told["rates"] == {"0": [0.1], "1": [0.1], "2": [0.1]}
 
 
 def test_a_second_capture_of_the_same_is_identical(made: Path, tmp_path: Path) -> None:

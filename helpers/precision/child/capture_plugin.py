@@ -2,12 +2,12 @@
 
 An iteration is an attempt at an update: one that a GradScaler left out counts, because its operators ran.
 Beside msprobe's folders it writes `side.rank<R>.json`: what the comparison must know about this side (reduced
-formats and settings in force, fingerprints of the weights before the first forward and of each dumped batch).
+formats and settings in force, fingerprints of the weights before the first forward and of each step's batch, and
+what experiment_facts.py reads).
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import os
@@ -52,6 +52,19 @@ class _NoDebugger:
         """Nothing counts the steps."""
 
 
+def _load(path: Path) -> Any:
+    """A file of the workbook's that needs nothing else of it, under a name of its own."""
+    spec = importlib.util.spec_from_file_location(f"_workbook_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+facts = _load(Path(__file__).with_name("experiment_facts.py"))
+
+
 class _Capture:
     """Turns msprobe on for the wanted iterations, from a training forward to the optimizer's update.
 
@@ -63,10 +76,12 @@ class _Capture:
         self.observer = observer
         self.wanted = set(config["iterations"])
         self.debugger = debugger
-        self.settings = _load(config["settings_path"])
+        self.settings = _load(Path(config["settings_path"]))
+        self.facts = facts.Facts(observer)
         self.iteration = 0
         self.running = False
-        self.side: dict[str, Any] = {"rank": observer.rank, "iterations": [], "weights": {}, "batches": {}}
+        self.side: dict[str, Any] = {"rank": observer.rank, "iterations": [], "weights": {}, "batches": {},
+                                     "experiment": self.facts.told}  # fmt: skip
 
     def install(self) -> None:
         self.observer.on_model(self.weigh)
@@ -74,29 +89,40 @@ class _Capture:
         self.observer.on_step(lambda step: self.end())
         self.observer.on_skip(self.end)
         self.observer.on_end(self.finish)
-        register_optimizer_step_pre_hook(lambda *_: self.pause())
+        register_optimizer_step_pre_hook(self.update)
+        self.facts.install()
 
     def weigh(self, model: torch.nn.Module) -> None:
         seeds = [dict(seed) for seed in self.observer.log.content["meta"]["seeds"]]
         self.side["settings"] = {**self.settings.read(), "seeds": seeds}
         with torch.no_grad():
-            self.side["weights"] = {name: _fingerprint(value) for name, value in model.state_dict().items()}
+            self.side["weights"] = {name: facts.prints.of(value) for name, value in model.state_dict().items()}
+        self.facts.model(model)
 
     def begin(self, module: torch.nn.Module) -> None:
         """Before an outermost forward; one without gradients is an evaluation and no part of a step."""
-        if self.running or self.iteration not in self.wanted or not torch.is_grad_enabled():
+        if self.running or not torch.is_grad_enabled():
             return
-        handle = module.register_forward_pre_hook(self.batch, with_kwargs=True)
-        self.once = handle
-        self.side["numerics"] = dict(zip(("conv", "matmul"), self.settings.formats(torch)))
-        self.running = True
+        seen, wanted = str(self.iteration) in self.side["batches"], self.iteration in self.wanted
+        if wanted or (not seen and len(self.side["batches"]) < facts.MOST_ITERATIONS):
+            self.once = module.register_forward_pre_hook(self.batch, with_kwargs=True)
+        if wanted:
+            self.side["numerics"] = dict(zip(("conv", "matmul"), self.settings.formats(torch)))
+            self.running = True
 
     def batch(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
         """Fingerprints the batch, then starts msprobe: what it hooks from here on is the forward itself."""
         self.once.remove()
-        tensors = [leaf for leaf in _leaves([args, kwargs]) if isinstance(leaf, torch.Tensor)]
-        self.side["batches"].setdefault(str(self.iteration), [_fingerprint(tensor) for tensor in tensors])
-        self.debugger.start(model=self.observer.model or module)
+        tensors = [leaf for leaf in facts.prints.leaves([args, kwargs]) if isinstance(leaf, torch.Tensor)]
+        self.side["batches"].setdefault(str(self.iteration), [facts.prints.of(tensor) for tensor in tensors])
+        self.facts.batch(self.iteration, tensors)
+        if self.running:
+            self.debugger.start(model=self.observer.model or module)
+
+    def update(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.pause()
+        if self.observer.active:
+            self.facts.update(self.iteration, optimizer)
 
     def pause(self) -> None:
         """Before an update; a further forward in this iteration (another network of a GAN) starts it again."""
@@ -118,34 +144,6 @@ class _Capture:
         aside = path.with_name(f"{path.name}.part")
         aside.write_text(json.dumps(self.side), encoding="utf-8")
         aside.replace(path)
-
-
-def _load(path: str) -> Any:
-    """A file of the workbook's that needs nothing else of it, under a name of its own."""
-    spec = importlib.util.spec_from_file_location("_workbook_settings", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def _fingerprint(value: Any) -> str:
-    """dtype, shape and the first 16 hex digits of the bytes' SHA-256."""
-    if not isinstance(value, torch.Tensor):
-        return repr(value)[:80]
-    plain = value.detach().to("cpu").contiguous()
-    raw = plain.reshape(-1).view(torch.uint8) if plain.numel() else torch.empty(0, dtype=torch.uint8)
-    digest = hashlib.sha256(raw.numpy().tobytes()).hexdigest()[:16]
-    return f"{str(value.dtype).rpartition('.')[2]}{list(value.shape)}:{digest}"
-
-
-def _leaves(value: Any) -> list[Any]:
-    if isinstance(value, (list, tuple)):
-        return [leaf for item in value for leaf in _leaves(item)]
-    if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in _leaves(item)]
-    return [value]
 
 
 def _watch(folder: Path, limit_bytes: int, out: Path) -> None:

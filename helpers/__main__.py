@@ -11,6 +11,7 @@ import os
 import pkgutil
 import re
 import sys
+import time
 import traceback
 from difflib import get_close_matches
 from functools import partial
@@ -35,9 +36,10 @@ def main(argv: list[str] | None = None) -> int:
     lang, code = _language(given), 2
     try:
         args = build_parser(given[0] if given else "").parse_args(given)
-        for path in filter(None, (args.json, args.html)):
+        for path in filter(None, (args.json, args.html, args.junit)):
             refuse_unwritable(path)
         _tell_swallowed(args, given)
+        args.began = time.monotonic()
         report = args.run(args)
         if isinstance(report, Report):
             code = _write(report, args)
@@ -101,6 +103,7 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
         module.configure(one)
         one.add_argument("--json", metavar="FILE", help="write the report as JSON (report.schema.json describes it)")
         one.add_argument("--html", metavar="FILE", help="write the report as a page that opens offline")
+        one.add_argument("--junit", metavar="FILE", help="write the report as JUnit XML, which CI servers read")
         one.add_argument("--lang", choices=LANGUAGES, help="language of what is printed (default: the locale's)")
         own = frozenset(word for action in one._actions for word in action.option_strings) - {"-h", "--help"}
         one.set_defaults(run=module.run, show=getattr(module, "show", None), own=own)
@@ -139,7 +142,9 @@ def _print_anything() -> None:
 
 def _write(report: Report, args: argparse.Namespace) -> int:
     """The files, before anything is printed: a reader that goes away must not cost them. The exit code."""
-    for path, make in ((args.json, report.to_json), (args.html, partial(report.html, args.lang))):
+    seconds = time.monotonic() - args.began
+    junit = partial(report.junit, args.lang, seconds=seconds)
+    for path, make in ((args.json, report.to_json), (args.html, partial(report.html, args.lang)), (args.junit, junit)):
         if path:
             target = Path(path).resolve()
             open_storage(str(target.parent)).write_text(target.name, make())
@@ -148,7 +153,7 @@ def _write(report: Report, args: argparse.Namespace) -> int:
 
 def _show(report: Report, args: argparse.Namespace) -> None:
     print(report.text(args.lang, details=getattr(args, "details", False)))
-    for path in (args.json, args.html):
+    for path in (args.json, args.html, args.junit):
         if path:
             print(say("command.written", args.lang, path=path))
     if "bundle" in report.facts:

@@ -191,6 +191,12 @@ class Report:
 
         return render(self, lang) if page else fragment(self, lang)
 
+    def junit(self, lang: str | None = None, *, seconds: float = 0.0) -> str:
+        """As JUnit XML for CI servers: a failure in it exactly where the status is FAIL."""
+        from helpers.view.junit import render
+
+        return render(self, lang, seconds=seconds)
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON keeps it; derived values are included so that other tools need no words of ours."""
         data = asdict(replace(self, findings=(), parts=()))  # these bring their own form

@@ -17,7 +17,7 @@ LAYERS = (
     ("words",),
     ("errors",),
     ("finding",),
-    ("report", "rules"),
+    ("report", "rules", "gates"),
     ("storage", "bounded", "redaction"),
     ("diagnosis",),  # reads texts only; launch, the stages and batch show what it says of an error
     ("cann", "kernelspec"),

@@ -51,6 +51,6 @@ def _names(text: str, option: str) -> bool:
 
 
 def add_fail_on(parser: argparse.ArgumentParser, classes: tuple[str, ...], where: str) -> None:
-    """The option of scan, assess and rewrite that makes a class a failure; `where` is the text that it is sought in."""
-    told = f"exit with 1 where a place of this class is in {where} (may be repeated): {', '.join(classes)}"
+    """The option that makes a class of findings a failure; `where` is what it is sought in."""
+    told = f"exit with 1 where a finding of this class is in {where} (may be repeated): {', '.join(classes)}"
     parser.add_argument("--fail-on", action="append", default=[], choices=classes, metavar="CLASS", help=told)

@@ -1,20 +1,25 @@
 """Compare two captures tensor by tensor and name the operator that parts them first.
 
 Both folders were made by `ascend-workbook capture`, or are dump folders of msprobe 26.x (PrecisionDebugger).
-Exits 1 where the runs part, 0 where every difference is explained by rounding, 2 where a side cannot be read.
+Exits 1 where the runs part, 0 where every difference is explained by rounding, 2 where a side cannot be read; with
+--fail-on also 1 where a finding of that class, else a warning or a remark, is there: operators without a partner
+(unpaired), other dtypes (dtype), no NPU that took part (device), anything left unseen (incomplete).
 
 Examples:
   ascend-workbook compare runs/demo/baseline runs/demo/npu
   ascend-workbook compare runs/demo/baseline runs/demo/npu --html precision.html --json precision.json
   ascend-workbook compare gpu_dump npu_dump --no-replay --csv numbers.csv
   ascend-workbook compare gpu_dump npu_dump --only layer1 "*softmax*" --sample 0.1
+  ascend-workbook compare gpu_dump npu_dump --fail-on divergence --fail-on incomplete --junit precision.xml
 """
 
 from __future__ import annotations
 
 import argparse
 
+from helpers.commands import add_fail_on
 from helpers.precision.compare import around, compare
+from helpers.precision.questions import OF_COMPARE
 from helpers.report import Report
 
 NAME = "compare"
@@ -33,10 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--csv", metavar="FILE", help="write the numbers of every tensor, in msprobe's columns")
     parser.add_argument("--around", type=int, default=0, metavar="N",
                         help="show only N rows before and after the first divergence")  # fmt: skip
+    add_fail_on(parser, OF_COMPARE, "the comparison, or could not be looked for")
 
 
 def run(args: argparse.Namespace) -> Report:
     """Compares and reports."""
     report = compare(args.baseline, args.target, replaying=not args.no_replay, only=args.only, sample=args.sample,
-                     seed=args.seed, csv=args.csv)  # fmt: skip
+                     seed=args.seed, csv=args.csv, fail_on=args.fail_on)  # fmt: skip
     return around(report, args.around) if args.around else report

@@ -5,13 +5,14 @@ JSON lines of records, CSV and TSV, TensorBoard event files, trainer_state.json,
 (`step 10 loss 3.2`); --pattern with named groups reads what is left.
 Exits 1 where the first loss differs by more than the tolerance, a loss is not a number, the loss scale is at its
 minimum or a target metric is not reached. Losses that part only later are a warning: training amplifies honest
-rounding, and only the tensors tell (ascend-workbook compare).
+rounding, and only the tensors tell (ascend-workbook compare); --fail-on divergence exits 1 there too.
 
 Examples:
   ascend-workbook curves runs/demo/baseline runs/demo/npu
   ascend-workbook curves gpu/train.log npu/train.log --target-metric 'val_loss<=2.9' --html curves.html
   ascend-workbook curves gpu/tensorboard npu/tensorboard --tolerance 1e-4 --checkpoints npu/checkpoints
   ascend-workbook curves gpu/train.log npu/train.log --follow --timeout 3600
+  ascend-workbook curves gpu/train.log npu/train.log --fail-on divergence --fail-on spike --junit curves.xml
   ascend-workbook curves a.log b.log --pattern 'at (?P<step>[0-9]+): (?P<loss>[-+.0-9einfa]+)'
 """
 
@@ -20,7 +21,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from helpers.commands import add_fail_on
 from helpers.precision.curves import TOLERANCE, Follow, curves
+from helpers.precision.questions import OF_CURVES
 from helpers.report import Report
 
 NAME = "curves"
@@ -42,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, default=Follow.timeout_s, help="seconds to follow at most")
     parser.add_argument("--idle", type=float, default=Follow.idle_s,
                         help="seconds without a new line after which a run counts as ended (300)")  # fmt: skip
+    add_fail_on(parser, OF_CURVES, "the curves, or could not be looked for")
 
 
 def run(args: argparse.Namespace) -> Report:
@@ -49,6 +53,6 @@ def run(args: argparse.Namespace) -> Report:
     following = Follow(args.every, args.timeout, args.idle) if args.follow else None
     return curves(
         args.baseline, args.target, tolerance=args.tolerance, target_metric=args.target_metric, pattern=args.pattern,
-        loss=args.loss, shift=args.shift, checkpoints=args.checkpoints, following=following,
+        loss=args.loss, shift=args.shift, checkpoints=args.checkpoints, following=following, fail_on=args.fail_on,
         progress=lambda line: print(line, file=sys.stderr, flush=True),
     )  # fmt: skip

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
+from helpers.gates import asked
 from helpers.migration.files import Tree
 from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of, places_of
 from helpers.migration.texts.lines import kind_of
@@ -32,16 +33,12 @@ UNREAD, NO_FILE = "MIG100.unreadable", "MIG100.no_file"
 
 def gates(fail_on: Iterable[str]) -> tuple[str, ...]:
     """The classes of --fail-on. Raises WorkbookError for one that is none."""
-    asked = tuple(dict.fromkeys(fail_on))
-    unknown = [name for name in asked if name not in CLASSES]
-    if unknown:
-        raise WorkbookError("migration.no_class", name=unknown[0], classes=list(CLASSES))
-    return asked
+    return asked(fail_on, CLASSES)
 
 
-def gate(rule: str, counts: Mapping[str, int], asked: Iterable[str]) -> list[Finding]:
+def gate(rule: str, counts: Mapping[str, int], wanted: Iterable[str]) -> list[Finding]:
     """A finding that fails for each class that was not to occur and does."""
-    kinds: dict[str, Scalar] = {name: {"say": f"migration.class.{name}"} for name in asked if counts[name]}
+    kinds: dict[str, Scalar] = {name: {"say": f"migration.class.{name}"} for name in wanted if counts[name]}
     return [
         Finding(rule, Status.FAIL, "migration.gate", {"kind": kind, "count": counts[name]}, weight=GATE_WEIGHT)
         for name, kind in kinds.items()

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from helpers.finding import Finding, Status
+from helpers.gates import asked
 from helpers.launch import together
 from helpers.precision import rules, table_csv
 from helpers.precision.agreement import TensorAgreement
 from helpers.precision.comparison import Comparison, StepComparison, examine
 from helpers.precision.divergence import PARTING, Judgement
 from helpers.precision.measuring import Sample
+from helpers.precision.questions import OF_COMPARE, gated
 from helpers.precision.reasons import reasons
 from helpers.precision.selection import Selection
 from helpers.report import Chart, Column, Report, Table
@@ -35,6 +37,7 @@ def compare(
     sample: float = 1.0,
     seed: int = 0,
     csv: str | Path | None = None,
+    fail_on: Iterable[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Compares the target (NPU) with the baseline (GPU, or the CPU in its place).
@@ -42,11 +45,13 @@ def compare(
     Both are folders made by `capture`, or msprobe dump folders. `replaying` runs operators again in float64
     to tell an operator's own error from an inherited one; it needs saved tensors and torch.
     `only` selects operators by name or pattern, `sample` a share of every tensor's elements, by `seed`.
-    `csv` is a file for the numbers tensor by tensor, in msprobe's columns.
+    `csv` is a file for the numbers tensor by tensor, in msprobe's columns. `fail_on` are classes (questions.py)
+    that make the status FAIL where they occur or could not be looked for.
     Errors in the table are relative L2. Raises WorkbookError where a side cannot be read or was killed.
     """
     if csv is not None:
         refuse_unwritable(csv)
+    wanted = asked(fail_on, OF_COMPARE)
     selection = Selection(tuple(only), Sample(sample, seed))
     selection.sample.check()
     sides = Path(baseline).absolute(), Path(target).absolute()
@@ -58,7 +63,7 @@ def compare(
     findings = _headlined(judge(facts, rules_of(rules)))
     table = _table(facts)
     mark = _mark(facts, table)
-    return Report(
+    report = Report(
         "precision",
         "compare",
         tuple(findings),
@@ -67,6 +72,7 @@ def compare(
         facts=_facts(facts, mark),
         tier=facts.target.about.tier if facts.target.about else "",
     )
+    return gated(report, wanted, OF_COMPARE)
 
 
 def around(report: Report, rows: int = 5) -> Report:
@@ -167,5 +173,6 @@ def _facts(facts: Comparison, mark: Scalar) -> dict[str, Any]:
         "first_divergence_outcome": first[1].outcome if first else None,
         "parting": [one.name for step in facts.steps for one in step.judged if one.outcome in PARTING],
         "status": Status.FAIL.name if first else Status.OK.name,
+        "judged": not facts.differences,
         "row": mark,
     }  # fmt: skip

@@ -27,7 +27,7 @@ def findings_box(report: Report, lang: str | None = None, kind: str = "") -> Any
     `kind` is a class of the scan, or empty: all of them. Raises WorkbookError for another word.
     """
     if kind and kind not in CLASSES:
-        raise WorkbookError("migration.no_class", name=kind, classes=list(CLASSES))
+        raise WorkbookError("gate.no_class", name=kind, classes=list(CLASSES))
     box = None if os.environ.get(HEADLESS) == "1" else _box(report, lang, kind)
     if box is None:
         found = chosen(report, kind)

@@ -162,6 +162,12 @@ WORDS: dict[str, Words] = {
         "Run them one after the other: `ascend-workbook {verb} --help` has examples.",
         "请分两次执行：`ascend-workbook {verb} --help` 中有示例。",
     ),
+    "gate.no_class": Words(
+        "{name} is no class of finding",
+        "{name} 不是结果类别",
+        "One of: {classes}.",
+        "可选：{classes}。",
+    ),
     "command.swallowed": Words(
         "note: {options} behind {script} went to the script, whose text does not name it; if it was meant for "
         "`{verb}`, write `ascend-workbook {verb} {first} ... {script}` (`--` behind the script silences this)",

@@ -427,12 +427,6 @@ WORDS: dict[str, Words] = {
     **{f"migration.meaning.{name}": Words(en, zh) for name, (en, zh) in _MEANINGS.items()},
     **{f"migration.confidence.{name}": Words(en, zh) for name, (en, zh) in _CONFIDENCE.items()},
     **_RULES,
-    "migration.no_class": Words(
-        "{name} is no class of finding",
-        "{name} 不是结果类别",
-        "One of: {classes}.",
-        "可选：{classes}。",
-    ),
     "MIG100.nothing": Words("no CUDA use in {files}", "{files}中没有 CUDA 用法"),
     "MIG100.nothing_in_rest": Words(
         "no CUDA use in {files} file(s); {unread} file(s) could not be read and were not checked",

@@ -99,7 +99,7 @@ def test_without_a_reader_the_first_are_told(scanned: Report, capsys: pytest.Cap
     assert shown.count("\n> ") == findings.TOLD and shown.startswith(f"共 {len(findings.chosen(scanned))} 处")
     with pytest.raises(WorkbookError) as error:
         findings.findings_box(scanned, "en", "nonsense")
-    assert error.value.key == "migration.no_class"
+    assert error.value.key == "gate.no_class"
 
 
 def test_the_box_filters_and_shows(scanned: Report, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
+from helpers.gates import asked
 from helpers.launch import together
 from helpers.precision.curves import findings as say
 from helpers.precision.curves.aligned import Aligned, aligned
@@ -25,6 +26,7 @@ from helpers.precision.curves.scale import history, judge_scale, skipped_steps
 from helpers.precision.curves.series import Curve
 from helpers.precision.curves.spikes import Spike, spikes
 from helpers.precision.curves.targets import Target, final, judge_targets
+from helpers.precision.questions import OF_CURVES, gated
 from helpers.report import Chart, Report
 
 COMPLETE = ("finished", "stopped_after")
@@ -45,15 +47,17 @@ class Options:
 def curves(
     baseline: str | Path, target: str | Path, *, tolerance: float = TOLERANCE, target_metric: Sequence[str] = (),
     pattern: str = "", loss: str = "", shift: int = 0, checkpoints: str | Path | None = None,
-    following: Follow | None = None, progress: Callable[[str], None] | None = None,
+    following: Follow | None = None, fail_on: Iterable[str] = (), progress: Callable[[str], None] | None = None,
 ) -> Report:  # fmt: skip
     """Compares two logs (or folders that hold one) by relative difference of the loss: gpulog.json, any JSON of
     records, CSV or TSV, TensorBoard events, trainer_state.json, Megatron-LM's and other text logs.
 
     `target_metric`: final values that the target must reach, as "val_loss<=2.9". `pattern`: for other text logs, with
     named groups `step` and one for each number. With `following` both logs are read again until the run ends.
+    `fail_on` are classes (questions.py) that make the status FAIL where they occur or could not be looked for.
     Raises WorkbookError where a log cannot be read, or has no loss to compare.
     """
+    wanted = asked(fail_on, OF_CURVES)
     if not tolerance >= 0:
         raise WorkbookError("precision.tolerance", given=tolerance)
     options = Options(tolerance, tuple(map(Target.parse, [target_metric] if isinstance(target_metric, str)
@@ -63,9 +67,9 @@ def curves(
     if following:
         left, right, outcome = follow(places, following, pattern=pattern, loss=loss, shift=shift,
                                       tolerance=tolerance, tell=progress)  # fmt: skip
-        return report(left, right, options, followed=outcome)
+        return gated(report(left, right, options, followed=outcome), wanted, OF_CURVES)
     left, right = (read(place, pattern=pattern, loss=loss) for place in places)
-    return report(left, right, options)
+    return gated(report(left, right, options), wanted, OF_CURVES)
 
 
 def report(left: Curve, right: Curve, options: Options, followed: str = "") -> Report:

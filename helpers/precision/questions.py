@@ -1,0 +1,90 @@
+"""The questions that precision alignment answers, in the order in which they must be answered; `--fail-on` names them.
+
+Each finding belongs to one question, by its rule. A question is not passed where it could not be looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from helpers import gates
+from helpers.finding import Finding, Status
+from helpers.report import Report
+from helpers.words import Scalar
+
+EXPERIMENT, DEVICE, INCOMPLETE, DIVERGENCE, NAN, UNPAIRED, DTYPE, SPIKE, SCALE, METRIC, OTHER = (
+    "experiment", "device", "incomplete", "divergence", "nan", "unpaired", "dtype", "spike", "scale", "metric", "other",
+)  # fmt: skip
+#: What a comparison by tensor answers, what curves answer, and both together.
+OF_COMPARE = (EXPERIMENT, DEVICE, INCOMPLETE, DIVERGENCE, UNPAIRED, DTYPE)
+OF_CURVES = (EXPERIMENT, INCOMPLETE, DIVERGENCE, NAN, SPIKE, SCALE, METRIC)
+CLASSES = (EXPERIMENT, DEVICE, INCOMPLETE, DIVERGENCE, NAN, UNPAIRED, DTYPE, SPIKE, SCALE, METRIC)
+#: By the sentence's key where a rule answers more than one, else by its rule.
+_BY_KEY = {
+    "ACC215.dtype": DTYPE, "ACC215.double": DTYPE, "ACC251.nan": NAN, "ACC251.nan_gradient": NAN,
+    "ACC230.nothing": INCOMPLETE, "ACC235.unseen": INCOMPLETE,
+}  # fmt: skip
+_BY_RULE = {
+    "ACC201": INCOMPLETE, "ACC202": INCOMPLETE, "ACC205": EXPERIMENT, "ACC206": DEVICE, "ACC207": EXPERIMENT,
+    "ACC210": UNPAIRED, "ACC215": INCOMPLETE, "ACC217": INCOMPLETE, "ACC230": DIVERGENCE, "ACC235": DIVERGENCE,
+    "ACC250": DIVERGENCE, "ACC251": INCOMPLETE, "ACC252": INCOMPLETE, "ACC253": SPIKE, "ACC254": SCALE,
+    "ACC255": METRIC, "ACC256": EXPERIMENT, "ACC257": INCOMPLETE,
+}  # fmt: skip
+NO_MANIFEST = "ACC205.no_manifest"
+#: Remarks that say: this was not looked at, or not wholly.
+_UNSEEN = (NO_MANIFEST, "ACC235.unseen", "ACC217.sampled", "ACC217.selected")
+#: Of a finding that --fail-on makes.
+CODE = "ACC290"
+#: Below the finding that it speaks of, which stays the headline where it fails by itself.
+WEIGHT = 1.0
+
+
+def question_of(finding: Finding) -> str:
+    """The question that the finding answers; `other` for advice and remarks."""
+    if finding.rule == CODE:
+        return str(finding.args["name"])
+    return _BY_KEY.get(finding.key) or _BY_RULE.get(finding.rule, OTHER)
+
+
+def questions_of(finding: Finding) -> tuple[str, ...]:
+    """All questions that the finding speaks of: without a record of both runs, two are open."""
+    return (EXPERIMENT, DEVICE) if finding.key == NO_MANIFEST else (question_of(finding),)
+
+
+def unseen(finding: Finding) -> bool:
+    """Whether the finding says that something was not looked at, or not wholly."""
+    return finding.status is Status.SKIPPED or finding.key in _UNSEEN
+
+
+def fails(finding: Finding, asked: str) -> bool:
+    """Whether the finding keeps the question from being passed: its answer is bad, or was not looked for."""
+    if asked not in questions_of(finding):
+        return False
+    return unseen(finding) or finding.status >= Status.WARN or (asked == UNPAIRED and finding.key == "ACC210.only")
+
+
+def gated(report: Report, fail_on: Iterable[str], classes: tuple[str, ...] = CLASSES) -> Report:
+    """The report, FAIL where one of the classes occurs or was not looked for. What is FAIL by itself stays so.
+
+    Raises WorkbookError for a class that is none of `classes`.
+    """
+    asked = gates.asked(fail_on, classes)
+    findings = _all(report)
+    failed = {name: [one for one in findings if fails(one, name)] for name in asked}
+    new = [_gate(name, found) for name, found in failed.items() if found]
+    told = {"fail_on": list(asked), "failed_on": [name for name, found in failed.items() if found]}
+    return replace(report, findings=(*report.findings, *new), facts={**report.facts, **told})
+
+
+def _all(report: Report) -> list[Finding]:
+    """The report's findings and its parts', each once."""
+    own = [*report.findings, *(one for part in report.parts for one in _all(part))]
+    return list({(one.key, repr(one.args)): one for one in own}.values())
+
+
+def _gate(name: str, found: list[Finding]) -> Finding:
+    worst = max(found, key=lambda one: (one.status, one.weight))
+    first: Scalar = {"say": worst.key, "args": worst.args}
+    args: dict[str, Scalar] = {"name": name, "kind": {"say": f"question.{name}"}, "count": len(found), "first": first}
+    return Finding(CODE, Status.FAIL, "ACC290.gate", args, weight=WEIGHT)

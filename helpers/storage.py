@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from helpers.errors import WorkbookError
+
+DIGITS = re.compile(r"(\d+)", re.ASCII)
 
 
 class LocalStorage:
@@ -51,6 +54,19 @@ class LocalStorage:
     def exists(self, name: str) -> bool:
         return self.path(name).exists()
 
+    def children(self, name: str = "") -> Sequence[str]:
+        """What lies directly in a folder, by name, numbers by value; folders end in `/`. Empty where there is none."""
+        folder = self.path(name)
+        if not folder.is_dir():
+            return []
+        with os.scandir(folder) as entries:
+            found = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
+        return sorted(found, key=natural)
+
+    def shown(self, name: str) -> str:
+        """Where a file lies, in words for a reader."""
+        return str(self.root / name)
+
     def list(self, prefix: str = "") -> Iterator[str]:
         """All files below the prefix, by name; files still being written are left out."""
         for found in sorted(self.path(prefix).rglob("*")):
@@ -66,6 +82,12 @@ def open_storage(place: str) -> LocalStorage:
     if separator:
         raise WorkbookError("storage.scheme", place=place, scheme=scheme)
     return LocalStorage(place)
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Sorts names as a reader would: `step2` before `step10`."""
+    parts = DIGITS.split(name)
+    return tuple((1, int(part), "") if index % 2 else (0, 0, part) for index, part in enumerate(parts))
 
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:

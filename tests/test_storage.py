@@ -30,6 +30,14 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
         open_storage(str(tmp_path / "root")).read_text("link/secret")
 
 
+def test_children_are_sorted_as_a_reader_would(tmp_path: Path) -> None:
+    for name in ("step10/x", "step2/x", "a1b", "a"):
+        open_storage(str(tmp_path)).write_text(name, "")
+    assert list(open_storage(str(tmp_path)).children()) == ["a", "a1b", "step2/", "step10/"]
+    assert list(open_storage(str(tmp_path)).children("step2")) == ["x"]
+    assert not open_storage(str(tmp_path)).children("missing")
+
+
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     storage = open_storage(str(tmp_path))
     storage.write_text("a.txt", "old")

@@ -21,7 +21,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
 from helpers.precision import manifest
-from helpers.precision.dump import read_dump
+from helpers.precision.layouts import read_dump
 from helpers.precision.options import FINGERPRINTS, MIB, Options, room
 from helpers.precision.record import Run
 from helpers.report import Column, Report, Table

@@ -13,8 +13,8 @@ from helpers.precision import divergence, manifest, tolerance
 from helpers.precision.agreement import agreements as compare_all
 from helpers.precision.agreement import verified
 from helpers.precision.divergence import Judgement
-from helpers.precision.dump import read_runs
 from helpers.precision.experiment import differences
+from helpers.precision.layouts import read_runs
 from helpers.precision.pairing import Pairing, pair
 from helpers.precision.record import BACKWARD, Run
 from helpers.precision.replay import Replays, replay

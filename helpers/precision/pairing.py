@@ -43,10 +43,10 @@ class Pairing:
 
 def pair(target: Run, baseline: Run) -> Pairing:
     """Pairs two runs of the same step and rank."""
-    names = _forward_names(target, baseline)
+    calls = _forward_calls(target, baseline)
     pairs = []
     for operator in target.operators:
-        partner = baseline.by_name.get(_partner_name(operator, names))
+        partner = baseline.by_call.get(_partner(operator, calls))
         if partner is not None:
             pairs.append(Pair(operator, partner))
     taken_target = {found.target.name for found in pairs}
@@ -56,18 +56,13 @@ def pair(target: Run, baseline: Run) -> Pairing:
     return Pairing(target, baseline, tuple(pairs), left, right)
 
 
-def _partner_name(operator: Operator, calls: dict[tuple[str, int], tuple[str, int]]) -> str:
-    """The baseline's name of the call that the alignment paired, in the operator's own direction."""
-    found = calls.get((operator.head, operator.call))
-    if found is None:
-        return ""
-    head, call = found
-    if operator.is_module:
-        return f"{head}.{operator.direction}.{call}"
-    return f"{head}.{call}.{operator.direction}"
+def _partner(operator: Operator, calls: dict[tuple[str, int], tuple[str, int]]) -> tuple[str, int, str]:
+    """The baseline's call that the alignment paired, in the operator's own direction."""
+    head, call = calls.get((operator.head, operator.call), ("", 0))
+    return head, call, operator.direction
 
 
-def _forward_names(target: Run, baseline: Run) -> dict[tuple[str, int], tuple[str, int]]:
+def _forward_calls(target: Run, baseline: Run) -> dict[tuple[str, int], tuple[str, int]]:
     """Target call -> baseline call, from the forward sequences; backward and parameter gradients follow them."""
     left, right = _calls(target), _calls(baseline)
     if [op.head for op in left] == [op.head for op in right]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from helpers.precision.pairing import Pairing
 from helpers.precision.record import FORWARD, Operator
 
-CAST, FUSED, DECOMPOSED, STOPPED, REPEATED, BACKWARD_ONLY, EXTRA = (
-    "cast", "fused", "decomposed", "stopped", "repeated", "backward", "extra")  # fmt: skip
+CAST, FUSED, DECOMPOSED, STOPPED, CUT, REPEATED, BACKWARD_ONLY, EXTRA = (
+    "cast", "fused", "decomposed", "stopped", "cut", "repeated", "backward", "extra")  # fmt: skip
 #: APIs that move, convert or copy and compute nothing.
 CASTS = frozenset(("to", "type", "type_as", "half", "float", "double", "bfloat16", "long", "int", "bool", "cuda", "npu",
                    "cpu", "contiguous", "clone", "detach", "numpy", "item"))  # fmt: skip
@@ -25,6 +25,7 @@ def reasons(pairing: Pairing, side: str) -> Iterator[tuple[Operator, str]]:
     alone = pairing.only_target if side == "target" else pairing.only_baseline
     others = pairing.only_baseline if side == "target" else pairing.only_target
     ends = max((_of(found, side).order for found in pairing.pairs), default=-1)
+    cut = (pairing.baseline if side == "target" else pairing.target).cut
     stopped = len(pairing.pairs) > 0 and not others and sum(op.order > ends for op in alone) > TAIL
     holes, theirs = _holes(pairing, side), Counter(_holes(pairing, _other(side)).values())
     mine = Counter(holes.values())
@@ -32,7 +33,9 @@ def reasons(pairing: Pairing, side: str) -> Iterator[tuple[Operator, str]]:
     forward = {(op.head, op.call) for op in alone if op.direction == FORWARD}
     for operator in alone:
         hole = holes.get(operator.name)
-        if operator.direction != FORWARD and (operator.head, operator.call) not in forward:
+        if cut and operator.order > ends:
+            yield operator, CUT
+        elif operator.direction != FORWARD and (operator.head, operator.call) not in forward:
             yield operator, BACKWARD_ONLY
         elif stopped and operator.order > ends:
             yield operator, STOPPED

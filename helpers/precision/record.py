@@ -65,7 +65,7 @@ class Operator:
 @dataclass(frozen=True)
 class Run:
     """One step on one rank. `containers` are module entries inside which recorded entries ran; `leaves` those of
-    them that hold API calls only."""
+    them that hold API calls only. `cut` says that the record was damaged and its rest is not known."""
 
     folder: Path
     step: int
@@ -75,14 +75,20 @@ class Run:
     operators: tuple[Operator, ...]
     containers: frozenset[str] = field(default_factory=frozenset)
     leaves: frozenset[str] = field(default_factory=frozenset)
+    cut: bool = False
 
     @cached_property
     def by_name(self) -> dict[str, Operator]:
         return {operator.name: operator for operator in self.operators}
 
+    @cached_property
+    def by_call(self) -> dict[tuple[str, int, str], Operator]:
+        """By head, call number and direction: the same in every layout, whatever a name looks like."""
+        return {(operator.head, operator.call, operator.direction): operator for operator in self.operators}
+
     def check(self) -> None:
         """Raises ValueError where the facts contradict themselves: order, or a name given twice."""
         if [operator.order for operator in self.operators] != list(range(len(self.operators))):
             raise ValueError(f"{self.folder}: operators are not in execution order")
-        if len(self.by_name) != len(self.operators):
+        if not len(self.by_name) == len(self.by_call) == len(self.operators):
             raise ValueError(f"{self.folder}: an operator name stands twice")

@@ -49,6 +49,7 @@ _OUTCOMES = {
         "the other side ends before it (an exception, an unsupported operator)",
         "另一侧在此之前已结束（异常或不支持的算子）",
     ),
+    "why_cut": ("the other side's record is damaged there", "另一侧的记录在此处已损坏"),
     "why_repeated": (
         "called more often here (a loop or shape that depends on data)",
         "此侧调用次数更多（循环或形状依赖数据）",
@@ -77,10 +78,18 @@ WORDS: dict[str, Words] = {
     **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
     **{f"precision.{name}": Words(en, zh) for name, (en, zh) in _OUTCOMES.items()},
     "precision.no_dump": Words(
-        "{path}: no msprobe dump is here",
-        "{path}：没有 msprobe 采集数据",
+        "{path}: no tensor dump that is known here (found: {found})",
+        "{path}：没有可识别的张量采集数据（发现：{found}）",
         "Give the folder that `ascend-workbook capture` wrote, or msprobe's dump_path (it holds step<N> folders).",
         "请给出 `ascend-workbook capture` 写入的目录，或 msprobe 的 dump_path（其中有 step<N> 目录）。",
+    ),
+    "precision.same_rank": Words(
+        "several folders are the same step and rank, none of them was compared: {paths}",
+        "有多个目录对应同一步和同一 rank，均未比对：{paths}",
+        "They come from several runs into one folder, or from processes without a process group: name one of them "
+        "itself, as in `compare A/step0/proc1 B/step0/proc2`.",
+        "它们来自写入同一目录的多次运行，或没有进程组的多个进程：请直接给出其中一个，"
+        "例如 `compare A/step0/proc1 B/step0/proc2`。",
     ),
     "precision.json_cut": Words(
         "{path}: cut short or damaged at line {line}: {error}",
@@ -88,10 +97,17 @@ WORDS: dict[str, Words] = {
         "The capture was probably killed while writing; capture again.",
         "采集可能在写入时被中止；请重新采集。",
     ),
+    "precision.json_salvaged": Words(
+        "{path}: cut short or damaged at line {line}: {error}; the {count} entries before that were compared, what "
+        "came after was not looked at",
+        "{path}：在第 {line} 行被截断或损坏：{error}；此前的 {count} 个条目已比对，其后的内容未检查",
+        "The capture was probably killed while writing; capture again to see the rest.",
+        "采集可能在写入时被中止；如需查看其余部分请重新采集。",
+    ),
     "precision.json_unreadable": Words("{path}: cannot be read: {error}", "{path}：无法读取：{error}"),
     "precision.dump_malformed": Words(
-        "{path}: not a dump as msprobe 26 writes it: {error}",
-        "{path}：不是 msprobe 26 格式的采集数据：{error}",
+        "{path}: not a dump as msprobe 8.x or 26.x writes it: {error}",
+        "{path}：不是 msprobe 8.x 或 26.x 格式的采集数据：{error}",
         "Capture again with mindstudio-probe 26.x.",
         "请使用 mindstudio-probe 26.x 重新采集。",
     ),

@@ -17,7 +17,7 @@ from helpers.finding import Status
 from helpers.precision import manifest
 from helpers.precision.capture import capture
 from helpers.precision.compare import compare
-from helpers.precision.dump import read_dump
+from helpers.precision.layouts import read_dump
 from tests.conftest import ROOT
 
 SCRIPT = Path(__file__).parent / "data" / "tiny_net.py"

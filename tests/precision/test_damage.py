@@ -83,6 +83,7 @@ def spoiled(key: str, value: Any) -> Callable[[Path], Any]:
 
 FILES: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "dump.json half written": ("dump.json", lambda path: path.write_text(path.read_text()[:-900]), "cut short"),
+    "dump.json cut in its first entry": ("dump.json", lambda path: path.write_text(path.read_text()[:300]), "damaged"),
     "dump.json missing": ("dump.json", lambda path: path.unlink(), "cannot be read"),
     "dump.json random bytes": ("dump.json", lambda path: path.write_bytes(NOISE), "cannot be read"),
     "dump.json says NaN": ("dump.json", lambda path: path.write_text("NaN"), "not a dump"),
@@ -140,7 +141,8 @@ def test_a_broken_file_of_a_rank(sides: tuple[Path, Path], case: str) -> None:
     report = compare(*sides, replaying=False)
     (told,) = (one for one in report.findings if one.rule == "ACC202")
     assert str(path) in told.message("en") and said in told.message("en") and told.status is Status.FAIL
-    assert (0 in report.table.values("rank")) == (name != "dump.json")  # type: ignore[union-attr]
+    whole_entries = name != "dump.json" or told.key == "precision.json_salvaged"
+    assert (0 in report.table.values("rank")) == whole_entries  # type: ignore[union-attr]
     rest_is_compared(report)
 
 
@@ -158,8 +160,9 @@ def test_a_folder_full_of_random_bytes(sides: tuple[Path, Path], tmp_path: Path)
         (tmp_path / "noise" / "step0" / "rank0" / name).write_bytes(NOISE)
     with pytest.raises(WorkbookError, match=r"noise.*dump\.json: cannot be read"):
         compare(sides[0], tmp_path / "noise")
-    with pytest.raises(WorkbookError, match="no msprobe dump"):
-        compare(sides[0], tmp_path / "noise" / "step0" / "rank0" / "..")
+    (tmp_path / "noise" / "step0").rename(tmp_path / "noise" / "other")
+    with pytest.raises(WorkbookError, match=r"noise: no tensor dump .*found: other/"):
+        compare(sides[0], tmp_path / "noise")
 
 
 def test_a_full_disk(

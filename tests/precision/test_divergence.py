@@ -25,7 +25,7 @@ from helpers.precision.divergence import (
     judge,
     makers,
 )
-from helpers.precision.dump import split_name
+from helpers.precision.layouts.entries import split_name
 from helpers.precision.pairing import Pair
 from helpers.precision.record import Operator, TensorRecord
 from helpers.precision.replay import Own, Replay

@@ -11,7 +11,8 @@ import torch
 
 from helpers.errors import WorkbookError
 from helpers.finding import Place
-from helpers.precision.dump import read_dump, read_run, split_name
+from helpers.precision.layouts import read_dump, read_runs
+from helpers.precision.layouts.entries import split_name
 from tests.precision.dumps import Dump
 
 
@@ -33,7 +34,7 @@ def test_an_entry_is_read_whole(folder: Path, tmp_path: Path) -> None:
     assert backward.outputs[0].slot == "output.1", "a None keeps its place"
     assert (relu.head, relu.api, relu.call, relu.direction) == ("Functional.relu", "relu", 0, "forward")
     assert relu.place == Place("/home/user/train.py", 10) and backward.place == relu.place
-    assert read_run(folder, Path("/home/user")).operators[0].place == Place("train.py", 10)
+    assert read_dump(folder, Path("/home/user"))[0].operators[0].place == Place("train.py", 10)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,8 @@ def test_an_entry_is_read_whole(folder: Path, tmp_path: Path) -> None:
         ("Functional.conv2d.3.forward", ("Functional.conv2d", "forward", 3)),
         ("Module.layer1.0.conv1.Conv2d.backward.12", ("Module.layer1.0.conv1.Conv2d", "backward", 12)),
         ("Module.fc.Linear.parameters_grad.0", ("Module.fc.Linear", "parameters_grad", 0)),
+        ("Module.fc.Linear.parameters_grad", ("Module.fc.Linear", "parameters_grad", 0)),  # 8.x
+        ("Module.fc.Linear.1.forward", ("Module.fc.Linear", "forward", 1)),  # atat, 2024
     ],
 )
 def test_names_fall_into_parts(name: str, expected: tuple[str, str, int]) -> None:
@@ -56,12 +59,73 @@ def test_steps_and_ranks_are_sorted_as_numbers(tmp_path: Path) -> None:
     assert [(run.step, run.rank) for run in read_dump(tmp_path)] == [(2, 2), (2, 11), (10, 0)]
 
 
-def test_a_truncated_dump_names_file_and_line(folder: Path, tmp_path: Path) -> None:
+def test_a_truncated_dump_gives_its_whole_entries(folder: Path, tmp_path: Path) -> None:
     path = folder / "dump.json"
     path.write_text(path.read_text()[:-40])
-    with pytest.raises(WorkbookError, match=r"dump\.json: cut short or damaged at line \d") as caught:
+    (run,), (told,) = read_runs(tmp_path)
+    assert [op.name for op in run.operators] == ["Functional.relu.0.forward", "Tensor.split.0.forward"] and run.cut
+    assert "the 2 entries before that were compared" in told.message("en") and "capture again" in told.hint("en")
+    with pytest.raises(WorkbookError, match=r"dump\.json: cut short or damaged at line \d"):
         read_dump(tmp_path)
-    assert caught.value.key == "precision.json_cut" and "capture again" in caught.value.hint("en")
+
+
+def test_a_dump_without_a_whole_entry_is_an_error(folder: Path, tmp_path: Path) -> None:
+    path = folder / "dump.json"
+    path.write_text(path.read_text()[:300])
+    with pytest.raises(WorkbookError, match=r"dump\.json: cut short or damaged at line \d") as caught:
+        read_runs(tmp_path)
+    assert caught.value.key == "precision.json_cut"
+
+
+def test_eight_x(tmp_path: Path) -> None:
+    """A bare `rank` folder, parameter gradients without a number, frames by name, no `framework`."""
+    folder = Dump(tmp_path, rank="rank").save()
+    tensor = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "Max": 1, "Min": 0, "Mean": 0, "Norm": 1}
+    data = {"Module.fc.Linear.forward.0": {"input_args": [tensor], "input_kwargs": {}, "output": [tensor],
+                                           "parameters": {"weight": tensor}},
+            "Module.fc.Linear.parameters_grad": {"weight": [tensor]},
+            "Module.fc.Linear.backward.0": {"input": [tensor], "output": [tensor]}}  # fmt: skip
+    (folder / "dump.json").write_text(json.dumps({"task": "statistics", "level": "L0", "data": data}))
+    frames = ["File /x/train.py, line 3, in f, \n f()", "File /x/train.py, line 9, in main, \n main()"]
+    (folder / "stack.json").write_text(json.dumps({"Module.fc.Linear.forward.0": frames}))
+    (run,) = read_dump(tmp_path)
+    forward, grads, _ = run.operators
+    assert run.rank == 0 and (grads.head, grads.direction, grads.call) == ("Module.fc.Linear", "parameters_grad", 0)
+    assert grads.outputs[0].slot == "output.weight.0" and forward.place == Place("/x/train.py", 3)
+    assert [t.slot for t in forward.inputs] == ["input.0", "parameters.weight"]
+
+
+def test_before_eight_x_backward_goes_by_autograds_names(tmp_path: Path) -> None:
+    folder = Dump(tmp_path, rank="rank0").save()
+    given, made = ({"type": "torch.Tensor", "dtype": "Float32", "shape": [size]} for size in (2, 3))
+    data = {"Functional.relu.0.backward": {"grad_output": [given], "grad_input": [made]}}
+    (folder / "dump.json").write_text(json.dumps({"task": "statistics", "level": "L1", "data": data}))
+    (operator,) = read_dump(tmp_path)[0].operators
+    assert operator.inputs[0].shape == (2,) and operator.outputs[0].shape == (3,)
+    assert operator.outputs[0].dtype == "float32" and operator.outputs[0].floating, "MindSpore writes Float32"
+
+
+def test_two_folders_of_one_rank_are_both_left_out(tmp_path: Path) -> None:
+    for rank in ("proc7", "proc8"):
+        Dump(tmp_path, rank=rank).save()
+    Dump(tmp_path, rank="rank1").save()
+    (run,), (told,) = read_runs(tmp_path)
+    assert run.rank == 1 and told.key == "precision.same_rank" and "proc8" in told.message("en")
+    assert [run.rank for run in read_dump(tmp_path / "step0" / "proc8")] == [0]
+
+
+def test_two_names_of_one_folder_are_one(tmp_path: Path) -> None:
+    folder = Dump(tmp_path, rank="proc7").save()
+    (folder.parent / "rank0").symlink_to("proc7")
+    assert len(read_dump(tmp_path)) == 1
+
+
+def test_a_folder_elsewhere_is_refused(tmp_path: Path) -> None:
+    Dump(tmp_path / "other").save()
+    (tmp_path / "dump" / "step0").mkdir(parents=True)
+    (tmp_path / "dump" / "step0" / "rank0").symlink_to(tmp_path / "other" / "step0" / "proc7")
+    with pytest.raises(WorkbookError, match="leaves the folder"):
+        read_dump(tmp_path / "dump")
 
 
 @pytest.mark.parametrize(
@@ -73,12 +137,13 @@ def test_a_truncated_dump_names_file_and_line(folder: Path, tmp_path: Path) -> N
         (lambda path: path.write_text('{"task": "tensor", "level": "L1", "data": []}'), "precision.dump_malformed"),
         (lambda path: path.write_text("{}"), "precision.dump_malformed"),
         (lambda path: path.write_text("[" * 100_000), "precision.json_unreadable"),
+        (lambda path: path.write_text('{"task": ' + "9" * 5000 + "}"), "precision.json_unreadable"),
         (
             lambda path: path.write_text('{"task":"t","level":"L1","data":{"nonsense":{}}}'),
             "precision.dump_malformed",
         ),
     ],
-    ids=["missing", "bytes", "list", "data is a list", "empty", "deep", "odd name"],
+    ids=["missing", "bytes", "list", "data is a list", "empty", "deep", "long number", "odd name"],
 )
 def test_other_damage_is_one_clear_error(folder: Path, tmp_path: Path, change: object, key: str) -> None:
     change(folder / "dump.json")  # type: ignore[operator]
@@ -112,7 +177,7 @@ def test_no_dump_says_what_was_expected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "operators"), [("g_gold_statistics_L1", 100), ("g_gold_tensor_mix", 181)])
 def test_msprobes_own_samples(shared: Path, name: str, operators: int) -> None:
-    run = read_run(shared / "data" / "msprobe" / name)
+    (run,) = read_dump(shared / "data" / "msprobe" / name)
     assert len(run.operators) >= operators and run.operators[0].name == "Functional.embedding.0.forward"
     assert all(op.outputs or op.direction == "parameters_grad" for op in run.operators if op.direction == "forward")
     if run.level == "mix":

@@ -1,0 +1,80 @@
+"""Entries of msprobe's dump.json: names, tensors and where they stand.
+
+Keys of 26.x, of 8.x and of what came before it (`atat`, 2024) are read; they differ in the parameter gradients' call
+number, in the backward's names and in the case of MindSpore's dtypes.
+https://gitcode.com/Ascend/mstt/blob/master/debug/accuracy_tools/msprobe/docs/27.dump_json_instruction.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from helpers.finding import Place
+from helpers.precision import arguments
+from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, TensorRecord
+
+#: Which part of an entry holds what. In backward, `input` is the gradient of the operator's output, which before 8.x
+#: went by autograd's names: `grad_output` is handed in, `grad_input` comes out.
+INPUTS = (("input_args", "input"), ("input_kwargs", "input"), ("input", "input"), ("grad_output", "input"),
+          ("parameters", "parameters"))  # fmt: skip
+OUTPUTS = ("output", "grad_input")
+
+
+def operator(name: str, entry: Any, order: int, files: Path, places: dict[str, Place]) -> Operator:
+    """One entry; the tensors' files lie in `files`. Raises ValueError, TypeError, KeyError or AttributeError where it
+    is none."""
+    head, direction, call = split_name(name)
+    if direction == PARAMETERS:
+        outputs = tuple(_tensors(entry, "output", files))
+        return Operator(name, head, call, direction, order, (), outputs, places.get(name))
+    inputs = tuple(t for part, slot in INPUTS for t in _tensors(entry.get(part), slot, files))
+    outputs = tuple(t for part in OUTPUTS for t in _tensors(entry.get(part), "output", files))
+    forward = name.replace(f".{BACKWARD}", f".{FORWARD}")
+    plain = tuple(p for part in ("input_args", "input_kwargs") for p in arguments.plain(entry.get(part), "input"))
+    place = places.get(name, places.get(forward))
+    return Operator(name, head, call, direction, order, inputs, outputs, place, plain)
+
+
+def split_name(name: str) -> tuple[str, str, int]:
+    """Head, direction and call number of a name as msprobe gives it.
+
+    APIs end in `<call>.<direction>` (`Functional.conv2d.0.forward`), modules in `<direction>.<call>`; 8.x gave
+    parameter gradients no number.
+    """
+    if name.endswith(f".{PARAMETERS}"):
+        return name[: -len(PARAMETERS) - 1], PARAMETERS, 0
+    head, first, second = name.rsplit(".", 2)
+    if second in (FORWARD, BACKWARD):
+        return head, second, int(first)
+    if first in (FORWARD, BACKWARD, PARAMETERS):
+        return head, first, int(second)
+    raise ValueError(f"{name}: expected <name>.<call>.<direction> or <name>.<direction>.<call>")
+
+
+def _tensors(part: Any, slot: str, files: Path) -> Iterator[TensorRecord]:
+    """Every tensor of a part, wherever it nests; scalars and None are passed over."""
+    if isinstance(part, list):
+        for index, item in enumerate(part):
+            yield from _tensors(item, f"{slot}.{index}", files)
+    elif isinstance(part, dict) and "type" not in part:
+        for key, item in part.items():
+            yield from _tensors(item, f"{slot}.{key}", files)
+    elif isinstance(part, dict) and "shape" in part and "dtype" in part:
+        yield _tensor(part, slot, files)
+
+
+def _tensor(item: dict[str, Any], slot: str, files: Path) -> TensorRecord:
+    name = item.get("data_name")
+    if name is not None and (Path(name).name != name or name in ("", ".", "..")):
+        raise ValueError(f"data_name {name!r} leaves the folder")
+    maximum, minimum, mean, norm = (number(item.get(key)) for key in ("Max", "Min", "Mean", "Norm"))
+    dtype = str(item["dtype"]).rpartition(".")[2].lower()
+    file = files / name if name else None
+    return TensorRecord(slot, dtype, tuple(map(int, item["shape"])), maximum, minimum, mean, norm, file)
+
+
+def number(value: Any) -> float | None:
+    """A statistic, or None where there is none."""
+    return float(value) if isinstance(value, (int, float)) else None

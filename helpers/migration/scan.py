@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +16,7 @@ from helpers.migration.files import Tree, tree
 from helpers.migration.knowledge import dress
 from helpers.migration.reading.settled import is_settled, written_for_npu
 from helpers.migration.reading.source import Source, decode, parse
-from helpers.migration.reading.undecoded import Unreadable, refuse_binary
+from helpers.migration.reading.undecoded import Unreadable, refuse_binary, refuse_large
 from helpers.migration.registry import Rule, wanted
 from helpers.migration.repair import CLASSES, UNSUPPORTED, class_of, counts_of
 from helpers.migration.spread import spread
@@ -84,6 +85,7 @@ def _notebook(file: Path, name: str) -> Found:
 def scan_file(file: Path, name: str) -> tuple[list[Finding], str]:
     """The findings of one file in order of place, and the hash of its text where there are any."""
     try:
+        refuse_large(file.stat().st_size)
         data = file.read_bytes()
         refuse_binary(data)
         rules = wanted(data)
@@ -139,7 +141,7 @@ def _report(
     files = len(where.looked)
     status = max((finding.status for finding in findings), default=Status.OK)
     summary = Finding(
-        SUMMARY, status, *_summary(counts, findings, scripts, where), weight=SUMMARY_WEIGHT
+        SUMMARY, status, *_summary(path, counts, findings, scripts, where), weight=SUMMARY_WEIGHT
     )
     facts: dict[str, Any] = {
         "path": os.fspath(path), "root": str(where.root.resolve()), "files": files, "sha256": hashes,
@@ -156,7 +158,11 @@ def _report(
 
 
 def _summary(
-    counts: Counter[str], findings: list[Finding], scripts: list[Finding], where: Tree
+    path: str | os.PathLike[str],
+    counts: Counter[str],
+    findings: list[Finding],
+    scripts: list[Finding],
+    where: Tree,
 ) -> tuple[str, dict[str, Scalar]]:
     files, missed = counted(where), sum(finding.key == UNREAD for finding in findings)
     said: dict[str, Scalar] = {"files": files, "grave": grave(findings), "unread": unread(findings)}
@@ -167,4 +173,5 @@ def _summary(
     if not counts:
         return "MIG100.nothing", {"files": files}
     numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
-    return "MIG100.counted", {"uses": sum(counts.values()), **said, **numbers}
+    given = shlex.quote(os.fspath(path))
+    return "MIG100.counted", {"uses": sum(counts.values()), **said, **numbers, "path": given}

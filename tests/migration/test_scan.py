@@ -19,7 +19,7 @@ from helpers.migration import rules as package
 from helpers.migration.assess import assess
 from helpers.migration.knowledge import CONFIDENCE
 from helpers.migration.reading.source import decode, parse, read
-from helpers.migration.reading.undecoded import Unreadable
+from helpers.migration.reading.undecoded import LARGEST_BYTES, Unreadable
 from helpers.migration.registry import registry, wanted
 from helpers.migration.repair import CLASSES, class_of
 from helpers.migration.rewrite import rewrite
@@ -67,6 +67,21 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, text: str) -> N
     unread = [finding for finding in report.findings if finding.key == "MIG100.unreadable"]
     assert [finding.args["path"] for finding in unread] == ["bad.py"]
     assert report.status is Status.SKIPPED, "not looked is not clean"
+
+
+@pytest.mark.parametrize("name", ["data.py", "launch.sh"])
+def test_a_file_too_large_for_a_script_is_told_and_not_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"x = 'cuda'\n" * (LARGEST_BYTES // 8))
+    report = scan(tmp_path)
+    told = [finding.message("en") for finding in report.findings if finding.status is Status.SKIPPED]
+    assert any(name in line and "larger than 4 MiB" in line for line in told)
+
+
+def test_the_next_step_can_be_copied(tmp_path: Path) -> None:
+    folder = tmp_path / "my code"
+    folder.mkdir()
+    (folder / "t.py").write_text("import torch\ntorch.cuda.is_available()\n")
+    assert f"rewrite '{folder}' --diff" in scan(folder).headline.hint("en")
 
 
 def test_a_folder_without_python_is_not_clean(tmp_path: Path) -> None:

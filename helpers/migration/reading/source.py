@@ -28,6 +28,7 @@ from helpers.migration.reading.undecoded import (
     Unreadable,
     declared,
     refuse_binary,
+    refuse_large,
     undecoded,
     unknown,
 )  # fmt: skip
@@ -208,5 +209,6 @@ def _codec(name: str) -> str:
 
 def read(file: Path, path: str | None = None) -> Source:
     """A file as a Source. Raises Unreadable where it cannot be decoded or parsed, OSError where not read."""
+    refuse_large(file.stat().st_size)
     text, encoding, bom = decode(file.read_bytes())
     return parse(text, path or file.name, encoding=encoding, bom=bom, file=file)

@@ -24,6 +24,10 @@ SOME = 0.3
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
+#: Of a script, a Dockerfile, a list of requirements: more is data.
+LARGEST_BYTES = 4 << 20
+
+
 class Unreadable(Exception):
     """A file that cannot be read: `key` names the sentence that says why, `line` where; 0 where no line is at fault."""
 
@@ -82,6 +86,12 @@ def likely(data: bytes) -> str:
     except UnicodeDecodeError:
         return ""
     return "gb18030" if high and 2 * len(PAIR.findall(data)) >= MOSTLY * high else ""
+
+
+def refuse_large(size: int, limit: int = LARGEST_BYTES) -> None:
+    """Bytes of a file that is about to be read. Raises Unreadable."""
+    if size > limit:
+        raise Unreadable(f"> {limit >> 20} MiB", key="unreadable.large", limit=limit >> 20)
 
 
 def refuse_binary(data: bytes) -> None:

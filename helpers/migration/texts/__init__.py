@@ -12,22 +12,22 @@ from pathlib import Path
 
 from helpers.finding import Finding
 from helpers.migration.reading.source import Source, decode
-from helpers.migration.reading.undecoded import Unreadable, likely
+from helpers.migration.reading.undecoded import LARGEST_BYTES, Unreadable, likely, refuse_large
 from helpers.migration.texts import notebook
 from helpers.migration.texts.lines import is_text, scan_lines, text_source
 
 __all__ = ["decode_text", "is_text", "read_text", "scan_notebook", "scan_text", "text_source"]
 scan_text = scan_lines
-#: Of a launch script, a Dockerfile, a list of requirements.
-LARGEST_BYTES = 4 << 20
+#: A notebook holds the pictures that it drew.
+LARGEST_NOTEBOOK_BYTES = 64 << 20
 
 
 def read_text(file: Path, name: str) -> Source:
     """A text in its own encoding: a shell asks for none. Raises Unreadable or OSError."""
-    if file.suffix not in (".py", ".ipynb") and file.stat().st_size > LARGEST_BYTES:
-        raise Unreadable(f"> {LARGEST_BYTES >> 20} MiB", key="unreadable.large", limit=LARGEST_BYTES >> 20)
+    is_notebook = file.suffix == ".ipynb"
+    refuse_large(file.stat().st_size, LARGEST_NOTEBOOK_BYTES if is_notebook else LARGEST_BYTES)
     data = file.read_bytes()
-    text, encoding, bom = decode(data) if file.suffix == ".ipynb" else decode_text(data)
+    text, encoding, bom = decode(data) if is_notebook else decode_text(data)
     return text_source(text, name, encoding, bom, file)
 
 
@@ -44,4 +44,5 @@ def decode_text(data: bytes) -> tuple[str, str, bytes]:
 
 def scan_notebook(file: Path, name: str) -> list[Finding]:
     """Raises Unreadable or OSError."""
+    refuse_large(file.stat().st_size, LARGEST_NOTEBOOK_BYTES)
     return notebook.scan(file.read_bytes(), name)

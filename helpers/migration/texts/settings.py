@@ -20,6 +20,7 @@ from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
 from helpers.migration.rules.environment import RENAMED, TAKES, WITHOUT_EFFECT, takes
 from helpers.migration.texts import shell
+from helpers.migration.texts.settings_lines import entries, lines
 
 CODE = "MIG152"
 ACCELERATE = "https://github.com/huggingface/accelerate/blob/main/src/accelerate/utils/dataclasses.py"
@@ -47,23 +48,6 @@ SPEAKS = re.compile(
 )  # fmt: skip
 SUFFIXES = (".yaml", ".yml", ".json")
 LARGEST_BYTES = 1 << 20
-#: `key: value` of YAML, `"key": "value"` of JSON, alone on a line or in braces.
-ENTRY = re.compile(
-    r"(?:^\s*(?:-\s+)*|[{,]\s*)(?P<k>['\"]?)(?P<key>[A-Za-z_][\w./-]*)(?P=k)\s*:\s*"
-    r"(?P<q>['\"])?(?P<value>(?(q)[^'\"\\]*|[^\s,{}\[\]'\"#]+))(?(q)(?P=q))(?=\s*(?:[,}\]]|$))"
-)
-#: A string in quotes where YAML begins one; `close` is empty where the line does not end it.
-STRING = re.compile(
-    r"(?:^\s*(?:-\s+)*|[{\[,]\s*|:\s+|(?<=['\"]):\s*)(?:[!&]\S+\s+)*"
-    r"(?P<s>'(?:[^']|'')*|\"(?:\\.|[^\"\\])*)(?P<close>['\"])?"
-)
-ENDS = {"'": re.compile(r"(?:[^']|'')*'"), '"': re.compile(r"(?:\\.|[^\"\\])*\"", re.DOTALL)}
-#: A plain value behind a key or a dash: deeper lines below go on with it.
-PLAIN = re.compile(r"^(?P<in>\s*(?:-\s+)*)(?:['\"]?[\w./-]+['\"]?\s*:\s+|(?<=-\s))(?P<value>[^\s'\"{\[|>&*!#].*)$")
-DASHES = re.compile(r"^\s*(?:-\s+)*")
-COMMAND_KEYS = {"command", "cmd", "run", "script", "entrypoint", "args", "setup", "before_script", "test"}
-COMMAND = re.compile(rf"^\s*(?:-\s+)*(?P<k>['\"]?)(?:{'|'.join(sorted(COMMAND_KEYS))})(?P=k)\s*:\s*(?=[^\s|>])")
-ITEM = re.compile(r"^\s*-\s+['\"]?(?=[A-Za-z_][A-Za-z0-9_]*=)")
 YES = "true|yes|on"
 
 
@@ -133,6 +117,9 @@ EXAMPLES = (
     ("services:\n  t:\n    runtime: nvidia\n    image: nvidia/cuda:12.1.0-devel\n", "manual", None),
     ("devices:\n  - driver: nvidia\n    capabilities: [gpu]\n", "manual", None),
     ("limits:\n  nvidia.com/gpu: 8\n", "manual", None),
+    ("env:\n  - name: CUDA_VISIBLE_DEVICES\n    value: \"0,1\"  # 两卡\n", "rewrite",
+     "env:\n  - name: ASCEND_RT_VISIBLE_DEVICES\n    value: \"0,1\"  # 两卡\n"),
+    ("env: [{name: NCCL_DEBUG, value: INFO}, {name: NCCL_SOCKET_IFNAME, value: eth0}]\n", "manual", None),
     ("image: nvcr.io/nvidia/pytorch:23.10-py3\n", "manual", None),
     ("trainer:\n  gpus: 8  # 八卡\n", "advice", None),
     ("run: |\n  export CUDA_VISIBLE_DEVICES=0\n  nvidia-smi\nname: 训练\n", "rewrite",
@@ -230,72 +217,6 @@ def explicit(source: Source) -> Iterator[Finding]:
                 yield found_at(source, at, f"MIG138.{choice.outcome}", REWRITE, edits, name=old, new=new)  # type: ignore[union-attr]
 
 
-def lines(source: Source) -> Iterator[tuple[int, str, bool]]:
-    """Offset, characters without comment, and whether they are a command's; other text of several lines is left out."""
-    inside, is_command, quoted_to = -1, False, 0
-    for number, start in enumerate(source.line_starts, 1):
-        line = source.line(number)
-        if source.path.endswith(".json"):
-            yield start, line, False
-            continue
-        indent = len(line) - len(line.lstrip())
-        if start < quoted_to or (inside >= 0 and (not line.strip() or indent > inside)):
-            if is_command and start >= quoted_to:
-                yield start, shell.without_comment(line), True
-            continue
-        line = shell.without_comment(line)
-        dashes, block, plain = DASHES.match(line), _block(line), PLAIN.match(line)
-        above = dashes.group() if dashes else ""
-        given = None if block is not None else COMMAND.match(line) or ITEM.match(line)
-        is_command = given is not None or block in COMMAND_KEYS
-        goes_on = block is not None or plain is not None
-        inside = len(above) if goes_on and (block or ":" in line) else len(above.rstrip()) - 1 if goes_on else -1
-        quoted_to = _quoted_to(source, start, line)
-        if given:
-            yield start + given.end(), line[given.end() :], True
-        elif block is None:
-            yield start, line, False
-
-
-def _block(line: str) -> str | None:
-    """The key whose block of text begins here (`run: |`), empty for an item's (`- >-`); None where none begins."""
-    words = line.split()
-    if not words or not re.fullmatch(r"[|>][-+\d]{0,2}", words.pop()):
-        return None
-    while words and words[-1][0] in "!&":
-        words.pop()
-    while words and words[0] in ("-", "?", "---"):
-        words.pop(0)
-    if words and not words[-1].endswith(":"):
-        return None
-    return " ".join(words)[:-1].strip("'\" ")
-
-
-def _quoted_to(source: Source, start: int, line: str) -> int:
-    """Where the string ends that a line begins and does not end; 0 where it begins none."""
-    for string in STRING.finditer(line):
-        at = string.start("s")
-        if not string.group("close") and "," not in line[:at]:
-            end = ENDS[line[at]].match(source.text, start + at + 1)
-            return end.end() if end else 0
-    return 0
-
-
-def entries(line: str, *, is_json: bool) -> Iterator[re.Match[str]]:
-    """The keys with their values on a line, as matches of ENTRY; what stands inside a string is none."""
-    spans = [(found.start("s"), found.end()) for found in STRING.finditer(line)]
-    at = 0
-    while match := ENTRY.search(line, at):
-        key = match.span("key")
-        behind = bisect_right(spans, (key[0], 0)) - 1
-        around = spans[behind] if behind >= 0 and key[0] < spans[behind][1] else None
-        if around == (key[0] - 1, key[1] + 1) or (around is None and not is_json):
-            yield match
-            at = match.end()
-        else:
-            at = around[1] if around else match.end()
-
-
 def _command(source: Source, start: int, line: str) -> Iterator[Finding]:
     yield from shell.judge_line(source, start, line)
     for match in CONTAINER_VARIABLE.finditer(line):
@@ -315,6 +236,20 @@ def _entries(source: Source, start: int, line: str) -> Iterator[Finding]:
             yield found_at(source, at, "MIG152.image", MANUAL, name=key, value=value)
         elif key.isupper():
             yield from _variable(source, start + match.start("key"), key, value)
+        elif key == "name" and value.isupper():
+            yield from _variable(source, at, value, _beside(source, start, match))
+
+
+def _beside(source: Source, start: int, name: re.Match[str]) -> str | None:
+    """The value of a pair as Kubernetes has it, `- name: A` and `value: "0"` behind it or on the next line."""
+    number = bisect_right(source.line_starts, start)
+    below = source.line(number + 1) if number < len(source.line_starts) else ""
+    is_json = source.path.endswith(".json")
+    for line, after in ((source.line(number), name.end()), (below, 0)):
+        for match in entries(line, is_json=is_json):
+            if match.start() >= after and match.group("key") == "value":
+                return match.group("value")
+    return None
 
 
 def _choice(match: re.Match[str]) -> Choice | None:
@@ -322,9 +257,9 @@ def _choice(match: re.Match[str]) -> Choice | None:
     return next((one for one in CHOICES if re.fullmatch(one.key, key) and re.fullmatch(one.value, value)), None)
 
 
-def _variable(source: Source, at: int, name: str, value: str) -> Iterator[Finding]:
-    """A variable of the environment as a key."""
-    if name in RENAMED and not takes(name, None if "$" in value else value):
+def _variable(source: Source, at: int, name: str, value: str | None) -> Iterator[Finding]:
+    """A variable of the environment as a key; None where its value comes from elsewhere."""
+    if name in RENAMED and value is not None and not takes(name, None if "$" in value else value):
         form = TAKES[name][1]
         yield found_at(source, at, "MIG127.value", MANUAL, name=name, new=RENAMED[name], value=value, form=form)
     elif name in RENAMED:

@@ -445,7 +445,8 @@ WORDS: dict[str, Words] = {
         "自动 {auto}，改写 {rewrite}，手工 {manual}，不支持 {unsupported}，建议 {advice}{unread}",
         "`ascend-workbook assess {path}` tells the effort and the risks; `ascend-workbook rewrite {path} --diff` shows "
         "every edit before anything is written.",
-        "`ascend-workbook assess {path}` 给出工作量与风险；`ascend-workbook rewrite {path} --diff` 在写入之前显示全部改动。",
+        "`ascend-workbook assess {path}` 给出工作量与风险；"
+        "`ascend-workbook rewrite {path} --diff` 在写入之前显示全部改动。",
     ),
     "MIG100.classes": Words(
         "{auto} of {uses} handled at run time, {rewrite} by `rewrite`, {manual} by hand, "

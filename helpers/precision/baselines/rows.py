@@ -1,0 +1,59 @@
+"""A bundle as a report: what was recorded, on what, and what was not."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from helpers.finding import Finding, Status
+from helpers.launch import LaunchResult
+from helpers.precision.baselines.bundle import Bundle
+from helpers.report import Column, Report, Table
+from helpers.words import Scalar
+
+KIB = 1024
+
+
+def report(bundle: Bundle, recorded: Report, second: LaunchResult, out: Path, size: int, asked: str) -> Report:
+    """`size` in bytes; `asked` is the device that was asked for."""
+    args: dict[str, Scalar] = {"machine": bundle.machine, "steps": bundle.run["steps"], "path": str(out),
+                               "size_kib": round(size / KIB, 1)}  # fmt: skip
+    found = [Finding("ACC280", Status.OK, "ACC280.recorded", args, weight=100)]
+    tier = str(bundle.hardware["tier"])
+    if tier == "cpu":
+        status = Status.WARN if asked == "baseline" else Status.NOTE
+        found.append(Finding("ACC280", status, "ACC280.cpu", {"machine": bundle.machine}, weight=50))
+    if not bundle.statistics:
+        found.append(Finding("ACC281", Status.SKIPPED, "ACC281.left_out"))
+    if bundle.throughput is None:
+        left: dict[str, Scalar] = {"count": len(second.steps)}
+        found.append(Finding("ACC282", Status.SKIPPED, "ACC282.too_few", left))
+    if not any(one["ended"] for one in bundle.metrics.values()):
+        known: Scalar = list(sorted(bundle.metrics)[:6]) or None
+        found.append(Finding("ACC283", Status.SKIPPED, "ACC283.no_final", {"known": known}))
+    facts = {"bundle_path": str(out), "bytes": size, "losses": recorded.facts["losses"], **asdict(bundle)}
+    table = Table((Column("quantity"), Column("value")), tuple(_rows(bundle, recorded)))
+    return Report("precision", "baseline", tuple(found), table, facts=facts, tier=tier)
+
+
+def _rows(bundle: Bundle, recorded: Report) -> list[tuple[Scalar, ...]]:
+    losses = [loss for loss in recorded.facts["losses"] if loss is not None]
+    rows: list[tuple[str, dict[str, Scalar]]] = [("machine", {"name": bundle.machine})]
+    rows.append(("losses", {"count": len(losses), "first": losses[0] if losses else None,
+                            "last": losses[-1] if losses else None}))  # fmt: skip
+    if bundle.statistics and recorded.headline:
+        rows.append(("statistics", {name: recorded.headline.args[name] for name in ("operators", "steps")}))
+    if bundle.throughput:
+        rows.append(("throughput", {name: bundle.throughput[name] for name in ("median", "low", "high", "count")}))
+    if bundle.throughput and "samples_per_s" in bundle.throughput:
+        rows.append(("samples", {"value": bundle.throughput["samples_per_s"]}))
+    for name, value in sorted(bundle.memory.items()):
+        rows.append((f"memory_{name.removesuffix('_mib')}", {"value": round(value, 1)}))
+    if bundle.run["losses_apart"] is not None:
+        rows.append(("apart", {"value": bundle.run["losses_apart"]}))
+    told = [({"say": f"baseline.row_{name}"}, {"say": f"baseline.value_{name}", "args": args}) for name, args in rows]
+    cells: list[tuple[Scalar, ...]] = [(name, value) for name, value in told]
+    for name, one in bundle.metrics.items():
+        key = "metric" if one["ended"] else "metric_so_far"
+        cells.append((name, {"say": f"baseline.value_{key}", "args": {"value": one["value"], "step": one["step"]}}))
+    return cells

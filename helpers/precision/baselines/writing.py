@@ -1,0 +1,52 @@
+"""Writes a bundle: a zip where the name ends in .zip, else a folder; whole or not at all, never over another."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from helpers.errors import WorkbookError
+from helpers.precision.baselines.bundle import NAME, Bundle
+from helpers.storage import open_storage, refuse_unwritable
+
+#: The zip format begins in 1980; the clock of the machine stays out of it, so that equal bundles are equal files.
+BEGIN = (1980, 1, 1, 0, 0, 0)
+
+
+def refuse_taken(out: Path) -> None:
+    """Before anything runs: raises WorkbookError where something is there already, OSError where it cannot be made."""
+    if out.exists():
+        raise WorkbookError("baseline.exists", path=str(out))
+    refuse_unwritable(out)
+
+
+def write(out: Path, bundle: Bundle, files: Mapping[str, bytes]) -> int:
+    """Bytes written."""
+    refuse_taken(out)
+    everything = {NAME: bundle.text().encode("utf-8"), **files}
+    if out.suffix == ".zip":
+        data = zipped(everything)
+        open_storage(str(out.parent)).write_bytes(out.name, data)
+        return len(data)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as aside:
+        inner = Path(aside) / "bundle"
+        for name, data in everything.items():
+            open_storage(str(inner)).write_bytes(name, data)
+        inner.rename(out)
+    return sum(map(len, everything.values()))
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """The archive, the same for the same files."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, data in files.items():
+            info = zipfile.ZipInfo(name, BEGIN)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, data, compresslevel=9)
+    return stream.getvalue()

@@ -1,0 +1,101 @@
+"""Words of baseline bundles, and of what earlier attempts tell."""
+
+from helpers.words import Words
+
+_HEADINGS = {"quantity": ("Quantity", "项目")}
+_ROWS = {
+    "machine": ("machine", "设备"),
+    "losses": ("losses", "损失"),
+    "statistics": ("statistics", "统计量"),
+    "throughput": ("speed", "速度"),
+    "samples": ("samples", "样本"),
+    "memory_allocated": ("peak memory, allocated", "显存峰值（已分配）"),
+    "memory_reserved": ("peak memory, reserved", "显存峰值（已预留）"),
+    "memory_device": ("memory of the device", "设备显存"),
+    "memory_resident": ("peak memory of the process", "进程内存峰值"),
+    "apart": ("losses of both runs", "两次运行的损失"),
+}
+_VALUES = {
+    "machine": ("{name}", "{name}"),
+    "losses": ("{count} steps, {first} to {last}", "{count} 步，{first} 至 {last}"),
+    "statistics": ("{operators} operators of {steps} steps", "{steps} 步共 {operators} 个算子"),
+    "throughput": (
+        "{median} steps/s (median of {count}; four of five from {low} to {high})",
+        "{median} 步/秒（{count} 步的中位数；八成位于 {low} 至 {high}）",
+    ),
+    "samples": ("{value} samples/s", "{value} 样本/秒"),
+    **{f"memory_{kind}": ("{value} MiB", "{value} MiB") for kind in ("allocated", "reserved", "device", "resident")},
+    "apart": (
+        "differ by {value} at most (recorded, and as the script is)",
+        "最大相对差 {value}（一次用于记录，一次照原样运行）",
+    ),
+    "metric": ("{value} at step {step}, at the script's end", "{value}（第 {step} 步，脚本运行至结束）"),
+    "metric_so_far": ("{value} at step {step}, stopped there", "{value}（第 {step} 步，在此停止）"),
+}
+
+WORDS: dict[str, Words] = {
+    **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
+    **{f"baseline.row_{name}": Words(en, zh) for name, (en, zh) in _ROWS.items()},
+    **{f"baseline.value_{name}": Words(en, zh) for name, (en, zh) in _VALUES.items()},
+    "baseline.exists": Words(
+        "{path}: is there already, and a bundle is never written over another",
+        "{path}：已存在，不会覆盖已有的基线包",
+        "Give a new name, or remove it.",
+        "请另取名称，或先将其删除。",
+    ),
+    "baseline.number": Words(
+        "{name} {given}: expected at least {least}", "{name} 为 {given}：应不小于 {least}"
+    ),
+    "baseline.no_msprobe": Words(
+        "msprobe, which records the operators' statistics, is not installed in {python}",
+        "{python} 中没有安装用于记录算子统计量的 msprobe",
+        "`pip install mindstudio-probe` (it needs no NPU), or record all but the statistics with --no-statistics.",
+        "执行 `pip install mindstudio-probe`（无需 NPU），或用 --no-statistics 记录统计量以外的全部内容。",
+    ),
+    "baseline.leak": Words(
+        "not written: a key or token of this machine would have been in {name}",
+        "未写入：{name} 中会包含本机的密钥或令牌",
+        "Take it out of the script's arguments and of what it names its parameters.",
+        "请从脚本参数和参数名称中去掉它。",
+    ),
+    "baseline.damaged": Words(
+        "{path}: not a baseline bundle as it was written: {error}",
+        "{path}：与写入时的基线包不同：{error}",
+        "Copy it again and compare the checksum of both ends (`sha256sum`); else record it anew.",
+        "请重新复制，并核对两端的校验和（`sha256sum`）；否则请重新录制。",
+    ),
+    "baseline.no_bundle": Words(
+        "{path}: a file, but no baseline bundle (.zip)",
+        "{path}：是文件，但不是基线包（.zip）",
+        "Give a bundle, or the folder of a capture or of msprobe's dump.",
+        "请给出基线包，或采集目录、msprobe 采集数据的目录。",
+    ),
+    "ACC280.recorded": Words(
+        "{path}: baseline of {steps} steps on {machine}, {size_kib} KiB",
+        "{path}：在 {machine} 上录制了 {steps} 步的基线，{size_kib} KiB",
+        "Copy it to the NPU's machine, then: `ascend-workbook compare {path} TARGET`.",
+        "复制到 NPU 所在的机器，然后执行：`ascend-workbook compare {path} TARGET`。",
+    ),
+    "ACC280.cpu": Words(
+        "no GPU took part: the CPU ({machine}) stood in for CUDA, so speed and memory are its own",
+        "没有 GPU 参与：由 CPU（{machine}）代替 CUDA，因此速度和内存均为 CPU 的数值",
+        "Record on a machine where `python -c 'import torch; print(torch.cuda.is_available())'` prints True.",
+        "请在 `python -c 'import torch; print(torch.cuda.is_available())'` 输出 True 的机器上录制。",
+    ),
+    "ACC281.left_out": Words(
+        "operators' statistics were not recorded, as asked: only curves and fingerprints can be compared",
+        "按要求未记录算子统计量：只能比对曲线和指纹",
+    ),
+    "ACC282.too_few": Words(
+        "no speed was recorded: too few of {count} steps are left behind the warm-up",
+        "未记录速度：{count} 步中除去预热后所剩太少",
+        "Time more steps with --timing-steps, or leave fewer out with --warmup.",
+        "请用 --timing-steps 增加计时步数，或用 --warmup 减少预热步数。",
+    ),
+    "ACC283.no_final": Words(
+        "no final metric was recorded: the run did not come to its end, or printed none (seen: {known})",
+        "未记录最终指标：运行未到结束，或没有输出指标（看到的有：{known}）",
+        "--timing-steps 0 runs the script to its end.",
+        "--timing-steps 0 会让脚本运行至结束。",
+    ),
+}

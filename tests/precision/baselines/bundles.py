@@ -1,0 +1,41 @@
+"""Bundles made by hand, of a small capture's files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from helpers.precision.baselines.bundle import Bundle, listed
+from helpers.precision.baselines.packing import packed
+from helpers.precision.baselines.writing import write
+from tests.precision.dumps import as_capture
+from tests.precision.networks import convolutions
+
+
+def capture_of(folder: Path, *, losses: tuple[float, ...] = (2.0, 1.5), tier: str = "cuda", **options: Any) -> Path:
+    """A complete capture of statistics with its run log; `options` as convolutions takes them, and of its `about`."""
+    about = {name: options.pop(name) for name in ("args", "seed", "device", "side", "root") if name in options}
+    convolutions(folder / "dump", **{"task": "statistics", **options})
+    as_capture(folder, task=options.get("task", "statistics"), tier=tier, **{"device": "NVIDIA H200", **about})
+    log(folder, losses, tier)
+    return folder
+
+
+def log(folder: Path, losses: tuple[float, ...], tier: str = "cuda") -> None:
+    steps = [{"step": at, "loss": loss, "lr": 0.1, "grad_norm": 1.0, "micro_batches": 1, "time_s": 0.1}
+             for at, loss in enumerate(losses, 1)]  # fmt: skip
+    meta = {"argv": ["/home/wanglei/secret-project/train.py"], "cwd": "/home/wanglei", "pid": 7, "tier": tier}
+    content = {"schema": "ascend-workbook/gpulog/1", "status": "stopped_after", "meta": meta, "steps": steps,
+               "skipped_steps": 0, "notes": [], "error": None}  # fmt: skip
+    (folder / "gpulog.json").write_text(json.dumps(content), encoding="utf-8")
+
+
+def bundle_of(capture: Path, out: Path, **told: Any) -> Path:
+    """The capture's files as a bundle."""
+    files = packed(capture)
+    hardware = {"tier": "cuda", "name": "NVIDIA H200", "count": 1}
+    facts = {"recorded": "2026-11-01", "hardware": hardware, "run": {"steps": 1}, "statistics": True,
+             "throughput": None, **told}  # fmt: skip
+    write(out, Bundle(**{**facts, "files": listed(files)}), files)
+    return out

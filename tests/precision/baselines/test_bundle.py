@@ -1,0 +1,180 @@
+"""A bundle holds what is needed and nothing private; one that is not as it was written is refused before it is used."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.precision import manifest
+from helpers.precision.baselines.bundle import NAME, sha256
+from helpers.precision.baselines.packing import packed
+from helpers.precision.baselines.reading import opened
+from helpers.precision.dump import read_dump
+from tests.precision.baselines.bundles import bundle_of, capture_of
+
+Entries = dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bundle")
+    return bundle_of(capture_of(folder / "capture"), folder / "gpu.zip")
+
+
+def rewritten(source: Path, out: Path, change: Callable[[Entries], None]) -> Path:
+    """The zip with its entries changed; the manifest is told nothing of it."""
+    with zipfile.ZipFile(source) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    change(entries)
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    return out
+
+
+def resigned(entries: Entries, name: str, data: bytes) -> None:
+    """A file changed, and its checksum with it, as a forger would."""
+    content = json.loads(entries[NAME])
+    content["files"][name] = {"bytes": len(data), "sha256": sha256(data)}
+    entries.update({name: data, NAME: json.dumps(content).encode()})
+
+
+@pytest.mark.parametrize("name", ["gpu.zip", "gpu"])
+def test_zip_and_folder_read_the_same(tmp_path: Path, name: str) -> None:
+    capture = capture_of(tmp_path / "capture")
+    with opened(bundle_of(capture, tmp_path / name)) as found:
+        assert found.bundle is not None and found.bundle.machine == "NVIDIA H200"
+        (run,) = read_dump(found.folder / manifest.DUMP)
+        (original,) = read_dump(capture / manifest.DUMP, Path("/home/user"))
+        about = manifest.load(found.folder)
+        assert about is not None and not about.changed() and about.about["device"] == "NVIDIA H200"
+    assert [op.name for op in run.operators] == [op.name for op in original.operators]
+    assert [op.outputs[0].norm for op in run.operators] == [op.outputs[0].norm for op in original.operators]
+    assert str(run.operators[0].place) == str(original.operators[0].place) == "train.py:20"
+
+
+def test_equal_captures_make_equal_zips(tmp_path: Path) -> None:
+    one, other = (bundle_of(capture_of(tmp_path / side / "capture"), tmp_path / f"{side}.zip") for side in "ab")
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_nothing_private_travels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf-planted-0123456789")
+    monkeypatch.setenv("USER", "wanglei")
+    monkeypatch.setenv("HOSTNAME", "gpu-node-17")
+    given = ["--data=/home/wanglei/secret-project/digits", "--note", "wanglei@gpu-node-17", "--lr", "0.1"]
+    side = {"weights": {"key.weight": "float32[2]:0123456789abcdef", "extra": "hf-planted-0123456789"}}
+    capture = capture_of(tmp_path / "capture", args=given, side=side, root="/home/wanglei/secret-project")
+    files = packed(capture)
+    text = b"\n".join(files.values()).decode()
+    assert not [word for word in ("wanglei", "secret-project", "gpu-node-17", "planted", "pid") if word in text]
+    content = json.loads(files[manifest.NAME])
+    assert content["about"]["args"][0] == "--data=.../digits" and content["about"]["args"][-1] == "0.1"
+    assert content["sides"]["rank0"]["weights"] == {"key.weight": "float32[2]:0123456789abcdef", "extra": "-"}
+
+
+def test_a_key_among_the_facts_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OBS_SECRET_ACCESS_KEY", "planted0secret1key2")
+    side = {"weights": {"planted0secret1key2.weight": "float32[2]:0123456789abcdef"}}
+    with pytest.raises(WorkbookError) as caught:
+        packed(capture_of(tmp_path / "capture", side=side))
+    assert caught.value.key == "baseline.leak" and "planted" not in str(caught.value)
+
+
+def test_nothing_is_written_over(made: Path, tmp_path: Path) -> None:
+    before = made.read_bytes()
+    with pytest.raises(WorkbookError, match="never written over"):
+        bundle_of(capture_of(tmp_path / "capture"), made)
+    assert made.read_bytes() == before
+
+
+def drop(name: str) -> Callable[[Entries], None]:
+    return lambda entries: entries.pop(name) and None
+
+
+def put(name: str, data: bytes) -> Callable[[Entries], None]:
+    return lambda entries: entries.update({name: data})
+
+
+def told(**fields: object) -> Callable[[Entries], None]:
+    return lambda entries: entries.update({NAME: json.dumps({**json.loads(entries[NAME]), **fields}).encode()})
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (put("../evil.json", b"{}"), "leaves the bundle"),
+        (put("/etc/evil.json", b"{}"), "leaves the bundle"),
+        (put("a/../../evil.json", b"{}"), "leaves the bundle"),
+        (put("C:\\evil.json", b"{}"), "leaves the bundle"),
+        (put("model.pkl", b"\x80\x04."), r"holds \.json files only"),
+        (put("extra.json", b"{}"), "not listed"),
+        (put("gpulog.json", b"{}"), r"gpulog\.json is not what was written"),
+        (drop("gpulog.json"), r"gpulog\.json is missing"),
+        (drop(NAME), r"no baseline\.json"),
+        (put(NAME, b"not json"), "Expecting value"),
+        (put(NAME, b"[" * 100_000), "baseline.zip"),
+        (told(schema="ascend-workbook/baseline/99"), "baseline/99"),
+        (told(files={"../x.json": {"bytes": 1, "sha256": "0" * 64}}), "leaves the bundle"),
+        (told(files={"x.json": {"bytes": 1 << 40, "sha256": "0" * 64}}), "size of at most"),
+        (told(hardware={"tier": "cuda", "name": "x\x1b[2J", "count": 1}), "hardware"),
+        (lambda entries: resigned(entries, "capture.json", b'{"schema": 1}'), "schema"),
+        (lambda entries: resigned(entries, "capture.json", json.dumps({
+            "schema": manifest.SCHEMA, "complete": True, "about": {}, "files": {}, "sides": {"rank0": 3}}).encode()),
+         "baseline.zip"),
+    ],
+)  # fmt: skip
+def test_what_is_not_as_it_was_written_is_refused(
+    made: Path, tmp_path: Path, change: Callable[[Entries], None], expected: str
+) -> None:
+    bad = rewritten(made, tmp_path / "baseline.zip", change)
+    with pytest.raises(WorkbookError, match=expected) as caught, opened(bad):
+        pass
+    assert caught.value.key == "baseline.damaged" and "baseline.zip" in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["baseline.zip"]
+
+
+def test_a_file_that_unpacks_to_more_than_told_costs_no_more_than_told(made: Path, tmp_path: Path) -> None:
+    bad = rewritten(made, tmp_path / "bomb.zip", put("gpulog.json", bytes(200 << 20)))
+    assert bad.stat().st_size < 1 << 20
+    with pytest.raises(WorkbookError, match=r"gpulog\.json is not what was written"), opened(bad):
+        pass
+
+
+def test_links_are_refused(made: Path, tmp_path: Path) -> None:
+    data, stream = made.read_bytes(), io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(stream, "w") as out:
+        for info in archive.infolist():
+            out.writestr(info, archive.read(info))
+        link = zipfile.ZipInfo("link.json")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        out.writestr(link, "/etc/passwd")
+    (tmp_path / "link.zip").write_bytes(stream.getvalue())
+    with pytest.raises(WorkbookError, match="is a link"), opened(tmp_path / "link.zip"):
+        pass
+    folder = bundle_of(capture_of(tmp_path / "capture"), tmp_path / "gpu")
+    (folder / "gpulog.json").rename(tmp_path / "outside.json")
+    (folder / "gpulog.json").symlink_to(tmp_path / "outside.json")
+    with pytest.raises(WorkbookError, match="is a link"), opened(folder):
+        pass
+
+
+@pytest.mark.parametrize("size", [0, 10, 200])
+def test_a_cut_zip_is_said(made: Path, tmp_path: Path, size: int) -> None:
+    (tmp_path / "cut.zip").write_bytes(made.read_bytes()[:size])
+    with pytest.raises(WorkbookError, match=r"cut\.zip"), opened(tmp_path / "cut.zip"):
+        pass
+
+
+def test_other_places_are_as_they_are(tmp_path: Path) -> None:
+    with opened(tmp_path) as found:
+        assert found.bundle is None and found.folder == tmp_path
+    with pytest.raises(WorkbookError, match="obsutil cp obs://bucket/gpu.zip"), opened("obs://bucket/gpu.zip"):
+        pass

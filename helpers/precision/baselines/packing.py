@@ -14,7 +14,7 @@ from helpers import redaction
 from helpers.errors import WorkbookError
 from helpers.precision import manifest
 from helpers.precision.baselines.bundle import listed
-from helpers.precision.dump import read_dump, read_json
+from helpers.precision.layouts import read_dump
 from helpers.precision.portable import FOLDERS, portable
 from helpers.precision.record import Run
 
@@ -51,7 +51,7 @@ def packed(capture: Path) -> dict[str, bytes]:
 
 def _dump(run: Run, private: redaction.Redactor) -> dict[str, bytes]:
     """One step on one rank. Frames shrink to the script's own line, the process's number to its rank."""
-    content = read_json(run.folder / "dump.json")
+    content = _json(run.folder / "dump.json")
     kept = {name: content.get(name) for name in ("task", "level", "framework")}
     by_place: dict[str, list[str]] = defaultdict(list)
     for operator in run.operators:
@@ -62,7 +62,7 @@ def _dump(run: Run, private: redaction.Redactor) -> dict[str, bytes]:
     construct = run.folder / "construct.json"
     files = {"dump.json": {**kept, "dump_data_dir": None, "data": _plain(content["data"])}, "stack.json": stack}
     if construct.is_file():
-        files["construct.json"] = read_json(construct)
+        files["construct.json"] = _json(construct)
     folder = f"{manifest.DUMP}/step{run.step}/rank{run.rank}"
     return {f"{folder}/{name}": _bytes(value) for name, value in files.items()}
 
@@ -78,7 +78,7 @@ def _plain(value: Any) -> Any:
 
 def _log(path: Path, private: redaction.Redactor) -> bytes:
     """A run log with its numbers; of its meta what another machine needs."""
-    content = read_json(path)
+    content = _json(path)
     argv = content["meta"].get("argv", [])
     meta = {name: content["meta"][name] for name in META if name in content["meta"]}
     meta["argv"] = portable(argv)
@@ -107,6 +107,10 @@ def _texts(value: Any, private: redaction.Redactor) -> Any:
     if isinstance(value, list):
         return [_texts(each, private) for each in value]
     return private.text(value) if isinstance(value, str) else value
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _bytes(content: Any) -> bytes:

@@ -16,7 +16,7 @@ from helpers.precision import manifest
 from helpers.precision.baselines.bundle import NAME, sha256
 from helpers.precision.baselines.packing import packed
 from helpers.precision.baselines.reading import opened
-from helpers.precision.dump import read_dump
+from helpers.precision.layouts import read_dump
 from tests.precision.baselines.bundles import bundle_of, capture_of
 
 Entries = dict[str, bytes]

@@ -18,7 +18,7 @@ from helpers.words import Scalar, say, title
 
 SCHEMA_VERSION = 1
 TIERS = ("npu", "npu-simulated", "cuda", "cpu")
-CHART_KINDS = ("bars", "stack", "lines", "strip")
+CHART_KINDS = ("bars", "stack", "lines", "strip", "errors")
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class Chart:
 
     Of lines, `below` are columns drawn in a second panel under the first, `marks` further x values to point out.
     bars: a bar per row. stack: all rows in one bar. lines: a line per y column. strip: a coloured cell per row.
+    errors: a point per row on a logarithmic axis, a series for each value of column `by`, beside what column `limit`
+    allows.
     """
 
     kind: str
@@ -83,6 +85,8 @@ class Chart:
     log: bool = False
     below: tuple[str, ...] = ()
     marks: tuple[float, ...] = ()
+    by: str = ""
+    limit: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in CHART_KINDS:

@@ -68,7 +68,7 @@ def compare(
         "compare",
         tuple(findings),
         table,
-        Chart("lines", "order", ("error_out", "error_in"), mark=mark, log=_has_errors(table)),
+        Chart("errors", "order", ("error_out",), mark=mark, by="direction", limit="allowed"),
         facts=_facts(facts, mark),
         tier=facts.target.about.tier if facts.target.about else "",
     )
@@ -143,12 +143,6 @@ def _mark(facts: Comparison, table: Table) -> Scalar:
     wanted = (step.step, step.rank, judged.name)
     found = [row[0] for row in table.rows if row[1:4] == wanted]
     return found[0] if found else None
-
-
-def _has_errors(table: Table) -> bool:
-    """A logarithmic axis needs something above zero."""
-    values = table.values("error_out") + table.values("error_in")
-    return any(isinstance(value, float) and value > 0 for value in values)
 
 
 def _facts(facts: Comparison, mark: Scalar) -> dict[str, Any]:

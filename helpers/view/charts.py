@@ -6,9 +6,10 @@ import math
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable
+from typing import IO, TYPE_CHECKING, Any, Callable
 
 from helpers.report import Chart, Report, Table
+from helpers.view import error_curve
 from helpers.words import language, say, show, title
 
 if TYPE_CHECKING:
@@ -60,6 +61,14 @@ def draw(report: Report, lang: str | None = None) -> Figure:
     return figure
 
 
+def save_svg(figure: Figure, stream: IO[bytes]) -> None:
+    """Writes the figure as SVG: letters as outlines, so that no font is needed; equal figures give equal bytes."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.fonttype": "path", "svg.hashsalt": "ascend-workbook"}):
+        figure.savefig(stream, format="svg", facecolor="white", metadata={"Date": None})
+
+
 @lru_cache(maxsize=1)
 def cjk_font() -> str | None:
     """The family name of an installed font that carries Chinese, or None."""
@@ -81,14 +90,30 @@ def facts(report: Report) -> str:
     if report.chart.kind == "strip":
         states = Counter(str(value) for value in report.table.values(report.chart.y[0]))
         pieces = [", ".join(f"{count} {state}" for state, count in sorted(states.items()))]
+    if report.chart.kind == "errors":
+        told = ", ".join(_series_facts(report.chart, report.table))
+        return f"errors by {report.chart.x}: {told}{_marks(report.chart)}"
     for name in (*report.chart.y, *report.chart.below) if report.chart.kind != "strip" else ():
         values = [float(value) for value in report.table.values(name) if isinstance(value, (int, float))]
-        span = f" {min(values):.4g}..{max(values):.4g}" if values else ""
-        pieces.append(f"{name} ({len(values)} points{span})")
-    mark = "" if report.chart.mark is None else f", mark {show(report.chart.mark, 'en')}"
-    if report.chart.marks:
-        mark += f", marks {show(list(report.chart.marks), 'en')}"
-    return f"{report.chart.kind} by {report.chart.x}: {', '.join(pieces)}{mark}"
+        pieces.append(f"{name} ({_span(values)})")
+    return f"{report.chart.kind} by {report.chart.x}: {', '.join(pieces)}{_marks(report.chart)}"
+
+
+def _span(values: list[float]) -> str:
+    return f"{len(values)} points" + (f" {min(values):.4g}..{max(values):.4g}" if values else "")
+
+
+def _series_facts(chart: Chart, table: Table) -> list[str]:
+    """Of each series of an error curve: how many points, their range, how many beyond what is allowed."""
+    found = error_curve.series_of(chart, table, error_curve.points(chart, table))
+    over = {name: sum(point.error > point.limit for point in some) for name, some in found.items()}
+    return [f"{name} ({_span([point.error for point in some])}, {over[name]} above {chart.limit})"
+            for name, some in found.items()]  # fmt: skip
+
+
+def _marks(chart: Chart) -> str:
+    mark = "" if chart.mark is None else f", mark {show(chart.mark, 'en')}"
+    return mark + (f", marks {show(list(chart.marks), 'en')}" if chart.marks else "")
 
 
 def _title(report: Report, lang: str) -> str:
@@ -97,8 +122,8 @@ def _title(report: Report, lang: str) -> str:
 
 
 def _height(chart: Chart, table: Table) -> float:
-    lines = 5.0 if chart.below else 3.6
-    return {"bars": 1.2 + 0.28 * min(BARS, len(table.rows)), "stack": 2.3, "strip": 1.6}.get(chart.kind, lines)
+    lines, bars = 5.0 if chart.below else 3.6, 1.2 + 0.28 * min(BARS, len(table.rows))
+    return {"errors": 4.2, "bars": bars, "stack": 2.3, "strip": 1.6}.get(chart.kind, lines)
 
 
 def _numbers(table: Table, name: str) -> list[float]:
@@ -176,4 +201,5 @@ KINDS: dict[str, Callable[[Any, Chart, Table, str], None]] = {
     "stack": _stack,
     "lines": _lines,
     "strip": _strip,
+    "errors": error_curve.draw,
 }

@@ -11,7 +11,7 @@ from html import escape
 
 from helpers.finding import Finding, Status
 from helpers.report import Listing, Report, Table
-from helpers.view import browse
+from helpers.view import browse, charts
 from helpers.view.cells import grid, remarks
 from helpers.words import language, say, title
 
@@ -103,14 +103,19 @@ def table(whole: Table, lang: str, *, page: bool = False) -> str:
 
 
 def picture(report: Report, lang: str) -> str:
-    """The chart as an embedded PNG on opaque white, with its title as the alternative text."""
+    """The chart embedded, an error curve as SVG, others as PNG on opaque white, with an alternative text."""
     figure = report.figure(lang)
     if figure is None:
         return ""
     stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=110, facecolor="white")
+    if report.chart and report.chart.kind == "errors":  # many fine points: sharp at any size
+        kind, alternative = "svg+xml", f"{report.title(lang)}: {charts.facts(report)}"
+        charts.save_svg(figure, stream)
+    else:
+        kind, alternative = "png", report.title(lang)
+        figure.savefig(stream, format="png", dpi=110, facecolor="white")
     data = base64.b64encode(stream.getvalue()).decode()
-    return f'<p><img alt="{escape(report.title(lang))}" src="data:image/png;base64,{data}"></p>'
+    return f'<p><img alt="{escape(alternative)}" src="data:image/{kind};base64,{data}"></p>'
 
 
 def _cell(text: str, name: str) -> str:

@@ -16,6 +16,10 @@ _HEADINGS = {
     "error_out": ("Output error", "输出误差"),
     "own_error": ("Own error", "自身误差"),
     "allowed": ("Allowed", "允许误差"),
+    "relative_l2": ("Relative L2 error", "相对 L2 误差"),
+    "forward": ("forward", "前向"),
+    "backward": ("backward", "反向"),
+    "parameters_grad": ("parameter gradients", "参数梯度"),
     "judgement": ("Judgement", "判定"),
 }
 #: What became of an operator or a tensor, as the comparison's table shows it.

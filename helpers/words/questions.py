@@ -18,6 +18,8 @@ _QUESTIONS = {
 
 WORDS: dict[str, Words] = {
     **{f"question.{name}": Words(en, zh) for name, (en, zh) in _QUESTIONS.items()},
+    "chart.thinned": Words(" (each point: the worst of {count})", "（每点为 {count} 个中最差者）"),
+    "chart.first": Words("first divergence: {operator}", "最先分开：{operator}"),
     "case.parted": Words(
         "{count} of {of} outputs part the runs, first {first}", "{of} 个输出中有 {count} 个使两侧分开，最先为 {first}"
     ),

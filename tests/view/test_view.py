@@ -18,7 +18,12 @@ def sample(kind: str = "bars", value: object = "<b>中文</b>") -> Report:
     y = ("status",) if kind == "strip" else ("time",)
     found = Finding("RUN400", Status.WARN, "RUN400.stopped")
     return Report(
-        "profiling", "run", (found,), table, Chart(kind, "operator", y, "ms"), Listing("code", "+a\n-b", "diff")
+        "profiling",
+        "run",
+        (found,),
+        table,
+        Chart(kind, "operator", y, "ms", limit="time"),
+        Listing("code", "+a\n-b", "diff"),
     )
 
 

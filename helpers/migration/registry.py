@@ -26,6 +26,9 @@ SIGN = re.compile(rb"\W\w?")
 #: What a space in a rule's PATTERN stands for; a comment may stand in brackets.
 BETWEEN_PARTS = r"(?:[\s\\]|#[^\n]*\n)*"
 
+#: A word with a sign in it, behind its longest part.
+Across = tuple[bytes, bytes]
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -84,7 +87,7 @@ def _present(data: bytes) -> tuple[set[bytes], set[bytes]]:
     words = {word for word in inner if word in names}
     for sign, having in across:
         if sign in data:
-            words.update(word for word in having if word in data)
+            words.update(word for part, word in having if part in names and word in data)
     return found & tokens, words
 
 
@@ -104,11 +107,16 @@ def _rule(module: ModuleType) -> Rule:
 
 
 @cache
-def _searched() -> tuple[frozenset[bytes], tuple[bytes, ...], tuple[tuple[bytes, tuple[bytes, ...]], ...]]:
-    """All rules' tokens, words that stand within one name, and words with a sign between, by it and its neighbour."""
+def _searched() -> tuple[frozenset[bytes], tuple[bytes, ...], tuple[tuple[bytes, tuple[Across, ...]], ...]]:
+    """All rules' tokens, words that stand within one name, and words with a sign between, by it and its neighbour.
+
+    The last come with their longest part, which must stand within a name."""
     tokens = frozenset(token for rule in registry() for token in rule.tokens | rule.needs)
     words = sorted({word for rule in registry() for word in rule.words})
     inner = tuple(word for word in words if word.translate(BETWEEN) == word and b" " not in word)
     across = [(SIGN.search(word), word) for word in words if word not in inner]
     signs = sorted({sign.group() if sign else word for sign, word in across})
-    return tokens, inner, tuple((sign, tuple(word for _, word in across if sign in word)) for sign in signs)
+    parts = {word: max(word.translate(BETWEEN).split(), key=len) for _, word in across}
+    return tokens, inner, tuple(
+        (sign, tuple((parts[word], word) for _, word in across if sign in word)) for sign in signs
+    )

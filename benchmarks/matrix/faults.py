@@ -12,10 +12,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from . import others
 from .recorder import Call, Tampering
 
-COMPUTING = ("linear", "relu", "gelu", "softmax", "layer_norm", "batch_norm", "conv2d", "matmul", "sigmoid", "tanh")
-ROUNDING = ("linear", "gelu", "softmax", "layer_norm", "batch_norm", "conv2d", "matmul", "sigmoid", "tanh")
+COMPUTING = ("linear", "relu", "gelu", "softmax", "layer_norm", "batch_norm", "conv2d", "matmul", "sigmoid", "tanh",
+             "silu", "group_norm", "scaled_dot_product_attention")  # fmt: skip
+ROUNDING = tuple(name for name in COMPUTING if name != "relu")
+SUMMING = ("linear", "conv2d", "matmul")
 #: kind -> the APIs it can strike.
 FORWARD: dict[str, tuple[str, ...]] = {
     "one operator in bf16": ROUNDING,
@@ -30,6 +33,23 @@ FORWARD: dict[str, tuple[str, ...]] = {
     "stale buffer": COMPUTING,
     "off-by-one index": ("embedding", "max_pool2d", "__getitem__", "stack"),
     "eps argument": ("layer_norm", "batch_norm"),
+    "gelu by tanh": ("gelu",),
+    "label smoothing": ("cross_entropy",),
+    "sum for mean": ("cross_entropy", "mse_loss", "mean"),
+    "missing scale": ("div", "scaled_dot_product_attention"),
+    "running statistics": ("batch_norm",),
+    "unbiased variance": ("layer_norm", "batch_norm", "group_norm"),
+    "wrong padding": ("conv2d",),
+    "weight laid out otherwise": SUMMING,
+    "part of the sum lost": SUMMING,
+    "overflow to infinity": COMPUTING,
+    "saturated": COMPUTING,
+    "tail not computed": COMPUTING,
+    "index wraps": ("embedding", "gather"),
+    "sum begins late": ("cumsum",),
+    "dropout unscaled": ("dropout",),
+    "dropout p argument": ("dropout",),
+    "kept as bf16": COMPUTING,
 }
 BACKWARD: dict[str, tuple[str, ...]] = {
     "backward 2^-10": COMPUTING,
@@ -37,12 +57,16 @@ BACKWARD: dict[str, tuple[str, ...]] = {
     "backward in bf16": ROUNDING,
     "backward NaN": COMPUTING,
     "backward stale": COMPUTING,
+    "backward tail zero": COMPUTING,
+    "backward infinity": COMPUTING,
+    "backward negated": COMPUTING,
 }
 #: Below what bfloat16 itself rounds: no fault that anyone could see when one side is bfloat16.
-SMALL = ("one operator in bf16", "2^-10 relative", "wrong eps", "eps argument", "backward 2^-10", "backward in bf16")
+SMALL = ("one operator in bf16", "2^-10 relative", "wrong eps", "eps argument", "backward 2^-10", "backward in bf16",
+         "kept as bf16")  # fmt: skip
 #: Where an argument stands when it is given by position.
 PLACES = {"linear": {"bias": 2}, "conv2d": {"bias": 2}, "layer_norm": {"bias": 3, "eps": 4},
-          "batch_norm": {"bias": 4, "eps": 7}}  # fmt: skip
+          "batch_norm": {"bias": 4, "training": 5, "eps": 7}, "dropout": {"p": 1}}  # fmt: skip
 KINDS = (*FORWARD, *BACKWARD)
 
 
@@ -51,6 +75,14 @@ def sites(kind: str, calls: list[Call]) -> list[Call]:
     found = [call for call in calls if call.api in names and (call.shown or kind in FORWARD)]
     if kind == "transposed weight":
         found = [call for call in found if call.inputs[1].shape[-1] == call.inputs[1].shape[-2]]
+    if kind == "missing scale":
+        found = [call for call in found if call.api != "div" or isinstance(call.inputs[1], (int, float))]
+    if kind == "wrong padding":
+        found = [call for call in found if call.inputs[1].shape[-1] > 1]
+    if kind == "weight laid out otherwise":
+        found = [call for call in found if call.inputs[1].shape[:2].numel() > 1]
+    if kind == "running statistics":
+        found = [call for call in found if _argument(call, call.inputs, call.named, "training")]
     if kind == "dropped bias":
         biases = ((call, _argument(call, call.inputs, call.named, "bias")) for call in found)
         found = [call for call, bias in biases if bias is not None and bool(bias.abs().sum() > 0)]
@@ -60,8 +92,9 @@ def sites(kind: str, calls: list[Call]) -> list[Call]:
 def tamper(kind: str, call: Call, draw: random.Random) -> Tampering:
     if kind in BACKWARD:
         return Tampering(backward={call.name: lambda outgoing, incoming: _gradients(kind, outgoing)})
-    if kind == "eps argument":
-        return Tampering(arguments={call.name: lambda args, named: _other_eps(call, args, named)})
+    if kind.endswith("argument"):
+        name, times = ("eps", 0.1) if kind == "eps argument" else ("p", 2.0)
+        return Tampering(arguments={call.name: lambda args, named: _scaled(call, args, named, name, times)})
     at = draw.random()
     return Tampering(forward={call.name: lambda func, args, named, out: _wrong(kind, call, func, args, named, out, at)})
 
@@ -86,6 +119,8 @@ def _wrong(kind: str, call: Call, func: Any, args: Any, named: Any, out: Tensor,
         return flat.view(out.shape)
     if kind == "dropped mask":
         return args[0]
+    if kind in others.KINDS:
+        return others.KINDS[kind](call, func, args, named, out)
     if kind == "off-by-one index":
         return _shifted(call, func, args, named, out)
     return _other(kind, call, func, list(args), dict(named), out)
@@ -116,10 +151,10 @@ def _shifted(call: Call, func: Any, args: Any, named: Any, out: Tensor) -> Tenso
     return out.roll(1, -1 if call.api != "stack" else 1)
 
 
-def _other_eps(call: Call, args: Any, named: Any) -> Any:
-    """Ten times smaller: the difference is below rounding in most layers, and visible as an argument only."""
+def _scaled(call: Call, args: Any, named: Any, name: str, times: float) -> Any:
+    """Another eps: the difference is below rounding in most layers, and visible as an argument only."""
     given, keywords = list(args), dict(named)
-    _put(call, given, keywords, "eps", _argument(call, given, keywords, "eps") / 10)
+    _put(call, given, keywords, name, _argument(call, given, keywords, name) * times)
     return tuple(given), keywords
 
 
@@ -132,6 +167,14 @@ def _gradient(kind: str, grad: Tensor) -> Tensor:
     if kind == "backward NaN":
         grad.reshape(-1)[grad.numel() // 2] = float("nan")
         return grad
+    if kind == "backward infinity":
+        grad.reshape(-1)[grad.abs().argmax()] = float("inf")
+        return grad
+    if kind == "backward tail zero":
+        grad.reshape(-1)[-max(1, grad.numel() // 8) :] = 0
+        return grad
+    if kind == "backward negated":
+        return -grad
     if kind == "backward in bf16":
         return grad.bfloat16().to(grad.dtype)
     if kind == "backward stale":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +23,9 @@ from torch.overrides import TorchFunctionMode
 #: The part of msprobe's list that such networks call.
 WRAPPED = {
     "Functional": ("linear", "relu", "gelu", "softmax", "layer_norm", "batch_norm", "embedding", "conv2d", "max_pool2d",
-                   "cross_entropy"),
-    "Torch": ("matmul", "mean", "sigmoid", "tanh", "stack"),
+                   "cross_entropy", "group_norm", "silu", "avg_pool2d", "interpolate", "dropout", "mse_loss",
+                   "scaled_dot_product_attention"),
+    "Torch": ("matmul", "mean", "sigmoid", "tanh", "stack", "cat", "exp", "sin", "cos", "sqrt", "cumsum", "gather"),
     "Tensor": ("add", "mul", "sub", "div", "masked_fill", "chunk", "split", "mean", "__getitem__", "reshape"),
 }  # fmt: skip
 HOMES = {"Functional": F, "Torch": torch, "Tensor": Tensor}
@@ -55,12 +57,14 @@ class Call:
 @dataclass
 class Tampering:
     """What is done to the run: `forward` and `backward` by call name (the backward one on its heaviest node),
-    `arguments` before a call by name; `round_inputs` for every call (a reduced format)."""
+    `arguments` before a call by name; `reduced` for every call (a reduced format). `sizes`: what a change of values
+    came to, relative L2, once it has been made."""
 
     forward: dict[str, Change] = field(default_factory=dict)
     backward: dict[str, Callable[[Any, Any], Any]] = field(default_factory=dict)
     arguments: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], Any]] = field(default_factory=dict)
     reduced: Callable[[str, Tensor], Tensor] | None = None
+    sizes: list[float] = field(default_factory=list)
 
 
 class Recorder(TorchFunctionMode):
@@ -119,7 +123,9 @@ class Recorder(TorchFunctionMode):
                 plain = tuple(v.detach() if isinstance(v, Tensor) else v for v in args)
                 result = _several(out)[0]
                 copy = result.detach().clone(memory_format=torch.contiguous_format)
+                before = copy.clone()
                 result.data.copy_(change(func, plain, kwargs, copy))
+                self.tampering.sizes.append(apart([result], [before]))
         return out
 
     def _given(self, name: str, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -133,7 +139,7 @@ class Recorder(TorchFunctionMode):
             return
         change = self.tampering.backward.get(call)
         if change is not None:
-            heavy(nodes).register_hook(change)
+            heavy(nodes).register_hook(lambda outgoing, incoming: self._changed(change, outgoing, incoming))
         name = f"{call}.backward"
 
         def record(outgoing: Any, incoming: Any) -> None:
@@ -142,6 +148,11 @@ class Recorder(TorchFunctionMode):
                                for side, values in sides.items()}  # fmt: skip
 
         nodes[0].register_hook(record)
+
+    def _changed(self, change: Callable[[Any, Any], Any], outgoing: Any, incoming: Any) -> Any:
+        wrong = change(outgoing, incoming)
+        self.tampering.sizes.append(apart(wrong, outgoing))
+        return wrong
 
     def _value(self, value: Any, name: str) -> Any:
         if value is None:
@@ -175,6 +186,13 @@ class _Through(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
         return grad, None
+
+
+def apart(changed: Any, before: Any) -> float:
+    """The largest relative L2 change of several tensors; infinite where a value is no number any more."""
+    sizes = [float((a.double() - b.double()).norm() / b.double().norm().clamp_min(1e-30))
+             for a, b in zip(changed, before) if a is not None and b is not None]  # fmt: skip
+    return max((size if math.isfinite(size) else math.inf for size in sizes), default=0.0)
 
 
 def heavy(nodes: list[Any]) -> Any:

@@ -77,7 +77,7 @@ class Comparison:
             return []
         step, judged = self.first
         handed = divergence.makers(step.judged, judged) if judged.outcome == divergence.JUMP else []
-        return handed or [judged.name]
+        return handed or list(judged.handed_by) or [judged.name]
 
     @property
     def only(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -128,8 +128,11 @@ def _step(target: Run, baseline: Run, numerics: dict[str, str], recorded: bool, 
     pairing = selection.of(pair(target, baseline))
     agreements = compare_all(pairing.pairs, selection.sample)
     # where everything agrees to rounding there is nothing to look at again
-    doubtful = any((found.error_out or 0.0) > tolerance.floor(found.dtypes) for found in agreements)
-    replays = replay(pairing, numerics, recorded=recorded) if replaying and doubtful else Replays({})
+    doubtful = frozenset(found.pair.target.name for found in agreements
+                         if max(found.error_in, found.error_out or 0.0) > tolerance.floor(found.dtypes))  # fmt: skip
+    replays = Replays({})
+    if replaying and doubtful:
+        replays = replay(pairing, numerics, recorded=recorded, doubtful=doubtful)
     numerics = {**numerics, **replays.seen}
     containers = frozenset(name for name in target.containers if not _shows_more(name, target))
     judged = divergence.judge(agreements, replays.found, numerics, containers, reached)

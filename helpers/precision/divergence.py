@@ -42,7 +42,8 @@ UNSEEN = 30.0
 @dataclass(frozen=True)
 class Judgement:
     """One operator judged. `allowed` is the error that rounding and inputs explain; `form` a reduced format
-    that explains it; `own` the replayed output that is furthest off, `side` whose arithmetic made it so."""
+    that explains it; `own` the replayed output that is furthest off, `side` whose arithmetic made it so.
+    `handed_by`: the wrong values are a gradient that one of these hands back."""
 
     agreement: Agreement
     outcome: str
@@ -50,6 +51,7 @@ class Judgement:
     form: str = ""
     own: Own | None = None
     side: str = ""
+    handed_by: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -115,14 +117,18 @@ def first(judged: Iterable[Judgement]) -> Judgement | None:
 
 
 def _one(found: Agreement, replay: Replay | None, numerics: dict[str, str], inherited: float) -> Judgement:
+    rounding, form = tolerance.floor(found.dtypes), tolerance.reduced(found.pair.target.api, numerics)
+    handed = replay.wrongly_handed(rounding) if replay is not None else None
+    if replay is not None and handed is not None:
+        side = "target" if handed.target >= handed.baseline else "baseline"
+        makers = (found.pair.target.name, *replay.others)
+        return Judgement(found, DIVERGES, handed.wide(rounding), form, handed, side, makers)
     structural = _structure(found)
     if structural:
         return Judgement(found, structural, 0.0)
     error = found.error_out
     if error is None:
         return Judgement(found, NOT_COMPARED, 0.0)
-    rounding = tolerance.floor(found.dtypes)
-    form = tolerance.reduced(found.pair.target.api, numerics)
     own = replay.worst(rounding) if replay is not None and replay.tells(rounding) else None
     if error <= rounding:
         return Judgement(found, AGREES, rounding, own=own)

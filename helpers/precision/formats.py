@@ -6,6 +6,7 @@ Only plain dumps are looked at: a capture of ours tells what was in force, and t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,6 @@ def _ratio(pair: Pair, replay: Replay) -> float | None:
     """The worst output's error in what the measured format allows; None where it is only rounding."""
     floor = tolerance.floor([t.dtype for t in (*pair.target.outputs, *pair.baseline.outputs)])
     own = max(replay.outputs, key=lambda one: one.worst, default=None)
-    if own is None or not own.reduced:
+    if own is None or not own.reduced or not math.isfinite(own.worst):  # an overflow tells nothing of formats
         return None
     return own.worst / own.reduced if own.worst > own.limit(floor) else 0.0

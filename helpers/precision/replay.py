@@ -13,18 +13,21 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from helpers import device
-from helpers.precision import formats, tolerance
+from helpers.precision import formats, handing, tolerance
 from helpers.precision.pairing import Pair, Pairing
 from helpers.precision.record import PARAMETERS, Operator
 
 CHILD = Path(__file__).parent / "child" / "replay_child.py"
 DATA = Path(__file__).parent / "data" / "replayable.json"
 TIMEOUT_S = 600.0
+#: An error of which a multiple of one maker's gradient leaves less than this share is that maker's.
+PROPORTIONAL = 0.1
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,12 @@ class Own:
 
 @dataclass(frozen=True)
 class Replay:
-    """One operator run again: an Own for each of its floating outputs."""
+    """One operator run again: an Own for each of its floating outputs. `handed`: of a backward, the gradients that it
+    hands back and its own entry does not show; `others` the calls that may have made such a one just as well."""
 
     outputs: tuple[Own, ...]
+    handed: tuple[Own, ...] = ()
+    others: tuple[str, ...] = ()
 
     def tells(self, floor: float) -> bool:
         """Whether the replay computes what the operator did: at least one side agrees with it. Where neither
@@ -63,7 +69,16 @@ class Replay:
 
     def worst(self, floor: float) -> Own:
         """The output that exceeds what is explained by most."""
-        return max(self.outputs, key=lambda own: _times(own.worst, own.wide(floor)))
+        return _furthest(self.outputs, floor)
+
+    def wrongly_handed(self, floor: float) -> Own | None:
+        """The handed gradient that is beyond what is explained, of one side only; None where none is."""
+        told = [own for own in self.handed if min(own.target, own.baseline) <= own.wide(floor) < own.worst]
+        return _furthest(told, floor) if told else None
+
+
+def _furthest(owns: Iterable[Own], floor: float) -> Own:
+    return max(owns, key=lambda own: _times(own.worst, own.wide(floor)))
 
 
 def _times(error: float, limit: float) -> float:
@@ -92,10 +107,12 @@ class Replays:
 
 
 def replay(
-    pairing: Pairing, numerics: dict[str, str], *, recorded: bool = True, python: str = sys.executable
-) -> Replays:
+    pairing: Pairing, numerics: dict[str, str], *, recorded: bool = True, doubtful: frozenset[str] = frozenset(),
+    python: str = sys.executable,
+) -> Replays:  # fmt: skip
     """Replays every pair that can be: tensors saved on both sides, and an API of replayable.json.
 
+    `doubtful` are target names of backward entries whose incoming gradients differ: who handed them is looked at.
     `recorded`: both sides tell the formats in force (`numerics`); where one does not, they are looked for."""
     wanted = [found for found in pairing.pairs if _replayable(found)]
     if not wanted:
@@ -105,12 +122,15 @@ def replay(
         "baseline": str(pairing.baseline.folder),
         "allowed": json.loads(DATA.read_text(encoding="utf-8")),
         "operators": [_order(found) for found in wanted],
+        "handings": handing.orders(pairing, doubtful, tolerance.reduced_unit(formats.MEASURED)),
     }
     content, error = _ask(job, python)
     answer, skipped = content.get("found", {}), content.get("skipped", {})
     dtypes = {found.target.name: _dtypes(found) for found in wanted}
     found = {name: _read(rows, dtypes[name]) for name, rows in answer.items()}
     seen = {} if recorded else formats.seen(wanted, found, numerics)
+    for name, (owns, others) in _handed(job["handings"], content.get("handed", []), dtypes).items():
+        found[name] = replace(found.get(name, Replay(())), handed=owns, others=others)
     apis = {one.target.name: one.target.api for one in wanted}
     return Replays({name: _in_force(one, apis[name], {**numerics, **seen}) for name, one in found.items()},
                    error, seen, skipped)  # fmt: skip
@@ -120,7 +140,9 @@ def _in_force(found: Replay, api: str, numerics: dict[str, str]) -> Replay:
     """The measured effect of a reduced format, scaled to the one in force; nothing where none is."""
     form = tolerance.reduced(api, numerics)
     scale = tolerance.reduced_unit(form) / tolerance.reduced_unit(formats.MEASURED)
-    return Replay(tuple(replace(own, reduced=own.reduced * scale) for own in found.outputs))
+    outputs, handed = (tuple(replace(own, reduced=own.reduced * scale) for own in owns)
+                       for owns in (found.outputs, found.handed))  # fmt: skip
+    return replace(found, outputs=outputs, handed=handed)
 
 
 def _read(rows: list[list[float]], dtypes: list[str]) -> Replay:
@@ -128,6 +150,21 @@ def _read(rows: list[list[float]], dtypes: list[str]) -> Replay:
     times = tolerance.roundings(dtypes)
     owns = (Own(mine, theirs, times * one, tolerance.REDUCED_ROUNDINGS * coarse) for mine, theirs, one, coarse in rows)
     return Replay(tuple(owns))
+
+
+def _handed(orders: list[dict[str, Any]], answers: list[Any], dtypes: dict[str, list[str]]
+            ) -> dict[str, tuple[tuple[Own, ...], tuple[str, ...]]]:  # fmt: skip
+    """By the maker's target name: what it hands, and who else may have made it. Of several makers the one stands for
+    it with whose gradient the error goes, or the first in execution."""
+    found: dict[str, tuple[tuple[Own, ...], tuple[str, ...]]] = {}
+    for answer in filter(None, answers):
+        makers: list[str] = answer["makers"]
+        least = min(answer["rests"])
+        maker = makers[answer["rests"].index(least)] if least < PROPORTIONAL else min(makers, key=list(dtypes).index)
+        others = () if least < PROPORTIONAL else tuple(sorted({*makers} - {maker}))
+        (own,) = _read([answer["errors"]], dtypes[maker]).outputs
+        found[maker] = (*found.get(maker, ((), ()))[0], own), others
+    return found
 
 
 def _replayable(found: Pair) -> bool:

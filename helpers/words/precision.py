@@ -326,6 +326,15 @@ WORDS: dict[str, Words] = {
         "Run it alone on both devices with the saved inputs; then check its dtype and the version's known issues.",
         "请用保存的输入在两种设备上单独运行该算子，再检查其数据类型以及该版本的已知问题。",
     ),
+    "ACC230.handed_back": Words(
+        "{operator} (step {step}, rank {rank}) is the first to part: in the {side} the gradient that it hands back is"
+        " off by {own} from what its saved inputs and its incoming gradient give in float64, allowed {allowed}; it runs"
+        " {kernels}, called at {place}",
+        "{operator}（第 {step} 步，rank {rank}）最先出现差异：{side}侧由它传回的梯度，与用其保存的输入和传入梯度以"
+        " float64 重算的结果相差 {own}，允许 {allowed}；对应算子 {kernels}，调用位置 {place}",
+        "Run its backward alone on both devices with the saved inputs; of several that are named, one made it.",
+        "请用保存的输入在两种设备上单独运行其反向；若列出多个算子，则由其中之一造成。",
+    ),
     "ACC230.amplified": Words(
         "{operator} (step {step}, rank {rank}) is the first to part: output error {error_out} from input error"
         " {error_in}, allowed {allowed}; it runs {kernels}, called at {place}; not run again in float64: {why}",

@@ -2,11 +2,13 @@
 
 Started by path; imports torch and nothing of ours. Only API names on the job's list are ever looked up, so a
 dump from elsewhere cannot call anything else.
-Answers {"found": {name: [per output [target, baseline, rounding, reduced]]}, "skipped": {name: why}}.
+Answers {"found": {name: [per output [target, baseline, rounding, reduced]]}, "skipped": {name: why},
+"handed": [per handing [target, baseline, rounding, reduced], or null]}; what a handing is says handing_child.py.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import sys
@@ -24,6 +26,24 @@ class CannotReplay(Exception):
     """The record lacks something the operator needs; the reason is a word that the parent can say."""
 
 
+FAILURES = (CannotReplay, RuntimeError, TypeError, ValueError, LookupError, NotImplementedError, OSError)
+
+
+class Given:
+    """How inputs are given: shaken by up to `unit`, relative, and with gradients where `track` says so. `leaves` are
+    those that take a gradient, by file, each with the node of the copy that the operator gets."""
+
+    def __init__(self, unit: float, track: bool, shaking: torch.Generator | None = None) -> None:
+        self.unit, self.track = unit, track
+        self.shaking = shaking or torch.Generator().manual_seed(0)
+        self.leaves: dict[str, tuple[torch.Tensor, Any]] = {}
+
+    def shaken(self, values: torch.Tensor) -> torch.Tensor:
+        if not self.unit:
+            return values
+        return values * (1 + self.unit * (2 * torch.rand(values.shape, generator=self.shaking, dtype=values.dtype) - 1))
+
+
 class Side:
     """One run's dump: entries by name, tensors from its folder."""
 
@@ -34,48 +54,70 @@ class Side:
 
     def outputs(self, name: str) -> list[Any]:
         """The recorded outputs as a flat list; None stays None."""
-        return [self._load(item) if item else None for item in _leaves(self.data[name]["output"])]
+        return [self.load(item) if item else None for item in _leaves(self.data[name]["output"])]
 
     def run(self, name: str, unit: float) -> list[Any]:
         """The outputs again in float64; inputs shaken by up to `unit`, relative."""
-        head, call, direction = name.rsplit(".", 2)
-        forward = f"{head}.{call}.forward"
-        if forward not in self.data:
-            raise CannotReplay("no_forward")
-        shaking = torch.Generator().manual_seed(0)
-        with torch.set_grad_enabled(direction == "backward"):
-            result = self._forward(head, self.data[forward], unit, shaking, direction == "backward")
+        direction = name.rpartition(".")[2]
+        given = Given(unit, direction == "backward")
+        result = self.forward(name, given)
         if direction == "forward":
-            return [item if isinstance(item, torch.Tensor) else None for item in _flat(result)]
-        return self._backward(result, self.data[name], unit, shaking)
+            return [item if isinstance(item, torch.Tensor) else None for item in flat(result)]
+        return self._backward(result, self.data[name], given)
 
-    def _forward(self, head: str, entry: Any, unit: float, shaking: torch.Generator, track: bool) -> Any:
+    def forward(self, name: str, given: Given) -> Any:
+        """What the call of this entry returns; for a backward entry, of its forward."""
+        head, call, _ = name.rsplit(".", 2)
+        entry = self.data.get(f"{head}.{call}.forward")
+        if entry is None:
+            raise CannotReplay("no_forward")
         kind, _, api = head.partition(".")
         if api not in self.allowed.get(kind, ()):
             raise CannotReplay("not_listed")
-        arguments = [self._value(item, unit, shaking, track) for item in entry["input_args"]]
-        named = {key: self._value(item, unit, shaking, track) for key, item in entry["input_kwargs"].items()}
-        _refuse_random(api, arguments, named)
-        return getattr(HOMES[kind], api)(*arguments, **named)
+        with torch.set_grad_enabled(given.track):
+            arguments = [self._value(item, given) for item in entry["input_args"]]
+            named = {key: self._value(item, given) for key, item in entry["input_kwargs"].items()}
+            if _drops(api, arguments, named):
+                return self._dropped(name, arguments[0], named.get("p", (arguments + [0.5])[1]))
+            _refuse_random(api, named, arguments)
+            return getattr(HOMES[kind], api)(*arguments, **named)
 
-    def _backward(self, result: Any, entry: Any, unit: float, shaking: torch.Generator) -> list[Any]:
+    def _dropped(self, name: str, values: torch.Tensor, p: float) -> torch.Tensor:
+        """What dropout gives with the places that were dropped in the record."""
+        if p >= 1:
+            raise CannotReplay("random")
+        (kept,) = self.outputs(f"{name.rpartition('.')[0]}.forward")
+        return values * ((kept != 0).double() / (1 - p))
+
+    def _backward(self, result: Any, entry: Any, given: Given) -> list[Any]:
         """The last autograd node alone, as msprobe records it (pt_hook_manager.py, _register_backward_pre_hook)."""
-        first = next((item for item in _flat(result) if isinstance(item, torch.Tensor)), None)
-        if first is None or first.grad_fn is None:
-            raise CannotReplay("no_forward")
-        incoming = [self._value(item, unit, shaking, False) for item in entry["input"]]
+        node = self.last_node(result)
         seen: list[Any] = []
         # through the engine, not by calling the node: it sums gradients of broadcast inputs before hooks see them
-        first.grad_fn.register_hook(lambda outgoing, _: seen.append(outgoing))
-        roots = [item for item in _flat(result) if isinstance(item, torch.Tensor) and item.grad_fn is first.grad_fn]
-        torch.autograd.backward(roots, [incoming[item.output_nr] for item in roots])
+        node.register_hook(lambda outgoing, _: seen.append(outgoing))
+        self.turn(result, entry, given)
         return list(seen[0])
 
-    def _value(self, item: Any, unit: float, shaking: torch.Generator, track: bool) -> Any:
+    def turn(self, result: Any, entry: Any, given: Given) -> None:
+        """Sends the recorded gradient back; the leaves of `given` then hold theirs."""
+        node = self.last_node(result)
+        incoming = [self._value(item, Given(given.unit, False, given.shaking)) for item in entry["input"]]
+        roots = [item for item in flat(result) if isinstance(item, torch.Tensor) and item.grad_fn is node]
+        torch.autograd.backward(roots, [incoming[item.output_nr] for item in roots])
+
+    @staticmethod
+    def last_node(result: Any) -> Any:
+        """The autograd node that msprobe hooks: the one that made the first output."""
+        first = next((item for item in flat(result) if isinstance(item, torch.Tensor)), None)
+        if first is None or first.grad_fn is None:
+            raise CannotReplay("no_forward")
+        return first.grad_fn
+
+    def _value(self, item: Any, given: Given) -> Any:
         if item is None:
             return None
         if isinstance(item, list):
-            return [self._value(part, unit, shaking, track) for part in item]
+            return [self._value(part, given) for part in item]
         kind = item.get("type", "")
         if kind == "torch.dtype":
             dtype = getattr(torch, item["value"].rpartition(".")[2])
@@ -87,20 +129,23 @@ class Side:
         if kind == "torch.Size":
             return torch.Size(item["value"])
         if "data_name" in item:
-            return self._input(item, unit, shaking, track)
+            return self._input(item, given)
         raise CannotReplay("argument")
 
-    def _input(self, item: Any, unit: float, shaking: torch.Generator, track: bool) -> torch.Tensor:
-        values: torch.Tensor = self._load(item)
+    def _input(self, item: Any, given: Given) -> torch.Tensor:
+        values: torch.Tensor = self.load(item)
         if not values.is_floating_point():
             return values
-        values = values.double()
-        if unit:
-            values = values * (1 + unit * (2 * torch.rand(values.shape, generator=shaking, dtype=torch.float64) - 1))
+        values = given.shaken(values.double())
+        if not (given.track and item.get("requires_grad")):
+            return values.clone()
+        leaf = values.requires_grad_()
         # a copy: an operator may write into its argument, which autograd forbids on a leaf
-        return values.requires_grad_().clone() if track and item.get("requires_grad") else values.clone()
+        copy: torch.Tensor = leaf.clone()
+        given.leaves[item["data_name"]] = leaf, copy.grad_fn
+        return copy
 
-    def _load(self, item: Any) -> torch.Tensor:
+    def load(self, item: Any) -> torch.Tensor:
         name = item.get("data_name", "")
         if not name or Path(name).name != name:
             raise CannotReplay("not_saved")
@@ -118,9 +163,10 @@ def main(question: str, answer: str) -> None:
     for order in job["operators"]:
         try:
             found[order["target"]] = _one(sides, order)
-        except (CannotReplay, RuntimeError, TypeError, ValueError, LookupError, NotImplementedError, OSError) as why:
+        except FAILURES as why:
             skipped[order["target"]] = str(why) if isinstance(why, CannotReplay) else "failed"
-    Path(answer).write_text(json.dumps({"found": found, "skipped": skipped}), encoding="utf-8")
+    handed = _sibling("handing").all_of(sides, Given, job["handings"], relative, FAILURES)
+    Path(answer).write_text(json.dumps({"found": found, "skipped": skipped, "handed": handed}), encoding="utf-8")
 
 
 def _one(sides: dict[str, Side], order: dict[str, Any]) -> list[list[float]]:
@@ -142,10 +188,10 @@ def _apart(found: list[Any], truth: list[Any]) -> list[float]:
     pairs = list(zip(found, truth))
     if len(found) != len(truth) or any(a is not None and (b is None or a.shape != b.shape) for a, b in pairs):
         raise CannotReplay("other_outputs")
-    return [_relative(a, b) for a, b in pairs if a is not None and a.is_floating_point()]
+    return [relative(a, b) for a, b in pairs if a is not None and a.is_floating_point()]
 
 
-def _relative(a: torch.Tensor, b: torch.Tensor) -> float:
+def relative(a: torch.Tensor, b: torch.Tensor) -> float:
     a, b = a.double().detach(), b.double().detach()
     same = (a == b) | (a.isnan() & b.isnan())
     if not bool((same | (a.isfinite() & b.isfinite())).all()):
@@ -155,9 +201,12 @@ def _relative(a: torch.Tensor, b: torch.Tensor) -> float:
     return apart / size if size > 0 else (0.0 if apart == 0 else math.inf)
 
 
-def _refuse_random(api: str, arguments: list[Any], named: dict[str, Any]) -> None:
-    if api == "dropout" and not (named.get("p", (arguments + [0.5])[1]) == 0 or named.get("training") is False):
-        raise CannotReplay("random")
+def _drops(api: str, arguments: list[Any], named: dict[str, Any]) -> bool:
+    training = named.get("training", (arguments + [0.5, True][len(arguments) - 1 :])[2])
+    return api == "dropout" and bool(training) and named.get("p", (arguments + [0.5])[1]) != 0
+
+
+def _refuse_random(api: str, named: dict[str, Any], arguments: list[Any]) -> None:
     if api == "scaled_dot_product_attention" and (named.get("dropout_p") or any(arguments[4:5])):
         raise CannotReplay("random")
 
@@ -169,8 +218,17 @@ def _leaves(part: Any) -> list[Any]:
     return [part if isinstance(part, dict) and "shape" in part else None]
 
 
-def _flat(result: Any) -> list[Any]:
-    return [leaf for item in result for leaf in _flat(item)] if isinstance(result, (list, tuple)) else [result]
+def flat(result: Any) -> list[Any]:
+    return [leaf for item in result for leaf in flat(item)] if isinstance(result, (list, tuple)) else [result]
+
+
+def _sibling(name: str) -> Any:
+    """A module beside this file: nothing of ours can be imported by name here."""
+    spec = importlib.util.spec_from_file_location(f"_replay_{name}", Path(__file__).with_name(f"{name}_child.py"))
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 if __name__ == "__main__":

@@ -39,6 +39,8 @@ def check(facts: Comparison) -> Iterator[Finding]:
     if key == "unseen" and facts.named != [judged.name]:
         key = "handed"
         args.update(operator=list(facts.named), receiver=judged.name, kernels=_kernels(step, facts.named))
+    elif key == "handed_back":
+        args.update(operator=list(facts.named), kernels=_kernels(step, facts.named))
     place = judged.agreement.pair.target.place
     yield Finding(CODE, Status.FAIL, f"ACC230.{key}", args, place, weight=300)
 
@@ -55,6 +57,8 @@ def _key(judged: Judgement) -> str:
         return "argument"
     if judged.outcome == JUMP:
         return "unseen"
+    if judged.handed_by:
+        return "handed_back"
     return "replayed" if judged.own else "amplified"
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.precision.dump import read_run
 
 from benchmarks.matrix.recorder import Recorder, Tampering
 from benchmarks.matrix.replaying import in_this_process
 from helpers.precision import handing
 from helpers.precision.comparison import Comparison, examine
-from helpers.precision.dump import read_run
 from helpers.precision.pairing import pair
 
 #: Parallel products of one activation, whose backward entries are views: only gelu's entry shows what they hand back.

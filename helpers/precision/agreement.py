@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.errors import WorkbookError
+from helpers.precision import figures
 from helpers.precision.measuring import WHOLE, Job, Sample
 from helpers.precision.metrics import Metrics
 from helpers.precision.pairing import Pair
@@ -19,15 +20,15 @@ from helpers.precision.workers import Answer, measure_all
 Measured = Mapping["tuple[Path, Path]", Answer]
 
 #: What can be wrong with a tensor before its numbers are looked at.
-SHAPE, DTYPE, ONLY_TARGET, ONLY_BASELINE, UNREADABLE, NONFINITE, NO_VALUES = (
-    "shape", "dtype", "only_target", "only_baseline", "unreadable", "nonfinite", "no_values")  # fmt: skip
+SHAPE, DTYPE, ONLY_TARGET, ONLY_BASELINE, UNREADABLE, NONFINITE, NO_VALUES, CHECKSUM = (
+    "shape", "dtype", "only_target", "only_baseline", "unreadable", "nonfinite", "no_values", "checksum")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class TensorAgreement:
     """One slot on both sides. `error` is the relative L2 error (of statistics: the largest relative difference of
     norm and extremes), None where it could not be told, and `problem` then says why. `metrics` is all that was
-    measured, None of statistics."""
+    measured, None of statistics; `summed` says that equal checksums make the error 0."""
 
     slot: str
     dtype: str
@@ -37,6 +38,7 @@ class TensorAgreement:
     problem: str = ""
     detail: str = ""
     metrics: Metrics | None = None
+    summed: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,9 @@ def _alone(record: TensorRecord, problem: str) -> TensorAgreement:
 def _compare(target: TensorRecord, baseline: TensorRecord | None, measured: Measured) -> TensorAgreement:
     if baseline is None:
         return _alone(target, ONLY_TARGET)
+    trouble = target.trouble or baseline.trouble
+    if trouble:
+        return TensorAgreement(target.slot, target.dtype, target.shape, None, problem=UNREADABLE, detail=trouble)
     if target.shape != baseline.shape:
         detail = f"{list(target.shape)} / {list(baseline.shape)}"
         return TensorAgreement(target.slot, target.dtype, target.shape, None, problem=SHAPE, detail=detail)
@@ -137,8 +142,7 @@ def _compare(target: TensorRecord, baseline: TensorRecord | None, measured: Meas
         problem, detail = DTYPE, f"{target.dtype} / {baseline.dtype}"
     who = (target.slot, target.dtype, target.shape)
     if target.file is None or baseline.file is None:
-        error, largest = _statistics(target, baseline)
-        return TensorAgreement(*who, error, largest, problem or (NO_VALUES if error is None else ""), detail)
+        return _figures(target, baseline, problem, detail)
     metrics = measured[target.file, baseline.file]
     if isinstance(metrics, WorkbookError):
         return TensorAgreement(*who, None, problem=UNREADABLE, detail=metrics.message("en"))
@@ -147,21 +151,15 @@ def _compare(target: TensorRecord, baseline: TensorRecord | None, measured: Meas
     return TensorAgreement(*who, metrics.relative_l2, metrics.max_absolute, problem, detail, metrics)
 
 
-def _statistics(target: TensorRecord, baseline: TensorRecord) -> tuple[float | None, float | None]:
-    """From norm and extremes alone: blind to a permutation and to differences that leave all three alone."""
-    pairs = [(target.norm, baseline.norm), (target.maximum, baseline.maximum), (target.minimum, baseline.minimum)]
-    known = [(a, b) for a, b in pairs if a is not None and b is not None]
-    if not known:
-        return None, None
-    peak = max(abs(b) for _, b in known[1:]) if len(known) > 1 else abs(known[0][1])
-    scales = [abs(known[0][1])] + [peak] * (len(known) - 1)
-    return max(map(_relative, known, scales)), max(abs(a - b) if a != b else 0.0 for a, b in known)
-
-
-def _relative(pair: tuple[float, float], scale: float) -> float:
-    a, b = pair
-    if a == b or (math.isnan(a) and math.isnan(b)):
-        return 0.0
-    if not (math.isfinite(a) and math.isfinite(b)):
-        return math.inf
-    return abs(a - b) / scale if scale > 0 else math.inf
+def _figures(target: TensorRecord, baseline: TensorRecord, problem: str, detail: str) -> TensorAgreement:
+    """Without values on both sides. Statistics that agree where checksums do not tell too little: by how much the
+    tensors differ is not known then."""
+    who = (target.slot, target.dtype, target.shape)
+    try:
+        error, largest, same = figures.compare(target, baseline)
+    except WorkbookError as cause:
+        return TensorAgreement(*who, None, problem=UNREADABLE, detail=cause.message("en"))
+    if same is False and not error:
+        return TensorAgreement(*who, None, problem=CHECKSUM, detail=f"{target.checksum} / {baseline.checksum}")
+    return TensorAgreement(*who, error, largest, problem or (NO_VALUES if error is None else ""), detail,
+                           summed=same is True)  # fmt: skip

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from helpers.precision import arguments, tolerance
 from helpers.precision.agreement import (
+    CHECKSUM,
     NONFINITE,
     ONLY_BASELINE,
     ONLY_TARGET,
@@ -143,7 +144,7 @@ def _structure(found: Agreement) -> str:
     odd = [slot for slot in found.outputs if slot.problem in (SHAPE, ONLY_TARGET, ONLY_BASELINE)]
     if odd:
         return STRUCTURE if found.pair.target.direction == FORWARD else NOT_COMPARED
-    return NOT_COMPARED if any(slot.problem == UNREADABLE for slot in found.outputs) else ""
+    return NOT_COMPARED if any(slot.problem in (UNREADABLE, CHECKSUM) for slot in found.outputs) else ""
 
 
 def _by_replay(found: Agreement, own: Own, rounding: float, form: str) -> Judgement:
@@ -172,7 +173,7 @@ def _by_amplification(found: Agreement, inherited: float, rounding: float, form:
 
 def _amplification(found: Agreement) -> float:
     """Statistics compare extremes, which move more than a norm does."""
-    whole = all(t.file for t in found.pair.target.outputs)
+    whole = all(t.file for side in (found.pair.target, found.pair.baseline) for t in side.outputs)
     return tolerance.AMPLIFICATION if whole else tolerance.AMPLIFICATION_OF_STATISTICS
 
 

@@ -16,7 +16,7 @@ class TensorRecord:
     """One tensor of an operator. `slot` says where it stands: `input.0`, `output.1`, `parameters.weight`.
 
     dtype without the `torch.` (`float32`); statistics are None where the dump has none; `file` holds the values
-    and is None in statistics dumps.
+    and is None in statistics dumps. `checksum` is msprobe's (figures.py); `trouble` says why nothing of it can be read.
     """
 
     slot: str
@@ -27,6 +27,8 @@ class TensorRecord:
     mean: float | None = None
     norm: float | None = None
     file: Path | None = None
+    checksum: str | None = None
+    trouble: str = ""
 
     @property
     def floating(self) -> bool:

@@ -75,6 +75,7 @@ _OUTCOMES = {
     "problem_only_baseline": ("only in baseline", "仅基线侧有"),
     "problem_unreadable": ("unreadable", "无法读取"),
     "problem_nonfinite": ("NaN or infinity in other places", "NaN 或无穷出现的位置不同"),
+    "problem_checksum": ("differs, by how much is not known", "不同，差异大小未知"),
     "problem_no_values": ("no values recorded", "未记录数值"),
 }
 
@@ -291,6 +292,18 @@ WORDS: dict[str, Words] = {
         "only statistics were compared: an error that leaves norm and extremes alone is not seen, and a small one"
         " under noise is not told from it",
         "只比对了统计量：不改变范数和极值的误差无法发现，噪声之下的小误差也无法区分",
+    ),
+    "ACC215.checksum": Words(
+        "{count} tensors have other checksums and nothing else tells how far they are apart, first: {names}",
+        "有 {count} 个张量的校验和不同，且没有其他数据说明差异大小，最先是：{names}",
+        "Rounding alone changes a checksum: capture these with statistics or tensors. msprobe before late 2025 sums"
+        " bfloat16 in another way; use one version on both sides.",
+        "仅舍入就会改变校验和：请对这些张量采集统计量或张量。"
+        "2025 年末之前的 msprobe 对 bfloat16 的校验方式不同，两侧请使用同一版本。",
+    ),
+    "ACC215.summed": Words(
+        "{count} tensors were found equal by checksum (a CRC-32, or an XOR, which does not see the order of elements)",
+        "有 {count} 个张量按校验和判定为相等（CRC-32，或不反映元素顺序的 XOR）",
     ),
     "ACC215.replay": Words(
         "operators were not run again in float64: {error}",

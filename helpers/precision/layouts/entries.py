@@ -72,7 +72,8 @@ def _tensor(item: dict[str, Any], slot: str, files: Path) -> TensorRecord:
     maximum, minimum, mean, norm = (number(item.get(key)) for key in ("Max", "Min", "Mean", "Norm"))
     dtype = str(item["dtype"]).rpartition(".")[2].lower()
     file = files / name if name else None
-    return TensorRecord(slot, dtype, tuple(map(int, item["shape"])), maximum, minimum, mean, norm, file)
+    checksum = str(item["md5"]) if item.get("md5") is not None else None
+    return TensorRecord(slot, dtype, tuple(map(int, item["shape"])), maximum, minimum, mean, norm, file, checksum)
 
 
 def number(value: Any) -> float | None:

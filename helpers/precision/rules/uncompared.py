@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.precision.agreement import DTYPE, NO_VALUES, UNREADABLE
+from helpers.precision.agreement import CHECKSUM, DTYPE, NO_VALUES, UNREADABLE
 from helpers.precision.comparison import Comparison
 from helpers.precision.divergence import NOT_COMPARED, Judgement
 from helpers.precision.record import BACKWARD, FORWARD
@@ -26,18 +26,30 @@ def check(facts: Comparison) -> Iterator[Finding]:
     if nodes:
         yield Finding(CODE, Status.NOTE, "ACC215.autograd", {"count": len(nodes), "names": nodes[:SHOWN]})
     yield from _dtypes(judged)
-    if any("statistics" in (step.pairing.target.task, step.pairing.baseline.task) for step in facts.steps):
+    slots = [slot for one in judged for slot in (*one.agreement.inputs, *one.agreement.outputs)]
+    if any(slot.error is not None and slot.metrics is None and not slot.summed for slot in slots):
         yield Finding(CODE, Status.NOTE, "ACC215.statistics")
+    yield from _checksums(judged)
     for error in {step.replays.error for step in facts.steps if step.replays.error}:
         yield Finding(CODE, Status.SKIPPED, "ACC215.replay", {"error": error})
 
 
 def _other_node(one: Judgement) -> bool:
     """A backward entry of another autograd node: other shapes or dtypes, and nothing that could not be read."""
-    if one.agreement.problems(UNREADABLE, NO_VALUES):
+    if one.agreement.problems(UNREADABLE, NO_VALUES, CHECKSUM):
         return False
     dtypes = one.agreement.pair.target.direction == BACKWARD and one.agreement.problems(DTYPE)
     return bool(dtypes) or one.outcome == NOT_COMPARED and bool(one.agreement.outputs)
+
+
+def _checksums(judged: list[Judgement]) -> Iterator[Finding]:
+    """Checksums tell equal from different. How different decides whether it is rounding: no tensor is to blame."""
+    odd = [f"{one.name} {slot.slot}" for one in judged for slot in one.agreement.problems(CHECKSUM)]
+    if odd:
+        yield Finding(CODE, Status.WARN, "ACC215.checksum", {"count": len(odd), "names": odd[:SHOWN]}, weight=60)
+    equal = sum(slot.summed for one in judged for slot in (*one.agreement.inputs, *one.agreement.outputs))
+    if equal:
+        yield Finding(CODE, Status.NOTE, "ACC215.summed", {"count": equal})
 
 
 def _dtypes(judged: list[Judgement]) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ _VERBS = {
     "baseline": "helpers.precision.baselines",
     "compare": "helpers.precision.compare",
     "curves": "helpers.precision.curves",
+    "verify": "helpers.precision.verify",
     "profile": "helpers.profiling",
     "analyse": "helpers.profiling",
     "explain": "helpers.diagnosis",

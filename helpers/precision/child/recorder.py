@@ -1,0 +1,228 @@
+"""What every module of a model is given and gives, copied to the CPU while the model runs one input.
+
+Imports torch and nothing of ours: it works in a notebook's process and in a child alike. A call is a dictionary:
+{"path", "kind", "number", "inside", "inputs", "outputs"}; `number` counts the calls of one module from 0, `inside` the
+calls that ended while it ran, all its own. Tensors are {"slot", "dtype", "shape", "values"}, values flat numpy arrays;
+one that passes from module to module unchanged is copied once. numpy lacks bfloat16 and 8-bit floats: these become
+float32, and `dtype` keeps their name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import weakref
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+
+#: Modules that draw random numbers, or whose result depends on the rest of the batch, while they are in training mode.
+MODE_MATTERS = ("Dropout", "DropPath", "StochasticDepth", "RReLU", "BatchNorm", "InstanceNorm")
+
+
+class Recorder:
+    """Hooks on every module while the `with` block runs; none is left behind."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self.model = model
+        self.calls: list[dict[str, Any]] = []
+        self.running: list[dict[str, Any]] = []
+        self.counts: dict[str, int] = {}
+        self.known: dict[int, tuple[Any, int, Any]] = {}
+        self.handles: list[Any] = []
+
+    def __enter__(self) -> Recorder:
+        for path, module in self.model.named_modules():
+            self.handles.append(module.register_forward_pre_hook(self._before(path), with_kwargs=True))
+            self.handles.append(module.register_forward_hook(self._after, with_kwargs=True))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for handle in self.handles:
+            handle.remove()
+        self.handles.clear()
+        self.known.clear()
+
+    def _before(self, path: str) -> Any:
+        def hook(module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+            number = self.counts[path] = self.counts.get(path, -1) + 1
+            call = {"path": path, "kind": type(module).__name__, "number": number, "inside": len(self.calls),
+                    "known": type(module).__module__.startswith("torch.nn.modules."),
+                    "inputs": self._tensors([args, kwargs], "input")}  # fmt: skip
+            self.running.append(call)
+
+        return hook
+
+    def _after(self, module: torch.nn.Module, args: Any, kwargs: Any, result: Any) -> None:
+        call = self.running.pop()
+        call["inside"] = len(self.calls) - call["inside"]
+        call["outputs"] = self._tensors(result, "output")
+        self.calls.append(call)
+
+    def _tensors(self, value: Any, slot: str) -> list[dict[str, Any]]:
+        return [self._tensor(place, tensor) for place, tensor in leaves(value, slot)]
+
+    def _tensor(self, slot: str, value: torch.Tensor) -> dict[str, Any]:
+        version = -1 if value.is_inference() else value._version
+        kept = self.known.get(id(value))
+        if kept is None or kept[0]() is not value or kept[1] != version or version < 0:
+            kept = weakref.ref(value), version, array(value)
+            self.known[id(value)] = kept
+        return {"slot": slot, "dtype": name(value), "shape": list(value.shape), "values": kept[2]}
+
+
+def array(value: torch.Tensor) -> Any:
+    """A copy on the CPU, flat."""
+    plain = value.detach()
+    plain = plain.dequantize() if plain.is_quantized else plain.to_dense() if plain.layout != torch.strided else plain
+    plain = plain.resolve_conj().resolve_neg().to("cpu", copy=True).reshape(-1)
+    try:
+        return plain.numpy()
+    except TypeError:
+        return (plain.to(torch.complex64) if plain.is_complex() else plain.float()).numpy()
+
+
+def name(value: torch.Tensor) -> str:
+    return str(value.dtype).rpartition(".")[2]
+
+
+def leaves(value: Any, slot: str) -> Iterator[tuple[str, torch.Tensor]]:
+    """Every tensor of a nested value with its place: `input.0`, `output.logits`."""
+    if isinstance(value, torch.Tensor):
+        yield slot, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, f"{slot}.{key}")
+    elif isinstance(value, (list, tuple)):
+        for number, item in enumerate(value):
+            yield from leaves(item, f"{slot}.{number}")
+    elif hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+        for key in value.__dataclass_fields__:
+            yield from leaves(getattr(value, key), f"{slot}.{key}")
+
+
+def mapped(value: Any, change: Any) -> Any:
+    """The same nested value with every tensor changed."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: mapped(item, change) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(mapped(item, change) for item in value))
+    return type(value)(mapped(item, change) for item in value) if isinstance(value, (list, tuple)) else value
+
+
+def fingerprint(value: Any) -> str:
+    """Of the tensors of a nested value: the first 16 hex digits of the SHA-256 of places, dtypes, shapes and bytes."""
+    found = hashlib.sha256()
+    for slot, tensor in leaves(value, ""):
+        found.update(f"{slot}:{name(tensor)}{list(tensor.shape)}".encode())
+        found.update(array(tensor).tobytes())
+    return found.hexdigest()[:16]
+
+
+def dtype_of(model: torch.nn.Module) -> str:
+    """The one floating dtype of all parameters; empty where there are several or none."""
+    found = {name(value) for value in model.parameters() if value.is_floating_point()}
+    return found.pop() if len(found) == 1 else ""
+
+
+def device_of(model: torch.nn.Module) -> torch.device:
+    """Of its first parameter or buffer; the CPU where it has none."""
+    return next((value.device for value in chain(model.parameters(), model.buffers())), torch.device("cpu"))
+
+
+def about(model: torch.nn.Module) -> dict[str, Any]:
+    """What tells two models apart before they run: dtype, device, mode, weights' fingerprints."""
+    odd = [path for path, module in model.named_modules()
+           if module.training and any(word in type(module).__name__ for word in MODE_MATTERS)]  # fmt: skip
+    return {"model": type(model).__name__, "dtype": dtype_of(model), "device": str(device_of(model)),
+            "training": bool(model.training), "mode_matters": odd,
+            "weights": {key: fingerprint(value) for key, value in model.state_dict().items()
+                        if isinstance(value, torch.Tensor)}}  # fmt: skip
+
+
+def forward(model: torch.nn.Module, given: Any, seed: int) -> dict[str, Any]:
+    """Runs one input without gradients; the random generators begin at `seed`. Afterwards the generators are as they
+    were, and so are buffers that the run changed (running means of a model in training mode): one input's run does not
+    depend on others. A float64 model makes float64 tensors, also where its code names no dtype.
+
+    `given` is a tensor, a tuple or list of arguments, or a dictionary of named ones. {"calls", "fingerprint", "drew",
+    "cast", "error", "at"}: `drew` tells whether random numbers were drawn, `cast` to which dtype the input's floats
+    were brought because the model has that one alone, `error` and `at` what the model raised and in which module.
+    """
+    device, dtype, default = device_of(model), dtype_of(model), torch.get_default_dtype()
+    moved, cast = _moved(given, device, dtype)
+    buffers = [(one, one.detach().clone()) for one in model.buffers()] if _trains(model) else []
+    kept = states(device)
+    seed_all(seed)
+    begun = states(device)
+    if dtype == "float64":
+        torch.set_default_dtype(torch.float64)
+    with Recorder(model) as recorder, torch.no_grad():
+        try:
+            error, at = _run(model, moved, recorder)
+        finally:
+            torch.set_default_dtype(default)
+            drew = not _same(states(device), begun)
+            restore(device, kept)
+            for buffer, value in buffers:
+                buffer.copy_(value)
+    return {"calls": recorder.calls, "fingerprint": fingerprint(given), "drew": drew, "cast": cast, "error": error,
+            "at": at}  # fmt: skip
+
+
+def _run(model: torch.nn.Module, given: Any, recorder: Recorder) -> tuple[str, str]:
+    """What the model raised and where; two empty texts where it raised nothing."""
+    args = tuple(given) if isinstance(given, (list, tuple)) else () if isinstance(given, dict) else (given,)
+    try:
+        model(*args, **(given if isinstance(given, dict) else {}))
+    except Exception as raised:  # noqa: BLE001 - whatever a model raises is what this input came to
+        text = (str(raised).strip().splitlines() or [""])[0]
+        return f"{type(raised).__name__}: {text}"[:400], recorder.running[-1]["path"] if recorder.running else ""
+    return "", ""
+
+
+def _moved(given: Any, device: torch.device, dtype: str) -> tuple[Any, str]:
+    other: list[str] = []
+
+    def change(value: torch.Tensor) -> torch.Tensor:
+        if dtype and value.is_floating_point() and name(value) != dtype:
+            other.append(dtype)
+            return value.to(device, getattr(torch, dtype))
+        return value.to(device)
+
+    return mapped(given, change), other[0] if other else ""
+
+
+def _trains(model: torch.nn.Module) -> bool:
+    return any(module.training for module in model.modules())
+
+
+def seed_all(seed: int) -> None:
+    """Python's, numpy's and torch's generators, those of every device."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+
+
+def states(device: torch.device) -> list[Any]:
+    """The states of Python's, numpy's, the CPU's and the device's generators."""
+    own = [getattr(torch, device.type).get_rng_state(device)] if device.type != "cpu" else []
+    return [random.getstate(), np.random.get_state(), torch.get_rng_state(), *own]
+
+
+def restore(device: torch.device, kept: list[Any]) -> None:
+    random.setstate(kept[0])
+    np.random.set_state(kept[1])
+    torch.set_rng_state(kept[2])
+    if len(kept) > 3:
+        getattr(torch, device.type).set_rng_state(kept[3], device)
+
+
+def _same(left: list[Any], right: list[Any]) -> bool:
+    numpys = [(state[1].tobytes(), state[2:]) for state in (left[1], right[1])]
+    return left[0] == right[0] and numpys[0] == numpys[1] and all(map(torch.equal, left[2:], right[2:]))

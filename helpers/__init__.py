@@ -23,7 +23,7 @@ _VERBS = {
     "dry_run": "helpers.migration.dry_run",
     "operators": "helpers.migration.operators",
     "capture": "helpers.precision.capture",
-    "baseline": "helpers.precision.baselines",
+    "baseline": "helpers.precision.baselines.verb",
     "compare": "helpers.precision.compare",
     "curves": "helpers.precision.curves",
     "verify": "helpers.precision.verify",

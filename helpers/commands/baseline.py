@@ -18,7 +18,7 @@ import argparse
 import sys
 
 from helpers.commands import behind
-from helpers.precision.baselines import baseline
+from helpers.precision.baselines.verb import baseline
 from helpers.precision.options import LEVELS
 from helpers.report import Report
 

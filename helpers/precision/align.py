@@ -15,7 +15,7 @@ def align(curves: Report, comparison: Report) -> Report:
     """Both reports as one. Losses that part are explained as amplified rounding where the first and the last
     step were compared by tensor, no operator adds more than rounding, and the first update left the weights
     equal to within rounding; otherwise they stay a warning."""
-    findings = tuple(_explained(found, curves, comparison) for found in curves.findings)
+    findings = tuple(explained(found, curves, comparison) for found in curves.findings)
     read = replace(curves, findings=findings)
     worst = max(read.status, comparison.status)
     if worst < Status.WARN:  # a remark on the curves does not take the headline from "no divergence"
@@ -24,7 +24,8 @@ def align(curves: Report, comparison: Report) -> Report:
     return overview("precision", "align", [read, comparison], tier=comparison.tier)
 
 
-def _explained(found: Finding, curves: Report, comparison: Report) -> Finding:
+def explained(found: Finding, curves: Report, comparison: Report) -> Finding:
+    """A curve's finding as it reads in the light of the comparison by tensor (see `align`)."""
     steps = curves.table.values("step") if curves.table else []
     dumped = comparison.facts.get("steps", [])
     if found.key != "ACC250.apart" or comparison.status >= Status.WARN or not steps or not dumped:

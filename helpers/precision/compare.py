@@ -13,6 +13,8 @@ from helpers.gates import asked
 from helpers.launch import together
 from helpers.precision import rules, table_csv
 from helpers.precision.agreement import TensorAgreement
+from helpers.precision.baselines.judging import with_bundle
+from helpers.precision.baselines.reading import opened
 from helpers.precision.comparison import Comparison, StepComparison, examine
 from helpers.precision.divergence import PARTING, Judgement
 from helpers.precision.measuring import Sample
@@ -42,7 +44,8 @@ def compare(
 ) -> Report:
     """Compares the target (NPU) with the baseline (GPU, or the CPU in its place).
 
-    Both are folders made by `capture`, or msprobe dump folders. `replaying` runs operators again in float64
+    Both are folders made by `capture`, msprobe dump folders, or bundles made by `baseline` (a folder or .zip), whose
+    curves are compared too. `replaying` runs operators again in float64
     to tell an operator's own error from an inherited one; it needs saved tensors and torch.
     `only` selects operators by name or pattern, `sample` a share of every tensor's elements, by `seed`.
     `csv` is a file for the numbers tensor by tensor, in msprobe's columns. `fail_on` are classes (questions.py)
@@ -54,8 +57,14 @@ def compare(
     wanted = asked(fail_on, OF_COMPARE)
     selection = Selection(tuple(only), Sample(sample, seed))
     selection.sample.check()
-    sides = Path(baseline).absolute(), Path(target).absolute()
-    facts = examine(*sides, replaying=replaying, selection=selection, tell=progress)
+    with opened(baseline) as left, opened(target) as right:
+        facts = examine(left.folder.absolute(), right.folder.absolute(), replaying=replaying, selection=selection,
+                        tell=progress)  # fmt: skip
+        report = with_bundle(_report(facts, csv), left, right)
+    return gated(replace(report, findings=tuple(_headlined(list(report.findings)))), wanted, OF_COMPARE)
+
+
+def _report(facts: Comparison, csv: str | Path | None) -> Report:
     if csv is not None:
         steps = ((step.pairing, [judged.agreement for judged in step.judged]) for step in facts.steps)
         place = Path(csv).absolute()
@@ -63,7 +72,7 @@ def compare(
     findings = _headlined(judge(facts, rules_of(rules)))
     table = _table(facts)
     mark = _mark(facts, table)
-    report = Report(
+    return Report(
         "precision",
         "compare",
         tuple(findings),
@@ -72,7 +81,6 @@ def compare(
         facts=_facts(facts, mark),
         tier=facts.target.about.tier if facts.target.about else "",
     )
-    return gated(report, wanted, OF_COMPARE)
 
 
 def around(report: Report, rows: int = 5) -> Report:

@@ -15,6 +15,7 @@ from helpers.precision.agreement import verified
 from helpers.precision.divergence import Judgement
 from helpers.precision.experiment import differences
 from helpers.precision.layouts import read_runs
+from helpers.precision.options import FINGERPRINTS
 from helpers.precision.pairing import Pairing, pair
 from helpers.precision.record import BACKWARD, Run
 from helpers.precision.replay import Replays, replay
@@ -30,6 +31,11 @@ class Side:
     runs: dict[tuple[int, int], Run]
     about: manifest.Manifest | None
     troubles: tuple[WorkbookError, ...] = ()
+
+    @property
+    def bare(self) -> bool:
+        """Whether only fingerprints were recorded, no operators."""
+        return self.about is not None and self.about.about.get("task") == FINGERPRINTS
 
 
 @dataclass(frozen=True)
@@ -80,8 +86,15 @@ class Comparison:
         return handed or list(judged.handed_by) or [judged.name]
 
     @property
+    def bare(self) -> bool:
+        """Whether a side holds no operators because none were asked for: then there is nothing to pair."""
+        return self.baseline.bare or self.target.bare
+
+    @property
     def only(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """(step, rank) that only the baseline has, and only the target."""
+        if self.bare:
+            return [], []
         left, right = self.baseline.runs.keys(), self.target.runs.keys()
         return sorted(left - right), sorted(right - left)
 
@@ -93,6 +106,8 @@ def read_side(folder: Path) -> Side:
     about = manifest.load(folder)
     if about is not None and not about.complete:
         raise WorkbookError("precision.incomplete", path=str(folder))
+    if about is not None and about.about.get("task") == FINGERPRINTS:
+        return Side(folder, {}, about)
     runs, troubles = read_runs(folder / manifest.DUMP, about.root) if about else read_runs(folder)
     return Side(folder, {(run.step, run.rank): run for run in runs}, about, tuple(troubles))
 
@@ -118,7 +133,7 @@ def examine(
         reached = 0.0 if key[0] == 0 and not selection.names else math.inf
         runs, look = (right.runs[key], left.runs[key]), replaying and not different
         steps.append(_step(*runs, numerics, recorded, look, reached, selection))
-    if not steps:
+    if not steps and not (left.bare or right.bare):
         raise WorkbookError("precision.nothing_common", baseline=str(baseline), target=str(target))
     return Comparison(left, right, tuple(steps), numerics, different, selection)
 

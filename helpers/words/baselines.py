@@ -64,17 +64,11 @@ WORDS: dict[str, Words] = {
         "Copy it again and compare the checksum of both ends (`sha256sum`); else record it anew.",
         "请重新复制，并核对两端的校验和（`sha256sum`）；否则请重新录制。",
     ),
-    "baseline.no_bundle": Words(
-        "{path}: a file, but no baseline bundle (.zip)",
-        "{path}：是文件，但不是基线包（.zip）",
-        "Give a bundle, or the folder of a capture or of msprobe's dump.",
-        "请给出基线包，或采集目录、msprobe 采集数据的目录。",
-    ),
     "ACC280.recorded": Words(
         "{path}: baseline of {steps} steps on {machine}, {size_kib} KiB",
         "{path}：在 {machine} 上录制了 {steps} 步的基线，{size_kib} KiB",
-        "Copy it to the NPU's machine, then: `ascend-workbook compare {path} TARGET`.",
-        "复制到 NPU 所在的机器，然后执行：`ascend-workbook compare {path} TARGET`。",
+        "Copy it to the NPU's machine; there capture with --steps {steps} --dump-steps {dump_steps}, then compare.",
+        "复制到 NPU 所在的机器；在那里用 --steps {steps} --dump-steps {dump_steps} 采集，然后比对。",
     ),
     "ACC280.cpu": Words(
         "no GPU took part: the CPU ({machine}) stood in for CUDA, so speed and memory are its own",
@@ -97,5 +91,23 @@ WORDS: dict[str, Words] = {
         "未记录最终指标：运行未到结束，或没有输出指标（看到的有：{known}）",
         "--timing-steps 0 runs the script to its end.",
         "--timing-steps 0 会让脚本运行至结束。",
+    ),
+    "ACC284.statistics": Words(
+        "the {side} is a bundle ({machine}, {recorded}), its tensors are not in it: operators were judged by norm and"
+        " extremes; not judged were single values, places of NaN, and by replay which side is wrong",
+        "{side}是基线包（{machine}，{recorded}），其中没有张量：算子按范数和极值判定；"
+        "未判定的有单个数值、NaN 的位置，以及通过重算判断哪一侧出错",
+        "Where it parts, capture tensors of that step on both machines and compare again.",
+        "在出现差异之处，请在两台机器上采集该步的张量后再次比对。",
+    ),
+    "ACC284.curves": Words(
+        "the {side} is a bundle ({machine}, {recorded}) without statistics: experiment and curves were compared, which"
+        " operator parts the runs was not looked for",
+        "{side}是不含统计量的基线包（{machine}，{recorded}）：只比对了实验条件和曲线，没有查找最先分开的算子",
+        "Record the baseline with msprobe installed.",
+        "请在安装了 msprobe 的环境中录制基线。",
+    ),
+    "ACC284.no_curves": Words(
+        "losses were not compared: there is no {name} on both sides", "未比对损失：两侧并非都有 {name}"
     ),
 }

@@ -331,6 +331,12 @@ WORDS: dict[str, Words] = {
         "operators were not judged: the runs differ in {what} before any operator ran",
         "未对算子作出判定：两次运行在任何算子执行之前就有不同（{what}）",
     ),
+    "ACC230.no_operators": Words(
+        "operators were not judged: one side recorded fingerprints and losses alone",
+        "未对算子作出判定：其中一侧只记录了指纹和损失",
+        "Record that side with statistics or tensors.",
+        "请在该侧记录统计量或张量。",
+    ),
     "ACC230.replayed": Words(
         "{operator} (step {step}, rank {rank}) is the first to part: in the {side} it adds an error of {own},"
         " allowed {allowed}; it runs {kernels}, called at {place}",

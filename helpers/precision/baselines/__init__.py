@@ -1,9 +1,5 @@
 """Baseline bundles: what a run on a GPU was, small enough to travel, to be compared with on another machine.
 
-record (both runs) -> timing, packing (private things left out) -> writing; reading (checked) -> compare and curves.
+verb.py runs the script twice -> timing, packing (private things left out) -> writing. reading.py opens a bundle after
+every check -> compare and curves, which judging.py joins where the baseline is one.
 """
-
-from helpers.precision.baselines.reading import Opened, opened
-from helpers.precision.baselines.verb import baseline
-
-__all__ = ["Opened", "baseline", "opened"]

@@ -23,8 +23,6 @@ ABOUT = ("script", "script_sha256", "steps", "dump_steps", "level", "task", "see
          "versions", "parameter_devices", "simulator", "settings")  # fmt: skip
 META = ("versions", "tier", "simulated", "simulator", "transform", "standing_in", "seeds", "forced_seed", "rank",
         "world_size", "parameter_devices", "steps_wanted")  # fmt: skip
-#: A tensor's fingerprint, or a hash: nothing else that a state_dict holds may travel.
-FINGERPRINT = re.compile(r"\w+\[[\d, ]*\]:[0-9a-f]{8,64}|[0-9a-f]{8,64}")
 
 
 def packed(capture: Path) -> dict[str, bytes]:
@@ -86,18 +84,10 @@ def _log(path: Path, private: redaction.Redactor) -> bytes:
 
 
 def _side(side: Mapping[str, Any], private: redaction.Redactor) -> dict[str, Any]:
-    """One rank's facts. Names of weights are the model's and stay; their values must be fingerprints."""
+    """One rank's facts. Names of weights are the model's and stay."""
     rest = {name: value for name, value in side.items() if name not in ("weights", "batches", "experiment")}
-    weights = {name: _print(value) for name, value in side.get("weights", {}).items()}
-    batches = {step: [_print(one) for one in values] for step, values in side.get("batches", {}).items()}
-    told = {**private.tree(rest), "weights": weights, "batches": batches}
-    if "experiment" in side:
-        told["experiment"] = _texts(side["experiment"], private)
-    return told
-
-
-def _print(value: str) -> str:
-    return value if FINGERPRINT.fullmatch(value) else "-"
+    prints = {name: _texts(side[name], private) for name in ("weights", "batches", "experiment") if name in side}
+    return {**private.tree(rest), **prints}
 
 
 def _texts(value: Any, private: redaction.Redactor) -> Any:

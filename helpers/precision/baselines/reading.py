@@ -1,4 +1,4 @@
-"""Opens what a baseline may be: a capture's folder as it is, a bundle (folder or zip) after every check.
+"""Opens what a side may be: a bundle (folder or .zip) after every check, any other path as it is.
 
 A bundle comes from elsewhere. Its files are JSON alone, listed with size and SHA-256; names that leave it, links,
 files that are not listed, and anything larger than told are refused before a byte of it is used.
@@ -28,25 +28,27 @@ DAMAGE = (ValueError, KeyError, TypeError, AttributeError, EOFError, RuntimeErro
 
 @dataclass(frozen=True)
 class Opened:
-    """`folder` holds the files while it is open; `place` is what was given; `bundle` is None for a capture or dump."""
+    """`folder` holds the files while it is open; `place` is what was given; `bundle` is None for all that is none."""
 
     folder: Path
     place: str
     bundle: Bundle | None = None
 
+    def shown(self, path: str | Path) -> str:
+        """A path below the folder as a reader knows it."""
+        return str(path).replace(str(self.folder), self.place, 1)
+
 
 @contextmanager
 def opened(place: str | Path) -> Iterator[Opened]:
     """Raises WorkbookError: `storage.…` for an address, `baseline.damaged` for a bundle that is not as written."""
-    path = open_storage(str(place)).root.absolute()
+    path = open_storage(str(place)).root
     if path.is_dir() and (path / NAME).is_file():
         yield Opened(path, str(path), _checked(path, lambda: _of_folder(path)))
-    elif path.is_file() and zipfile.is_zipfile(path):
+    elif path.is_file() and path.suffix.lower() == ".zip":
         with tempfile.TemporaryDirectory(prefix="baseline-") as aside:
             folder = Path(aside).resolve()
             yield Opened(folder, str(path), _checked(path, lambda: _extracted(path, folder)))
-    elif path.is_file():
-        raise WorkbookError("baseline.no_bundle", path=str(path))
     else:
         yield Opened(path, str(path))
 

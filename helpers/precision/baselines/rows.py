@@ -17,6 +17,7 @@ KIB = 1024
 def report(bundle: Bundle, recorded: Report, second: LaunchResult, out: Path, size: int, asked: str) -> Report:
     """`size` in bytes; `asked` is the device that was asked for."""
     args: dict[str, Scalar] = {"machine": bundle.machine, "steps": bundle.run["steps"], "path": str(out),
+                               "dump_steps": ",".join(map(str, bundle.run["dump_steps"])),
                                "size_kib": round(size / KIB, 1)}  # fmt: skip
     found = [Finding("ACC280", Status.OK, "ACC280.recorded", args, weight=100)]
     tier = str(bundle.hardware["tier"])

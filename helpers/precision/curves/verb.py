@@ -14,6 +14,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.gates import asked
 from helpers.launch import together
+from helpers.precision.baselines.reading import Opened, opened
 from helpers.precision.curves import findings as say
 from helpers.precision.curves.aligned import Aligned, aligned
 from helpers.precision.curves.checkpoints import checkpoints
@@ -49,8 +50,8 @@ def curves(
     pattern: str = "", loss: str = "", shift: int = 0, checkpoints: str | Path | None = None,
     following: Follow | None = None, fail_on: Iterable[str] = (), progress: Callable[[str], None] | None = None,
 ) -> Report:  # fmt: skip
-    """Compares two logs (or folders that hold one) by relative difference of the loss: gpulog.json, any JSON of
-    records, CSV or TSV, TensorBoard events, trainer_state.json, Megatron-LM's and other text logs.
+    """Compares two logs (or folders or bundles that hold one) by relative difference of the loss: gpulog.json, any JSON
+    of records, CSV or TSV, TensorBoard events, trainer_state.json, Megatron-LM's and other text logs.
 
     `target_metric`: final values that the target must reach, as "val_loss<=2.9". `pattern`: for other text logs, with
     named groups `step` and one for each number. With `following` both logs are read again until the run ends.
@@ -63,13 +64,22 @@ def curves(
     options = Options(tolerance, tuple(map(Target.parse, [target_metric] if isinstance(target_metric, str)
                                            else target_metric)), pattern, loss, shift,
                       Path(checkpoints) if checkpoints else None)  # fmt: skip
-    places = Path(baseline), Path(target)
-    if following:
-        left, right, outcome = follow(places, following, pattern=pattern, loss=loss, shift=shift,
-                                      tolerance=tolerance, tell=progress)  # fmt: skip
-        return gated(report(left, right, options, followed=outcome), wanted, OF_CURVES)
-    left, right = (read(place, pattern=pattern, loss=loss) for place in places)
-    return gated(report(left, right, options), wanted, OF_CURVES)
+    with opened(baseline) as one, opened(target) as other:
+        outcome, places = "", (one.folder, other.folder)
+        if following:
+            left, right, outcome = follow(places, following, pattern=pattern, loss=loss, shift=shift,
+                                          tolerance=tolerance, tell=progress)  # fmt: skip
+        else:
+            left, right = (read(place, pattern=pattern, loss=loss) for place in places)
+        left, right = _named(left, one), _named(right, other)
+    return gated(report(left, right, options, followed=outcome), wanted, OF_CURVES)
+
+
+def _named(curve: Curve, side: Opened) -> Curve:
+    """With the paths that the reader gave, where a bundle was unpacked elsewhere."""
+    if side.bundle is None:
+        return curve
+    return replace(curve, path=Path(side.shown(curve.path)), files=[side.shown(name) for name in curve.files])
 
 
 def report(left: Curve, right: Curve, options: Options, followed: str = "") -> Report:

@@ -12,9 +12,12 @@ from helpers.precision.baselines.writing import write
 from tests.precision.dumps import as_capture
 from tests.precision.networks import convolutions
 
+SIDE = {"weights": {"w": "float32[2]:0123456789abcdef"}, "batches": {"0": ["float32[4]:0123456789abcdef"]}}
+
 
 def capture_of(folder: Path, *, losses: tuple[float, ...] = (2.0, 1.5), tier: str = "cuda", **options: Any) -> Path:
     """A complete capture of statistics with its run log; `options` as convolutions takes them, and of its `about`."""
+    options.setdefault("side", SIDE)
     about = {name: options.pop(name) for name in ("args", "seed", "device", "side", "root") if name in options}
     convolutions(folder / "dump", **{"task": "statistics", **options})
     as_capture(folder, task=options.get("task", "statistics"), tier=tier, **{"device": "NVIDIA H200", **about})

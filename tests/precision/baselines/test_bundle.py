@@ -70,14 +70,16 @@ def test_nothing_private_travels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("USER", "wanglei")
     monkeypatch.setenv("HOSTNAME", "gpu-node-17")
     given = ["--data=/home/wanglei/secret-project/digits", "--note", "wanglei@gpu-node-17", "--lr", "0.1"]
-    side = {"weights": {"key.weight": "float32[2]:0123456789abcdef", "extra": "hf-planted-0123456789"}}
+    side = {"weights": {"key.weight": "float32[2]:0123456789abcdef", "extra": "hf-planted-0123456789", "none": "None"}}
     capture = capture_of(tmp_path / "capture", args=given, side=side, root="/home/wanglei/secret-project")
     files = packed(capture)
     text = b"\n".join(files.values()).decode()
     assert not [word for word in ("wanglei", "secret-project", "gpu-node-17", "planted", "pid") if word in text]
     content = json.loads(files[manifest.NAME])
     assert content["about"]["args"][0] == "--data=.../digits" and content["about"]["args"][-1] == "0.1"
-    assert content["sides"]["rank0"]["weights"] == {"key.weight": "float32[2]:0123456789abcdef", "extra": "-"}
+    assert content["sides"]["rank0"]["weights"] == {
+        "key.weight": "float32[2]:0123456789abcdef", "extra": "***", "none": "None",
+    }  # fmt: skip
 
 
 def test_a_key_among_the_facts_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

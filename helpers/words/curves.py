@@ -199,6 +199,24 @@ WORDS: dict[str, Words] = {
         "Give both runs the same schedule: warm-up, number of steps, number of devices and batch size enter into it.",
         "请让两次运行使用相同的学习率调度：预热、总步数、设备数和批大小都会影响它。",
     ),
+    "curves.loss_never": Words("the losses do not part", "损失未出现分歧"),
+    "curves.loss_later": Words("the losses part at step {step} only", "损失到第 {step} 步才出现分歧"),
+    "ACC258.first": Words(
+        "the gradient norm parts at step {step}: {baseline} and {target}; {loss}",
+        "梯度范数自第 {step} 步起出现分歧：{baseline} 与 {target}；{loss}",
+        "The forward agrees and the backward, or what is done to the gradients, does not. Capture this step on both "
+        "sides and compare: the first divergent backward operator is named.",
+        "前向一致，而反向或梯度处理不一致。请在两侧采集这一步并比对：结果会指出最先出现分歧的反向算子。",
+    ),
+    "ACC258.factor": Words(
+        "the target's gradient norm is {factor} times the baseline's on all steps, first {baseline} and {target} at "
+        "step {step}",
+        "目标侧的梯度范数在所有步上都是基线的 {factor} 倍，最先为第 {step} 步：{baseline} 与 {target}",
+        "One factor is no rounding: look for a norm taken before unscale_, another number of accumulated batches, "
+        "gradients summed where the other side averages them over ranks, or another batch size.",
+        "固定倍数不是舍入误差：请检查是否在 unscale_ 之前取范数、梯度累积次数不同、"
+        "跨 rank 求和与求平均不一致，或批大小不同。",
+    ),
     "ACC257.cut": Words(
         "{path}: cut short in record {line}, what comes before it was read",
         "{path}：在第 {line} 条记录处被截断，已读取其之前的内容",

@@ -19,6 +19,7 @@ from helpers.precision.curves import findings as say
 from helpers.precision.curves.aligned import Aligned, aligned
 from helpers.precision.curves.checkpoints import checkpoints
 from helpers.precision.curves.follow import Follow, follow
+from helpers.precision.curves.gradient import judge_gradient
 from helpers.precision.curves.names import GRAD_NORM, LOSS
 from helpers.precision.curves.parting import TOLERANCE, first_place
 from helpers.precision.curves.readers import read
@@ -88,8 +89,10 @@ def report(left: Curve, right: Curve, options: Options, followed: str = "") -> R
     by_side = {side: spikes(curve.series[LOSS]) for side, curve in (("baseline", left), ("target", right))}
     first = first_place(pair, options.tolerance, _within_spikes(pair, by_side, options.shift))
     known = {"baseline": checkpoints(left), "target": checkpoints(right, options.checkpoints)}
-    found = [say.verdict(pair, first, options.tolerance, _before_update(left, right, pair)),
+    before = _before_update(left, right, pair)
+    found = [say.verdict(pair, first, options.tolerance, before),
              *say.shifted(left, right, options.tolerance, options.shift),
+             *judge_gradient(left, right, options.shift, options.tolerance, _parted(pair, first), before),
              *say.rate(left, right, options.shift),
              *say.alignment(left, right, pair, options.shift),
              *say.coarse(left, right, pair, options.tolerance),
@@ -110,6 +113,10 @@ def report(left: Curve, right: Curve, options: Options, followed: str = "") -> R
               below=("relative_error", "smoothed_error"), marks=tuple(marks)),
         facts=_facts(left, right, pair, options, by_side, followed), tier=tier,
     )  # fmt: skip
+
+
+def _parted(pair: Aligned, first: int | None) -> int | None:
+    return None if first is None else int(pair.steps[first])
 
 
 def _paired(left: Curve, right: Curve, shift: int) -> Aligned:

@@ -30,6 +30,11 @@ class LocalStorage:
     def read_bytes(self, name: str) -> bytes:
         return self.path(name).read_bytes()
 
+    def start(self, name: str, count: int) -> bytes:
+        """The first `count` bytes, or fewer where the file has no more."""
+        with self.path(name).open("rb") as stream:
+            return stream.read(count)
+
     def read_text(self, name: str) -> str:
         return self.path(name).read_text(encoding="utf-8")
 

@@ -1,6 +1,8 @@
 """Compare two captures tensor by tensor and name the operator that parts them first.
 
-Both folders were made by `ascend-workbook capture`, or are dump folders of msprobe 26.x (PrecisionDebugger).
+Both folders were made by `ascend-workbook capture`, or are dump folders of msprobe 8.x or 26.x (PrecisionDebugger;
+statistics, tensors, md5), of the older ptdbg_ascend (.pkl and .npy; nothing is unpickled), or plain trees of .pt and
+.npy files, which pair by path. The two sides may be of different kinds.
 Exits 1 where the runs part, 0 where every difference is explained by rounding, 2 where a side cannot be read; with
 --fail-on also 1 where a finding of that class, else a warning or a remark, is there: operators without a partner
 (unpaired), other dtypes (dtype), no NPU that took part (device), anything left unseen (incomplete).

@@ -44,7 +44,7 @@ def compare(
 ) -> Report:
     """Compares the target (NPU) with the baseline (GPU, or the CPU in its place).
 
-    Both are folders made by `capture`, msprobe dump folders, or bundles made by `baseline` (a folder or .zip), whose
+    Both are folders made by `capture`, of a layout of layouts/, or bundles made by `baseline` (a folder or .zip), whose
     curves are compared too. `replaying` runs operators again in float64
     to tell an operator's own error from an inherited one; it needs saved tensors and torch.
     `only` selects operators by name or pattern, `sample` a share of every tensor's elements, by `seed`.

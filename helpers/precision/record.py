@@ -67,7 +67,8 @@ class Operator:
 @dataclass(frozen=True)
 class Run:
     """One step on one rank. `containers` are module entries inside which recorded entries ran; `leaves` those of
-    them that hold API calls only. `cut` says that the record was damaged and its rest is not known."""
+    them that hold API calls only. `cut` says that the record was damaged and its rest is not known, `replayable` that
+    the arguments of calls were recorded in a dump.json."""
 
     folder: Path
     step: int
@@ -78,6 +79,7 @@ class Run:
     containers: frozenset[str] = field(default_factory=frozenset)
     leaves: frozenset[str] = field(default_factory=frozenset)
     cut: bool = False
+    replayable: bool = True
 
     @cached_property
     def by_name(self) -> dict[str, Operator]:

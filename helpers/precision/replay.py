@@ -115,6 +115,8 @@ def replay(
     `doubtful` are target names of backward entries whose incoming gradients differ: who handed them is looked at.
     `recorded`: both sides tell the formats in force (`numerics`); where one does not, they are looked for."""
     wanted = [found for found in pairing.pairs if _replayable(found)]
+    if not (pairing.target.replayable and pairing.baseline.replayable):
+        return Replays({}, skipped=dict.fromkeys((found.target.name for found in wanted), "argument"))
     if not wanted:
         return Replays({})
     job = {

@@ -85,8 +85,29 @@ WORDS: dict[str, Words] = {
     "precision.no_dump": Words(
         "{path}: no tensor dump that is known here (found: {found})",
         "{path}：没有可识别的张量采集数据（发现：{found}）",
-        "Give the folder that `ascend-workbook capture` wrote, or msprobe's dump_path (it holds step<N> folders).",
-        "请给出 `ascend-workbook capture` 写入的目录，或 msprobe 的 dump_path（其中有 step<N> 目录）。",
+        "Give the folder that `ascend-workbook capture` wrote, msprobe's dump_path (step<N> folders with a dump.json), "
+        "ptdbg_ascend's (rank<R> folders with a .pkl), or a folder of .pt and .npy files.",
+        "请给出 `ascend-workbook capture` 写入的目录、msprobe 的 dump_path（其中有含 dump.json 的 step<N> 目录）、"
+        "ptdbg_ascend 的目录（含 .pkl 的 rank<R> 目录），或由 .pt、.npy 文件组成的目录。",
+    ),
+    "precision.pkl_refused": Words(
+        "{path}: not lines of JSON as ptdbg_ascend writes them; a real pickle can run code when it is read, so it was "
+        "not opened",
+        "{path}：不是 ptdbg_ascend 所写的逐行 JSON；真正的 pickle 在读取时可执行代码，因此未打开",
+        "Save the tensors as .npy or .pt files on the machine that made it, or capture again.",
+        "请在生成它的机器上将张量另存为 .npy 或 .pt 文件，或重新采集。",
+    ),
+    "precision.pkl_malformed": Words(
+        "{path}: not a dump as ptdbg_ascend writes it: {error}",
+        "{path}：不是 ptdbg_ascend 格式的采集数据：{error}",
+        "Copy the .pkl and the folder of .npy files beside it again, or capture with mindstudio-probe 26.x.",
+        "请重新复制 .pkl 及其旁边的 .npy 目录，或使用 mindstudio-probe 26.x 采集。",
+    ),
+    "precision.tree_ambiguous": Words(
+        "{path}: several files of one step and rank have the same name ({error}); none of them was compared",
+        "{path}：同一步、同一 rank 中有多个同名文件（{error}），均未比对",
+        "Give the folder of one process, or move the files apart.",
+        "请给出单个进程的目录，或将文件分开存放。",
     ),
     "precision.same_rank": Words(
         "several folders are the same step and rank, none of them was compared: {paths}",
@@ -292,6 +313,11 @@ WORDS: dict[str, Words] = {
         "only statistics were compared: an error that leaves norm and extremes alone is not seen, and a small one"
         " under noise is not told from it",
         "只比对了统计量：不改变范数和极值的误差无法发现，噪声之下的小误差也无法区分",
+    ),
+    "ACC215.order": Words(
+        "files alone do not tell when they were made: the first divergence is the first by name, which need not be the"
+        " first in execution",
+        "仅有文件时不知道执行顺序：此处的首个差异按名称排序，不一定最先执行",
     ),
     "ACC215.checksum": Words(
         "{count} tensors have other checksums and nothing else tells how far they are apart, first: {names}",

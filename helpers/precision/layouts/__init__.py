@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol, Union
 
 from helpers.errors import WorkbookError
-from helpers.precision.layouts import msprobe
+from helpers.precision.layouts import msprobe, ptdbg, tree
 from helpers.precision.record import Run
 from helpers.storage import LocalStorage, open_storage
 
@@ -33,7 +33,7 @@ class Layout(Protocol):
 
 
 #: In this order: a folder is read by the first that knows it.
-LAYOUTS: Sequence[Layout] = (msprobe,)
+LAYOUTS: Sequence[Layout] = (msprobe, ptdbg, tree)
 
 
 def read_dump(folder: Place, root: Path | None = None) -> list[Run]:

@@ -8,6 +8,7 @@ from helpers.finding import Finding, Status
 from helpers.precision.agreement import CHECKSUM, DTYPE, NO_VALUES, UNREADABLE
 from helpers.precision.comparison import Comparison
 from helpers.precision.divergence import NOT_COMPARED, Judgement
+from helpers.precision.layouts import tree
 from helpers.precision.record import BACKWARD, FORWARD
 from helpers.words import Scalar
 
@@ -30,6 +31,8 @@ def check(facts: Comparison) -> Iterator[Finding]:
     if any(slot.error is not None and slot.metrics is None and not slot.summed for slot in slots):
         yield Finding(CODE, Status.NOTE, "ACC215.statistics")
     yield from _checksums(judged)
+    if any(run.task == tree.NAME for step in facts.steps for run in (step.pairing.target, step.pairing.baseline)):
+        yield Finding(CODE, Status.NOTE, "ACC215.order")
     for error in {step.replays.error for step in facts.steps if step.replays.error}:
         yield Finding(CODE, Status.SKIPPED, "ACC215.replay", {"error": error})
 

@@ -11,6 +11,7 @@ Examples:
   ascend-workbook compare runs/demo/baseline runs/demo/npu
   ascend-workbook compare runs/demo/baseline runs/demo/npu --html precision.html --json precision.json
   ascend-workbook compare gpu_dump npu_dump --no-replay --csv numbers.csv
+  ascend-workbook compare runs/fp32 runs/bf16 --anyway
   ascend-workbook compare gpu_dump npu_dump --only layer1 "*softmax*" --sample 0.1
   ascend-workbook compare gpu_dump npu_dump --fail-on divergence --fail-on incomplete --junit precision.xml
 """
@@ -38,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="read this share of every tensor (0.1: a tenth); the error this costs is told")
     parser.add_argument("--seed", type=int, default=0, help="which elements --sample takes (default: 0)")
     parser.add_argument("--csv", metavar="FILE", help="write the numbers of every tensor, in msprobe's columns")
+    parser.add_argument("--anyway", action="store_true", help="judge tensors of runs that are not the same experiment")
     parser.add_argument("--around", type=int, default=0, metavar="N",
                         help="show only N rows before and after the first divergence")  # fmt: skip
     add_fail_on(parser, OF_COMPARE, "the comparison, or could not be looked for")
@@ -46,5 +48,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Report:
     """Compares and reports."""
     report = compare(args.baseline, args.target, replaying=not args.no_replay, only=args.only, sample=args.sample,
-                     seed=args.seed, csv=args.csv, fail_on=args.fail_on)  # fmt: skip
+                     seed=args.seed, csv=args.csv, fail_on=args.fail_on, anyway=args.anyway)  # fmt: skip
     return around(report, args.around) if args.around else report

@@ -40,6 +40,7 @@ def compare(
     seed: int = 0,
     csv: str | Path | None = None,
     fail_on: Iterable[str] = (),
+    anyway: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Compares the target (NPU) with the baseline (GPU, or the CPU in its place).
@@ -50,6 +51,7 @@ def compare(
     `only` selects operators by name or pattern, `sample` a share of every tensor's elements, by `seed`.
     `csv` is a file for the numbers tensor by tensor, in msprobe's columns. `fail_on` are classes (questions.py)
     that make the status FAIL where they occur or could not be looked for.
+    Runs that are not the same experiment are told so and their tensors are not judged, unless `anyway`.
     Errors in the table are relative L2. Raises WorkbookError where a side cannot be read or was killed.
     """
     if csv is not None:
@@ -59,7 +61,7 @@ def compare(
     selection.sample.check()
     with opened(baseline) as left, opened(target) as right:
         facts = examine(left.folder.absolute(), right.folder.absolute(), replaying=replaying, selection=selection,
-                        tell=progress)  # fmt: skip
+                        anyway=anyway, tell=progress)  # fmt: skip
         report = with_bundle(_report(facts, csv), left, right)
     return gated(replace(report, findings=tuple(_headlined(list(report.findings)))), wanted, OF_COMPARE)
 

@@ -12,6 +12,7 @@ from helpers.errors import WorkbookError
 from helpers.precision import divergence, manifest, tolerance
 from helpers.precision.agreement import agreements as compare_all
 from helpers.precision.agreement import verified
+from helpers.precision.discrepancy import Discrepancy
 from helpers.precision.divergence import Judgement
 from helpers.precision.experiment import differences
 from helpers.precision.layouts import read_runs
@@ -63,14 +64,21 @@ class Comparison:
     target: Side
     steps: tuple[StepComparison, ...]
     numerics: dict[str, str]
-    differences: dict[str, list[str]]
+    differences: tuple[Discrepancy, ...]
     selection: Selection = EVERYTHING
+    #: Judge tensors of different experiments too.
+    anyway: bool = False
+
+    @property
+    def stopped(self) -> bool:
+        """The runs are different experiments: that is the verdict, and no tensor was looked at."""
+        return bool(self.differences) and not self.anyway
 
     @cached_property
     def first(self) -> tuple[StepComparison, Judgement] | None:
         """The first parting operator: of the earliest step, and there of the earliest in execution. None where
         there is none, and where the runs are different experiments: then no operator is to blame."""
-        if self.differences:
+        if self.stopped:
             return None
         found = [(one, divergence.first(one.judged)) for one in self.steps]
         parted = [(one, judged) for one, judged in found if judged is not None]
@@ -118,24 +126,25 @@ def examine(
     *,
     replaying: bool = True,
     selection: Selection = EVERYTHING,
+    anyway: bool = False,
     tell: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Reads both sides, pairs and judges them, step after step."""
+    """Reads both sides, pairs and judges them, step after step; different experiments only where `anyway`."""
     left, right = read_side(baseline), read_side(target)
     numerics, different = _numerics(left, right), differences(left.about, right.about)
     recorded = left.about is not None and right.about is not None
     steps: list[StepComparison] = []
-    for key in sorted(left.runs.keys() & right.runs.keys()):
+    common = sorted(left.runs.keys() & right.runs.keys())
+    if not common and not (left.bare or right.bare):
+        raise WorkbookError("precision.nothing_common", baseline=str(baseline), target=str(target))
+    for key in common if anyway or not different else ():
         if tell:
             tell(f"compare step {key[0]} rank {key[1]}")
         # later steps begin with weights that updates have parted, by how much is not known; nor is it known what
         # error the selected operators begin with
         reached = 0.0 if key[0] == 0 and not selection.names else math.inf
-        runs, look = (right.runs[key], left.runs[key]), replaying and not different
-        steps.append(_step(*runs, numerics, recorded, look, reached, selection))
-    if not steps and not (left.bare or right.bare):
-        raise WorkbookError("precision.nothing_common", baseline=str(baseline), target=str(target))
-    return Comparison(left, right, tuple(steps), numerics, different, selection)
+        steps.append(_step(right.runs[key], left.runs[key], numerics, recorded, replaying, reached, selection))
+    return Comparison(left, right, tuple(steps), numerics, different, selection, anyway)
 
 
 def _step(target: Run, baseline: Run, numerics: dict[str, str], recorded: bool, replaying: bool, reached: float,

@@ -221,20 +221,6 @@ WORDS: dict[str, Words] = {
         "Capture the same steps with the same number of processes on both sides.",
         "请在两侧以相同的进程数采集相同的步。",
     ),
-    "ACC205.no_manifest": Words(
-        "no capture.json on both sides: whether seeds, weights and batches are the same was not checked",
-        "两侧并非都有 capture.json：未检查随机种子、权重和数据是否相同",
-    ),
-    "ACC205.option": Words(
-        "not the same experiment: {what} is {baseline} in the baseline and {target} in the target",
-        "不是同一个实验：{what} 在基线为 {baseline}，在目标为 {target}",
-        "Capture both sides with the same options; no tensor is to blame before that.",
-        "请用相同的选项采集两侧；在此之前无法归因于任何张量。",
-    ),
-    "ACC205.script": Words(
-        "the two sides ran scripts of different content (a migrated one, perhaps)",
-        "两侧运行的脚本内容不同（例如其中一个已迁移）",
-    ),
     "ACC206.no_npu": Words(
         "no NPU took part: {target} was compared with {baseline}, which says nothing about an NPU",
         "没有 NPU 参与：{target} 与 {baseline} 相比，对 NPU 不说明任何问题",
@@ -255,20 +241,6 @@ WORDS: dict[str, Words] = {
         "目标侧在 {devices} 上训练，没有用到 NPU：结果一致对 NPU 不说明任何问题",
         "Let the script move its model and batches to the GPU (`.cuda()`), which becomes the NPU; then capture again.",
         "请让脚本把模型和数据移到 GPU（`.cuda()`，运行时变为 NPU），然后重新采集。",
-    ),
-    "ACC205.weights": Words(
-        "not the same experiment: {count} initial weights differ, first {names}",
-        "不是同一个实验：有 {count} 个初始权重不同，最先是 {names}",
-        "Fix the seeds, or start both sides from one checkpoint.",
-        "请固定随机种子，或让两侧从同一个检查点开始。",
-    ),
-    "ACC205.batches": Words(
-        "not the same experiment: {count} batches differ, first step {names}",
-        "不是同一个实验：有 {count} 个批次的数据不同，最先是第 {names} 步",
-        "Fix the order of the data: seed the sampler and its workers, leave out random augmentation, and draw random "
-        "tensors on the CPU (device generators differ).",
-        "请固定数据顺序：为采样器及其工作进程设置种子，去掉随机增强，"
-        "并在 CPU 上生成随机张量（各设备的随机数生成器不同）。",
     ),
     "ACC208.seen": Words(
         "all {what} are off by what {form} makes of their inputs, though no record tells of {form}: taken for it",

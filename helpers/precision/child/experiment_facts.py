@@ -8,6 +8,7 @@ optimizers  [{"class", "groups": [{"lr": ..., "betas": ..., "parameters": count}
 rates       {iteration: [learning rate per group, over all optimizers]}; schedulers [{"class", name: number}]
 autocast    [[enabled, dtype]] of every autocast that was entered; scaler {"init_scale", ...} of the GradScaler
 loss        name of the node that made the loss; loaders [{"sampler", "batch_size", ...}] of every DataLoader
+imported    names of the packages that were imported by then
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Facts:
         self.told: dict[str, Any] = {
             "seeds": {}, "modules": {}, "dtypes": {}, "weights": {}, "batches": {}, "optimizers": [], "rates": {},
             "schedulers": [], "autocast": [], "scaler": {}, "loss": None, "loaders": [],
+            "imported": [],
         }  # fmt: skip
         self._calls: list[dict[str, Any]] = []
         self._schedulers: list[weakref.ref[Any]] = []
@@ -61,9 +63,9 @@ class Facts:
 
     def install(self) -> None:
         """Watches what a script makes: autocast, scalers, schedulers, loaders, generators of numpy, losses."""
-        scaler = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler  # torch before 2.3
         _after(torch.autocast, "__enter__", self._autocast)
-        _after(scaler, "__init__", self._scaler)
+        for scaler in _scalers():
+            _after(scaler, "__init__", self._scaler)
         _after(
             torch.optim.lr_scheduler.LRScheduler, "__init__", lambda made: self._schedulers.append(weakref.ref(made))
         )
@@ -80,6 +82,7 @@ class Facts:
     def model(self, model: torch.nn.Module) -> None:
         """Just before the first forward."""
         self.told["seeds"] = {**_states(), "calls": [*self.observer.log.content["meta"]["seeds"], *self._calls]}
+        self.told["imported"] = sorted({name.partition(".")[0] for name in sys.modules if not name.startswith("_")})
         self.told["modules"] = {name: [type(one).__name__, one.extra_repr()] for name, one in model.named_modules()}
         for parameter in model.parameters():
             name = str(parameter.dtype).rpartition(".")[2]
@@ -161,6 +164,18 @@ def _after(owner: Any, name: str, tell: Callable[[Any], Any]) -> None:
         return result
 
     setattr(owner, name, call)
+
+
+def _scalers() -> list[type]:
+    """GradScaler and the classes made from it that have an `__init__` of their own, as torch_npu's."""
+    found: list[type] = []
+    waiting = [getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler]  # torch before 2.3
+    while waiting:
+        cls = waiting.pop()
+        waiting += cls.__subclasses__()
+        if "__init__" in vars(cls) and cls not in found:
+            found.append(cls)
+    return found
 
 
 def _states() -> dict[str, Any]:

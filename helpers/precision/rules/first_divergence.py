@@ -28,8 +28,8 @@ SHOWN = 3
 
 
 def check(facts: Comparison) -> Iterator[Finding]:
-    if facts.differences:
-        raise CannotCheck("ACC230.other_experiment", what=list(facts.differences))
+    if facts.stopped:
+        raise CannotCheck("ACC230.other_experiment", what=list(dict.fromkeys(one.name for one in facts.differences)))
     if facts.bare:
         raise CannotCheck("ACC230.no_operators")
     if facts.first is None:

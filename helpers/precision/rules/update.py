@@ -18,7 +18,7 @@ LIMIT = 1e-4
 
 
 def check(facts: Comparison) -> Iterator[Finding]:
-    if facts.differences or facts.bare or facts.first is not None:
+    if facts.stopped or facts.bare or facts.first is not None:
         return
     by_key = {(one.step, one.rank): one for one in facts.steps}
     pairs = [(one, by_key[one.step + 1, one.rank]) for one in facts.steps if (one.step + 1, one.rank) in by_key]

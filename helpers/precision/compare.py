@@ -177,6 +177,6 @@ def _facts(facts: Comparison, mark: Scalar) -> dict[str, Any]:
         "first_divergence_outcome": first[1].outcome if first else None,
         "parting": [one.name for step in facts.steps for one in step.judged if one.outcome in PARTING],
         "status": Status.FAIL.name if first else Status.OK.name,
-        "judged": not facts.differences,
+        "judged": not facts.stopped,
         "row": mark,
     }  # fmt: skip

@@ -11,6 +11,11 @@ import torch
 
 from helpers.precision import manifest
 
+#: As experiment_facts.py tells it, of a run that took one step; samples were not recorded one by one.
+EXPERIMENT = {"seeds": {"torch": 1}, "modules": {"": ["Net", ""]}, "weights": {"w": [1.0]}, "batches": {"0": []},
+              "optimizers": [{"class": "SGD", "groups": [{"lr": 0.1}]}], "rates": {"0": [0.1]},
+              "loss": "NllLossBackward"}  # fmt: skip
+
 
 class Dump:
     """One rank's folder of one step, filled entry by entry and then saved."""
@@ -77,7 +82,7 @@ class Dump:
 def as_capture(folder: Path, **about: Any) -> Path:
     """Turns `folder`/dump into a complete capture with a manifest."""
     side = {"rank": 0, "weights": {"w": "a"}, "batches": {"0": ["b"]}, "numerics": about.pop("numerics", {}),
-            **about.pop("side", {})}  # fmt: skip
+            "settings": {"flags": {}}, "experiment": EXPERIMENT, **about.pop("side", {})}  # fmt: skip
     facts = {"tier": "cpu", "root": "/home/user", "args": [], "seed": 1, "level": "L1", "task": "tensor", **about}
     manifest.Manifest(folder, True, facts, manifest.listing(folder), {"rank0": side}).save()
     return folder

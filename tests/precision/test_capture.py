@@ -87,7 +87,8 @@ def test_another_seed_is_another_experiment(made: Path, tmp_path: Path) -> None:
     """The script's own seed decides, and both weights and data follow it."""
     capture(SCRIPT, ["--seed", "1"], out=tmp_path, device="cpu", steps=3, dump_steps=(0, 2), level="mix")
     report = compare(made, tmp_path)
-    assert {"ACC205.option", "ACC205.seed", "ACC205.weights", "ACC205.samples"} <= {finding.key for finding in report.findings}
+    keys = {finding.key for finding in report.findings}
+    assert {"ACC205.option", "ACC205.seed", "ACC205.weights", "ACC205.samples"} <= keys
     assert report.status is Status.FAIL and report.facts["first_divergence"] is None
     (first, _) = read_dump(tmp_path / manifest.DUMP)
     assert "Module.conv1.Conv2d.forward.0" in first.containers

@@ -97,7 +97,7 @@ def test_operators_of_another_experiment_are_not_judged(sides: dict[str, Path], 
     convolutions(tmp_path / "dump", seed=1)
     report = compare(sides["gpu"], as_capture(tmp_path, tier="npu", seed=99))
     found = cases(report)
-    assert found["experiment"] == "failure" and found["Functional.conv2d forward"] == "skipped"
+    assert found["experiment"] == "failure" and not any(name.startswith("Functional") for name in found)
 
 
 @pytest.mark.parametrize(("losses", "fail_on", "status"), [

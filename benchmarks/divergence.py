@@ -73,6 +73,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=faults.KINDS, help="these kinds alone")
     parser.add_argument("--minutes", type=float, default=60.0, help="draw no more faults after so long (default: 60)")
     parser.add_argument("--seed", type=int, help="draws everything (default: drawn itself, and printed)")
+    parser.add_argument("--task", choices=("tensor", "statistics"), default="tensor", help="what the dumps hold")
     parser.add_argument("--msprobe", action="store_true", help="msprobe's compare and -da on the same dumps")
     parser.add_argument("--real", action="store_true", help="hold the records against the real msprobe's")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures and every case")
@@ -95,7 +96,7 @@ def faulty(root: Path, name: str, kind: str, args: argparse.Namespace, draw: ran
     """One fault at one call, under every noise level. Empty where the network has no call that the kind can strike."""
     seed = draw.randrange(1 << 31)
     with tempfile.TemporaryDirectory(dir=root) as base:
-        calls = record(Path(base), name, seed, "none", Tampering())
+        calls = record(Path(base), name, seed, "none", Tampering(), args.task)
         places = faults.sites(kind, calls)
         if not places:
             return []
@@ -104,7 +105,7 @@ def faulty(root: Path, name: str, kind: str, args: argparse.Namespace, draw: ran
         for level in args.noise:
             with tempfile.TemporaryDirectory(dir=root) as target:
                 tampering = faults.tamper(kind, call, draw)
-                record(Path(target), name, seed, level, tampering)
+                record(Path(target), name, seed, level, tampering, args.task)
                 if tampering.sizes == [0.0]:  # the call had no such values: nothing was broken
                     continue
                 row = {"model": name, "kind": kind, "noise": level, "seed": seed, "wanted": faults.expected(kind, call),
@@ -117,27 +118,27 @@ def healthy(root: Path, index: int, args: argparse.Namespace, draw: random.Rando
     name, seed = args.models[index % len(args.models)], draw.randrange(1 << 31)
     level = args.noise[(index // len(args.models)) % len(args.noise)]
     with tempfile.TemporaryDirectory(dir=root) as base, tempfile.TemporaryDirectory(dir=root) as target:
-        record(Path(base), name, seed, "none", Tampering())
-        record(Path(target), name, seed, level, Tampering())
+        record(Path(base), name, seed, "none", Tampering(), args.task)
+        record(Path(target), name, seed, level, Tampering(), args.task)
         row = {"model": name, "kind": "healthy", "noise": level, "seed": seed, "wanted": "", "size": None}
         return {**row, **judged(Path(base), Path(target), row, args.msprobe)}
 
 
-def record(folder: Path, name: str, seed: int, level: str, tampering: Tampering) -> list[Call]:
+def record(folder: Path, name: str, seed: int, level: str, tampering: Tampering, task: str = "tensor") -> list[Call]:
     """One forward and backward, recorded as a capture with its manifest."""
     model, loss = networks.build(name, seed)
     model = noise.prepare(level, model)
     if level.startswith("hf32"):
         tampering.reduced = noise.hf32
     where = folder / manifest.DUMP / "step0" / "rank0"
-    recorder = Recorder(where, tampering)
+    recorder = Recorder(where if task == "tensor" else None, tampering)
     with noise.setting(level):
         with recorder:
             value = loss(model)
         value.backward()
     recorder.save(where)
     told = noise.LEVELS[level] or {}
-    about = {"tier": "cpu", "args": [], "seed": 1, "level": "L1", "task": "tensor"}
+    about = {"tier": "cpu", "args": [], "seed": 1, "level": "L1", "task": task}
     side = {"rank": 0, "weights": {}, "batches": {}, "numerics": told}
     manifest.Manifest(folder, True, about, {}, {"rank0": side}).save()
     return recorder.calls

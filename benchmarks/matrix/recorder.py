@@ -101,7 +101,9 @@ class Recorder(TorchFunctionMode):
         return out
 
     def save(self, folder: Path) -> None:
-        content = {"task": "tensor", "level": "L1", "framework": "pytorch", "dump_data_dir": str(self.files)}
+        folder.mkdir(parents=True, exist_ok=True)
+        task = "tensor" if self.files else "statistics"
+        content = {"task": task, "level": "L1", "framework": "pytorch", "dump_data_dir": str(self.files or "")}
         (folder / "dump.json").write_text(json.dumps({**content, "data": self.data}), encoding="utf-8")
         frames = ["File /home/user/train.py, line 1, in forward, \n x"]
         (folder / "stack.json").write_text(json.dumps({"0": [list(self.data), frames]}), encoding="utf-8")

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from helpers.errors import WorkbookError
-from helpers.precision import divergence, manifest, tolerance
+from helpers.precision import divergence, formats, manifest, tolerance
 from helpers.precision.agreement import agreements as compare_all
 from helpers.precision.agreement import verified
 from helpers.precision.discrepancy import Discrepancy
@@ -159,10 +159,11 @@ def _step(target: Run, baseline: Run, numerics: dict[str, str], recorded: bool, 
         replays = replay(pairing, numerics, recorded=recorded, doubtful=doubtful)
     numerics = {**numerics, **replays.seen}
     containers = frozenset(name for name in target.containers if not _shows_more(name, target))
-    judged = divergence.judge(agreements, replays.found, numerics, containers, reached)
+    possible = formats.possible(agreements, numerics, recorded=recorded)
+    judged = divergence.judge(agreements, replays.found, numerics, containers, reached, possible)
     while (guilty := divergence.first(judged)) and (sound := verified(guilty.agreement)) is not guilty.agreement:
         agreements = [sound if found is guilty.agreement else found for found in agreements]
-        judged = divergence.judge(agreements, replays.found, numerics, containers, reached)
+        judged = divergence.judge(agreements, replays.found, numerics, containers, reached, possible)
     return StepComparison(pairing, tuple(judged), replays)
 
 

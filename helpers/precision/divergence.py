@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from helpers.precision import arguments, tolerance
+from helpers.precision import arguments, formats, tolerance
 from helpers.precision.agreement import (
     CHECKSUM,
     NONFINITE,
@@ -27,11 +27,12 @@ from helpers.precision.agreement import (
 from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, TensorRecord
 from helpers.precision.replay import Own, Replay
 
-AGREES, EXPLAINED, ALLOWED, DIVERGES, STRUCTURE, ARGUMENT, JUMP, NOT_COMPARED, CONTAINER = (
-    "agrees", "explained", "allowed", "diverges", "structure", "argument", "jump", "not_compared", "container",
+AGREES, EXPLAINED, ALLOWED, POSSIBLE, DIVERGES, STRUCTURE, ARGUMENT, JUMP, NOT_COMPARED, CONTAINER = (
+    "agrees", "explained", "allowed", "possible", "diverges", "structure", "argument", "jump", "not_compared",
+    "container",
 )  # fmt: skip
 #: From good to bad.
-SEVERITY = (AGREES, EXPLAINED, ALLOWED, DIVERGES)
+SEVERITY = (AGREES, EXPLAINED, ALLOWED, POSSIBLE, DIVERGES)
 #: Outcomes that part the runs.
 PARTING = (DIVERGES, STRUCTURE, ARGUMENT, JUMP)
 #: What clips or checks gradients: it reads those of the parameters, which level L1 records nowhere else.
@@ -73,19 +74,24 @@ def judge(
     numerics: Mapping[str, str],
     containers: frozenset[str] = frozenset(),
     reached: float = 0.0,
+    possible: frozenset[str] = frozenset(),
 ) -> list[Judgement]:
     """Judges operators in the order of execution. `reached` is the largest error that this step may begin with:
-    0 in the first step, infinite where earlier updates have parted the weights."""
+    0 in the first step, infinite where earlier updates have parted the weights. `possible` are kinds of operators that
+    may have computed in a reduced format of which no record tells (formats.py)."""
     judged = []
     forward: dict[tuple[str, int], float] = {}
-    turned = False
+    turned, largest = False, 0.0
     for found in agreements:
         operator = found.pair.target
         call = (operator.head, operator.call)
         saved = 0.0 if operator.direction == FORWARD else forward.get(call, 0.0)
         if operator.direction == PARAMETERS:  # recorded without inputs: whatever came before may stand behind it
             saved = reached
-        one = _one(found, replays.get(operator.name), dict(numerics), _inherited(found, saved))
+        inherited = _inherited(found, saved)
+        if not _whole(found):  # of statistics an input's error may be small by luck
+            inherited = max(inherited, largest)
+        one = _one(found, replays.get(operator.name), dict(numerics), inherited, formats.kind(operator.api) in possible)
         if operator.name in containers and one.outcome in (DIVERGES, EXPLAINED, ALLOWED):
             one = replace(one, outcome=CONTAINER)
         elif one.outcome != STRUCTURE and not (turned and _reads_gradients(operator)) and _unseen(found, reached):
@@ -93,7 +99,8 @@ def judge(
         elif one.outcome not in (STRUCTURE, CONTAINER) and arguments.different(found, reached):
             one = replace(one, outcome=ARGUMENT)
         if operator.direction != PARAMETERS:  # nothing is computed from them within the step
-            reached = max(reached, found.error_in, found.error_out or 0.0)
+            largest = max(largest, found.error_in, found.error_out or 0.0)
+            reached = max(reached, largest)
         turned = turned or operator.direction == BACKWARD
         if operator.direction == FORWARD:
             forward[call] = max(found.error_in, found.error_out or 0.0)
@@ -117,7 +124,9 @@ def first(judged: Iterable[Judgement]) -> Judgement | None:
     return next((one for one in judged if one.outcome in PARTING), None)
 
 
-def _one(found: Agreement, replay: Replay | None, numerics: dict[str, str], inherited: float) -> Judgement:
+def _one(
+    found: Agreement, replay: Replay | None, numerics: dict[str, str], inherited: float, possible: bool
+) -> Judgement:
     rounding, form = tolerance.floor(found.dtypes), tolerance.reduced(found.pair.target.api, numerics)
     handed = replay.wrongly_handed(rounding) if replay is not None else None
     if replay is not None and handed is not None:
@@ -135,7 +144,7 @@ def _one(found: Agreement, replay: Replay | None, numerics: dict[str, str], inhe
         return Judgement(found, AGREES, rounding, own=own)
     if own is not None:
         return _by_replay(found, own, rounding, form)
-    return _by_amplification(found, max(inherited, rounding), rounding, form)
+    return _by_amplification(found, max(inherited, rounding), rounding, form, possible)
 
 
 def _structure(found: Agreement) -> str:
@@ -156,7 +165,9 @@ def _by_replay(found: Agreement, own: Own, rounding: float, form: str) -> Judgem
     return Judgement(found, DIVERGES, wide, form, own, "target" if own.target >= own.baseline else "baseline")
 
 
-def _by_amplification(found: Agreement, inherited: float, rounding: float, form: str) -> Judgement:
+def _by_amplification(
+    found: Agreement, inherited: float, rounding: float, form: str, possible: bool
+) -> Judgement:  # fmt: skip
     """Every output may have ten times the inherited error, more where it is a sum that nearly cancels."""
     outcome, allowed = AGREES, rounding
     for slot in found.outputs:
@@ -166,6 +177,9 @@ def _by_amplification(found: Agreement, inherited: float, rounding: float, form:
         limit = _amplification(found) * inherited * relief
         wide = max(limit, tolerance.reduced_floor(form) * relief)
         kind = EXPLAINED if slot.error <= limit else ALLOWED if slot.error <= wide else DIVERGES
+        untold = max(wide, tolerance.reduced_floor(formats.COARSEST) * relief)
+        if possible and kind == DIVERGES and slot.error <= untold:
+            kind, wide = POSSIBLE, untold
         if SEVERITY.index(kind) > SEVERITY.index(outcome):
             outcome, allowed = kind, limit if kind == EXPLAINED else wide
     return Judgement(found, outcome, allowed, form)
@@ -173,8 +187,14 @@ def _by_amplification(found: Agreement, inherited: float, rounding: float, form:
 
 def _amplification(found: Agreement) -> float:
     """Statistics compare extremes, which move more than a norm does."""
-    whole = all(t.file for side in (found.pair.target, found.pair.baseline) for t in side.outputs)
-    return tolerance.AMPLIFICATION if whole else tolerance.AMPLIFICATION_OF_STATISTICS
+    if _whole(found) or found.pair.target.direction == FORWARD:
+        return tolerance.AMPLIFICATION
+    return tolerance.AMPLIFICATION_OF_STATISTICS
+
+
+def _whole(found: Agreement) -> bool:
+    """Whether values were compared, and not statistics alone."""
+    return all(t.file for side in (found.pair.target, found.pair.baseline) for t in side.outputs)
 
 
 def cancellation(found: Agreement, slot: TensorAgreement) -> float:

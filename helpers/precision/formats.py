@@ -7,6 +7,7 @@ Only plain dumps are looked at: a capture of ours tells what was in force, and t
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,16 @@ from helpers.precision.pairing import Pair
 from helpers.precision.record import FORWARD
 
 if TYPE_CHECKING:
+    from helpers.precision.agreement import Agreement
     from helpers.precision.replay import Replay
 
 KINDS = {"conv": tolerance.CONVOLUTIONS, "matmul": tolerance.MATMULS}
 #: So many calls of a kind, and so large a share of them, make a format of what would be a fault in one.
 FEWEST, SHARE = 3, 0.75
+#: So many calls of a kind that agree to rounding say that no reduced format was in force.
+REFUTING = 2
+#: The coarsest format that a device may use unasked.
+COARSEST = "tf32"
 #: The format whose rounding replays measure; a coarser one scales it.
 MEASURED = "hf32"
 
@@ -43,6 +49,17 @@ def seen(pairs: Iterable[Pair], replays: Mapping[str, Replay], told: Mapping[str
     for name, form in dict(found).items():  # a network's only linear layer, beside convolutions in HF32
         found.update({other: form for other, ratios in few.items() if other != name and _format(ratios, 1) == form})
     return found
+
+
+def possible(found: Iterable[Agreement], told: Mapping[str, str], *, recorded: bool) -> frozenset[str]:
+    """Kinds of which nobody can say whether a reduced format was in force: no record tells, and not several calls of
+    the kind agree to rounding, as they could not under one."""
+    if recorded:
+        return frozenset()
+    calls = [one for one in found if one.pair.target.direction == FORWARD and kind(one.pair.target.api)]
+    exact = Counter(kind(one.pair.target.api) for one in calls if one.error_out is not None
+                    and one.error_out <= tolerance.floor(one.dtypes) and any(t.norm for t in one.pair.target.outputs))
+    return frozenset(name for name in KINDS if not told.get(name) and exact[name] < REFUTING)
 
 
 def _format(ratios: list[float], fewest: int) -> str:

@@ -25,11 +25,11 @@ def orders(pairing: Pairing, doubtful: frozenset[str], reduced_unit: float) -> l
     """The handings to the operators in `doubtful` (target names of backward entries), in order of execution."""
     turned = {_call(pair.baseline): pair for pair in pairing.pairs if pair.baseline.direction == BACKWARD}
     forward = {_call(pair.baseline): pair for pair in pairing.pairs if pair.baseline.direction == FORWARD}
-    takers = _takers(pairing)
+    taken = takers(pairing)
     found = []
     for call, pair in turned.items():
         if pair.target.name in doubtful and call in forward:
-            found += list(_of(pair, forward, turned, takers, reduced_unit))
+            found += list(_of(pair, forward, turned, taken, reduced_unit))
     return found
 
 
@@ -57,7 +57,7 @@ def _of(receiver: Pair, forward: dict[Call, Pair], turned: dict[Call, Pair], tak
         }
 
 
-def _takers(pairing: Pairing) -> dict[Made, list[Made]]:
+def takers(pairing: Pairing) -> dict[Made, list[Made]]:
     """Who took each forward output, of the latest call that made those values."""
     latest: dict[tuple[object, ...], Made] = {}
     found: dict[Made, list[Made]] = defaultdict(list)

@@ -33,7 +33,9 @@ ROUNDINGS = 0.5
 REDUCED_ROUNDINGS = 4.0
 #: An operator that turns its input error into more than this many times as much is suspicious.
 AMPLIFICATION = 10.0
-#: The same where only extremes and norms are known. Measured under HF32 noise: up to 44 in a small residual network.
+#: The same in backward where only extremes and norms are known, of the largest error so far and not of the input's,
+#: which may be small by luck. Measured on four networks with other threads, HF32 and bfloat16: at most 0.7 in forward,
+#: 28 in backward (behind the kink of a relu).
 AMPLIFICATION_OF_STATISTICS = 100.0
 #: API names that a reduced format applies to.
 CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",

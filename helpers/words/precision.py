@@ -411,12 +411,51 @@ WORDS: dict[str, Words] = {
         "未发现差异：{count} 个算子中，{agrees} 个在舍入误差内一致，{explained} 个的误差由输入引起，"
         "另有 {left} 个未比对；单个算子引入的最大误差为 {own}（{operator}）",
     ),
+    "ACC230.possible": Words(
+        "cannot tell: {count} convolutions or matrix products ({operators}) differ by up to {own}, which HF32 or TF32"
+        " would explain (up to {allowed}), but no record says whether such a format was in force, and they could not be"
+        " run again; everything else differs by what rounding and inputs explain",
+        "无法判断：{count} 个卷积或矩阵乘（{operators}）的误差最大为 {own}，HF32 或 TF32 可以解释（上限 {allowed}），"
+        "但没有记录说明是否启用了此类格式，也无法重算；其余算子的误差均可由舍入和输入解释",
+        "Capture with `capture`, which records the formats, or with task tensor, so that operators can be run again.",
+        "请用 `capture` 采集（会记录所用格式），或以 task tensor 采集，以便重算算子。",
+    ),
     "ACC230.reduced": Words(
         "no divergence: {count} operators differ within what {form} allows, {agrees} agree within rounding,"
         " {explained} differ by what their inputs explain, {left} were not compared; the most is added by {operator}:"
         " {own}, allowed {allowed}",
         "未发现差异：{count} 个算子的误差在 {form} 允许范围内，{agrees} 个在舍入误差内一致，"
         "{explained} 个的误差由输入引起，{left} 个未比对；引入误差最大的是 {operator}：{own}，允许 {allowed}",
+    ),
+    "ACC232.inf": Words("infinity", "无穷大"),
+    "ACC232.nan": Words("NaN", "NaN"),
+    "ACC232.made": Words(
+        "{operator} makes the first {kind} of the {side} (step {step}, ranks {ranks}): its inputs are finite, its"
+        " {slot} is not; {dtype} holds up to {limit}, the other side's largest value there is {expected}; it runs"
+        " {kernels}, called at {place}",
+        "{operator} 产生了{side}侧的第一个 {kind}（第 {step} 步，rank {ranks}）：其输入均为有限值，而 {slot} 不是；"
+        "{dtype} 最大可表示 {limit}，另一侧该处的最大值为 {expected}；对应算子 {kernels}，调用位置 {place}",
+        "Where the other side's value is near the dtype's limit, run this operator in a wider dtype or scale its input;"
+        " elsewhere look for a division by zero, a logarithm or root of what is not positive, or a wrong kernel.",
+        "若另一侧的数值接近该数据类型的上限，请让该算子使用更宽的数据类型或缩放其输入；"
+        "否则请检查除零、对非正数取对数或开方，或内核错误。",
+    ),
+    "ACC232.handed": Words(
+        "{operator} hands the first {kind} of the {side} (step {step}, ranks {ranks}) back to {receiver}: everything"
+        " recorded before is finite; the receiver is called at {place}",
+        "{operator} 把{side}侧的第一个 {kind}（第 {step} 步，rank {ranks}）传回给 {receiver}：此前的记录均为有限值；"
+        "接收者的调用位置 {place}",
+        "msprobe records only the last autograd node of an API; capture at level mix to see its whole backward.",
+        "msprobe 只记录一个 API 的最后一个自动求导节点；以 mix 级别采集可看到完整的反向。",
+    ),
+    "ACC232.came": Words(
+        "the first {kind} of the {side} (step {step}, ranks {ranks}) comes in with {slot} of {receiver}, and nothing"
+        " recorded before made it: weights after the update before, data, or an operator that is not recorded; called"
+        " at {place}",
+        "{side}侧的第一个 {kind}（第 {step} 步，rank {ranks}）随 {receiver} 的 {slot} 进入，"
+        "而此前没有任何已记录的算子产生它：可能来自上一次更新后的权重、数据，或未被记录的算子；调用位置 {place}",
+        "Look at the step before this one: its gradients, its loss scale and what the optimizer did with them.",
+        "请查看上一步：梯度、损失缩放以及优化器的更新。",
     ),
     "ACC235.parted": Words(
         "no operator parts the runs, but after the update of step {step} (rank {rank}) what {operator} reads differs by"

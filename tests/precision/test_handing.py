@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers.precision.dump import read_run
 
 from benchmarks.matrix.recorder import Recorder, Tampering
 from benchmarks.matrix.replaying import in_this_process
 from helpers.precision import handing
 from helpers.precision.comparison import Comparison, examine
+from helpers.precision.layouts import read_runs
 from helpers.precision.pairing import pair
 
 #: Parallel products of one activation, whose backward entries are views: only gelu's entry shows what they hand back.
@@ -68,7 +68,7 @@ def test_a_right_gradient_names_nobody(tmp_path: Path) -> None:
 
 
 def test_only_doubtful_receivers_are_asked_for(tmp_path: Path) -> None:
-    run = read_run(recorded(tmp_path, 2) / "step0" / "rank0")
+    ((run,), _) = read_runs(recorded(tmp_path, 2))
     pairing = pair(run, run)
     asked = handing.orders(pairing, frozenset({"Functional.gelu.0.backward"}), 0.0)
     assert [order["receiver"]["target"] for order in asked] == ["Functional.gelu.0.backward"]

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.divergence import record
-from benchmarks.matrix import faults
+from benchmarks.matrix import faults, networks
 from benchmarks.matrix.recorder import Tampering
 from benchmarks.matrix.replaying import in_this_process
 from helpers.precision import manifest
 from helpers.precision.comparison import Comparison, examine
+from helpers.precision.divergence import POSSIBLE
+from helpers.precision.rules import nonfinite
 
 SEED = 41
 #: model, kind, noise, which of the calls that the kind can strike.
@@ -53,6 +55,28 @@ def test_the_right_operator_is_named(tmp_path: Path, model: str, kind: str, nois
 def test_the_right_operator_is_named_in_more(tmp_path: Path, model: str, kind: str, noise: str, which: int) -> None:
     found, wanted = named(tmp_path, model, kind, noise, which)
     assert found == [wanted]
+
+
+@pytest.mark.parametrize("model", networks.NAMES)
+@pytest.mark.parametrize("noise", ["hf32 untold", "bf16"])
+def test_healthy_statistics_are_not_flagged(tmp_path: Path, model: str, noise: str) -> None:
+    for folder, level in (("a", "none"), ("b", noise)):
+        record(tmp_path / folder, model, SEED, level, Tampering(), "statistics")
+    found = examined(tmp_path / "a", tmp_path / "b", noise)
+    assert found.named == []
+    open_ones = [one for one in found.steps[0].judged if one.outcome == POSSIBLE]
+    assert bool(open_ones) == (noise == "hf32 untold"), "what an untold format may explain is left open, not passed"
+
+
+@pytest.mark.parametrize(("kind", "task"), [("overflow to infinity", "statistics"), ("backward NaN", "statistics"),
+    ("NaN in one element", "statistics"), ("overflow to infinity", "tensor")])  # fmt: skip
+def test_the_first_producer_is_told(tmp_path: Path, kind: str, task: str) -> None:
+    calls = record(tmp_path / "a", "gpt", SEED, "none", Tampering(), task)
+    call = [one for one in faults.sites(kind, calls) if one.api == "gelu"][1]
+    record(tmp_path / "b", "gpt", SEED, "threads", faults.tamper(kind, call, random.Random(SEED)), task)
+    (found,) = nonfinite.check(examined(tmp_path / "a", tmp_path / "b", "threads"))
+    assert (found.key, found.args["operator"]) == ("ACC232.made", [faults.expected(kind, call)])
+    assert found.args["kind"] == {"say": f"ACC232.{'inf' if 'infinity' in kind else 'nan'}"}
 
 
 @pytest.mark.parametrize(("model", "noise"), HEALTHY)

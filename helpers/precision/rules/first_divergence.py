@@ -15,6 +15,7 @@ from helpers.precision.divergence import (
     EXPLAINED,
     JUMP,
     NOT_COMPARED,
+    POSSIBLE,
     STRUCTURE,
     Judgement,
 )
@@ -100,7 +101,7 @@ def _before(step: StepComparison, judged: Judgement) -> Scalar:
 
 def _healthy(facts: Comparison) -> Iterator[Finding]:
     judged = [one for step in facts.steps for one in step.judged]
-    compared = [one for one in judged if one.outcome in (AGREES, EXPLAINED, ALLOWED)]
+    compared = [one for one in judged if one.outcome in (AGREES, EXPLAINED, ALLOWED, POSSIBLE)]
     if not compared:
         yield Finding(CODE, Status.FAIL, "ACC230.nothing", {"count": len(judged)}, weight=100)
         return
@@ -109,7 +110,13 @@ def _healthy(facts: Comparison) -> Iterator[Finding]:
         len(step.pairing.only_target) + len(step.pairing.only_baseline) for step in facts.steps
     )
     reduced = [one for one in compared if one.outcome == ALLOWED]
-    if reduced:
+    possible = [one for one in compared if one.outcome == POSSIBLE]
+    if possible:
+        worst = max(possible, key=lambda one: one.agreement.error_out or 0.0)
+        args.update(count=len(possible), operators=[one.name for one in possible[:SHOWN]], allowed=worst.allowed,
+                    own=worst.agreement.error_out)  # fmt: skip
+        yield Finding(CODE, Status.SKIPPED, "ACC230.possible", args, weight=100)
+    elif reduced:
         worst = _most(reduced)
         args.update(count=len(reduced), form=worst.form.upper(), operator=worst.name, own=worst.own_error,
                     allowed=worst.allowed)  # fmt: skip

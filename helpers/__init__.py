@@ -25,6 +25,7 @@ _VERBS = {
     "capture": "helpers.precision.capture",
     "baseline": "helpers.precision.baselines.verb",
     "compare": "helpers.precision.compare",
+    "attempts": "helpers.precision.attempts.verb",
     "curves": "helpers.precision.curves",
     "verify": "helpers.precision.verify",
     "profile": "helpers.profiling",

@@ -2,7 +2,8 @@
 
 Both folders were made by `ascend-workbook capture`, or are dump folders of msprobe 8.x or 26.x (PrecisionDebugger;
 statistics, tensors, md5), of the older ptdbg_ascend (.pkl and .npy; nothing is unpickled), or plain trees of .pt and
-.npy files, which pair by path. The two sides may be of different kinds.
+.npy files, which pair by path. The two sides may be of different kinds; either may be a bundle made
+by `ascend-workbook baseline`.
 Exits 1 where the runs part, 0 where every difference is explained by rounding, 2 where a side cannot be read; with
 --fail-on also 1 where a finding of that class, else a warning or a remark, is there: operators without a partner
 (unpaired), other dtypes (dtype), no NPU that took part (device), anything left unseen (incomplete).
@@ -10,6 +11,7 @@ Exits 1 where the runs part, 0 where every difference is explained by rounding, 
 Examples:
   ascend-workbook compare runs/demo/baseline runs/demo/npu
   ascend-workbook compare runs/demo/baseline runs/demo/npu --html precision.html --json precision.json
+  ascend-workbook compare gpu.zip runs/demo/npu --attempts runs/demo
   ascend-workbook compare gpu_dump npu_dump --no-replay --csv numbers.csv
   ascend-workbook compare runs/fp32 runs/bf16 --anyway
   ascend-workbook compare gpu_dump npu_dump --only layer1 "*softmax*" --sample 0.1
@@ -42,11 +44,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--anyway", action="store_true", help="judge tensors of runs that are not the same experiment")
     parser.add_argument("--around", type=int, default=0, metavar="N",
                         help="show only N rows before and after the first divergence")  # fmt: skip
+    parser.add_argument("--attempts", metavar="RUN", help="keep this comparison in RUN and say whether the last change"
+                        " helped (`ascend-workbook attempts RUN` lists all)")  # fmt: skip
     add_fail_on(parser, OF_COMPARE, "the comparison, or could not be looked for")
 
 
 def run(args: argparse.Namespace) -> Report:
     """Compares and reports."""
     report = compare(args.baseline, args.target, replaying=not args.no_replay, only=args.only, sample=args.sample,
-                     seed=args.seed, csv=args.csv, fail_on=args.fail_on, anyway=args.anyway)  # fmt: skip
+                     seed=args.seed, csv=args.csv, attempts=args.attempts, fail_on=args.fail_on,
+                     anyway=args.anyway)  # fmt: skip
     return around(report, args.around) if args.around else report
+
+
+def last(report: Report, args: argparse.Namespace) -> None:
+    """Whether the last change helped, where attempts are kept: good news is no remark and stands alone."""
+    for found in report.findings if args.attempts else ():
+        if found.rule == "ACC285":
+            print(found.message(args.lang))

@@ -13,6 +13,7 @@ from helpers.gates import asked
 from helpers.launch import together
 from helpers.precision import rules, table_csv
 from helpers.precision.agreement import TensorAgreement
+from helpers.precision.attempts.remember import remembered
 from helpers.precision.baselines.judging import with_bundle
 from helpers.precision.baselines.reading import opened
 from helpers.precision.comparison import Comparison, StepComparison, examine
@@ -39,6 +40,7 @@ def compare(
     sample: float = 1.0,
     seed: int = 0,
     csv: str | Path | None = None,
+    attempts: str | Path | None = None,
     fail_on: Iterable[str] = (),
     anyway: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -52,10 +54,13 @@ def compare(
     `csv` is a file for the numbers tensor by tensor, in msprobe's columns. `fail_on` are classes (questions.py)
     that make the status FAIL where they occur or could not be looked for.
     Runs that are not the same experiment are told so and their tensors are not judged, unless `anyway`.
+    `attempts` is a run's folder that keeps this comparison beside earlier ones, so that it says whether a fix helped.
     Errors in the table are relative L2. Raises WorkbookError where a side cannot be read or was killed.
     """
     if csv is not None:
         refuse_unwritable(csv)
+    if attempts is not None:
+        refuse_unwritable(Path(attempts) / "attempts" / "0001.json.part")
     wanted = asked(fail_on, OF_COMPARE)
     selection = Selection(tuple(only), Sample(sample, seed))
     selection.sample.check()
@@ -63,7 +68,10 @@ def compare(
         facts = examine(left.folder.absolute(), right.folder.absolute(), replaying=replaying, selection=selection,
                         anyway=anyway, tell=progress)  # fmt: skip
         report = with_bundle(_report(facts, csv), left, right)
-    return gated(replace(report, findings=tuple(_headlined(list(report.findings)))), wanted, OF_COMPARE)
+        report = replace(report, findings=tuple(_headlined(list(report.findings))))
+        if attempts is not None:
+            report = remembered(report, facts, (left, right), Path(attempts))
+    return gated(report, wanted, OF_COMPARE)
 
 
 def _report(facts: Comparison, csv: str | Path | None) -> Report:

@@ -11,6 +11,7 @@ from typing import Any
 from helpers.device import Device
 from helpers.errors import WorkbookError
 from helpers.precision import manifest
+from helpers.precision.commit import commit_of
 
 #: `fingerprints`: weights, batches, seeds and losses alone, without msprobe.
 FINGERPRINTS = "fingerprints"
@@ -56,7 +57,8 @@ class Options:
     def about(self, device: Device, environment: Mapping[str, str]) -> dict[str, Any]:
         """For the manifest; `settings` are those in force, the inherited ones too."""
         script = {"script": self.script.name, "root": str(self.script.resolve().parent)}
-        hashed = {"script_sha256": manifest.digest(self.script), "args": list(self.args)}
+        hashed = {"script_sha256": manifest.digest(self.script), "args": list(self.args),
+                  "commit": commit_of(self.script.resolve().parent)}  # fmt: skip
         run = {"steps": self.steps, "dump_steps": list(self.dump_steps), "level": self.level, "task": self.task}
         force = {name: environment[name] for name in SETTINGS if environment.get(name)}
         rest = {"seed": self.seed, "limit_mib": self.limit_mib, "settings": force, "nproc": self.nproc}

@@ -2,7 +2,16 @@
 
 from helpers.words import Words
 
-_HEADINGS = {"quantity": ("Quantity", "项目")}
+_HEADINGS = {
+    "quantity": ("Quantity", "项目"),
+    "attempts": ("Attempts", "历次比对"),
+    "attempt": ("Attempt", "次数"),
+    "when": ("When (UTC)", "时间（UTC）"),
+    "first_divergence": ("First divergence", "最先出现差异"),
+    "parting": ("Out of tolerance", "超出容差"),
+    "loss_difference": ("Loss difference", "损失相对差"),
+    "changed": ("Changed", "改动"),
+}
 _ROWS = {
     "machine": ("machine", "设备"),
     "losses": ("losses", "损失"),
@@ -32,8 +41,50 @@ _VALUES = {
     "metric": ("{value} at step {step}, at the script's end", "{value}（第 {step} 步，脚本运行至结束）"),
     "metric_so_far": ("{value} at step {step}, stopped there", "{value}（第 {step} 步，在此停止）"),
 }
+#: What follows on each verdict of two attempts.
+_NUMBERS = (
+    "; operators out of tolerance {parting_before} -> {parting_now}, loss difference {loss_before} -> {loss_now}."
+    " Changed: {changed}",
+    "；超出容差的算子 {parting_before} -> {parting_now}，损失相对差 {loss_before} -> {loss_now}。改动：{changed}",
+)
+_HELPED = {
+    "gone": (
+        "attempt {now} against {before}: it helped, the first divergence is gone (was {was})",
+        "第 {now} 次与第 {before} 次相比：有效，最先出现的差异已消失（原为 {was}）",
+    ),
+    "later": (
+        "attempt {now} against {before}: it helped, the first divergence moved on from {was} to {is}",
+        "第 {now} 次与第 {before} 次相比：有效，最先出现差异的位置从 {was} 后移到 {is}",
+    ),
+    "smaller": (
+        "attempt {now} against {before}: the first divergence is where it was, its error smaller ({was}, now {is})",
+        "第 {now} 次与第 {before} 次相比：最先出现差异的位置不变，误差变小（原为 {was}，现为 {is}）",
+    ),
+    "same": (
+        "attempt {now} against {before}: it changed nothing, the first divergence is still {is}",
+        "第 {now} 次与第 {before} 次相比：没有变化，最先出现差异的仍是 {is}",
+    ),
+    "larger": (
+        "attempt {now} against {before}: worse, the first divergence is where it was with a large"
+        "r error ({was}, now {is})",
+        "第 {now} 次与第 {before} 次相比：变差，最先出现差异的位置不变，误差变大（原为 {was}，现为 {is}）",
+    ),
+    "earlier": (
+        "attempt {now} against {before}: worse, the first divergence moved back from {was} to {is}",
+        "第 {now} 次与第 {before} 次相比：变差，最先出现差异的位置从 {was} 前移到 {is}",
+    ),
+    "new": (
+        "attempt {now} against {before}: worse, there was no divergence and now it is {is}",
+        "第 {now} 次与第 {before} 次相比：变差，原先没有差异，现在是 {is}",
+    ),
+    "still_none": (
+        "attempt {now} against {before}: no divergence in either",
+        "第 {now} 次与第 {before} 次相比：两次都没有差异",
+    ),
+}
 
 WORDS: dict[str, Words] = {
+    **{f"ACC285.{name}": Words(en + _NUMBERS[0], zh + _NUMBERS[1]) for name, (en, zh) in _HELPED.items()},
     **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
     **{f"baseline.row_{name}": Words(en, zh) for name, (en, zh) in _ROWS.items()},
     **{f"baseline.value_{name}": Words(en, zh) for name, (en, zh) in _VALUES.items()},
@@ -43,9 +94,7 @@ WORDS: dict[str, Words] = {
         "Give a new name, or remove it.",
         "请另取名称，或先将其删除。",
     ),
-    "baseline.number": Words(
-        "{name} {given}: expected at least {least}", "{name} 为 {given}：应不小于 {least}"
-    ),
+    "baseline.number": Words("{name} {given}: expected at least {least}", "{name} 为 {given}：应不小于 {least}"),
     "baseline.no_msprobe": Words(
         "msprobe, which records the operators' statistics, is not installed in {python}",
         "{python} 中没有安装用于记录算子统计量的 msprobe",
@@ -109,5 +158,41 @@ WORDS: dict[str, Words] = {
     ),
     "ACC284.no_curves": Words(
         "losses were not compared: there is no {name} on both sides", "未比对损失：两侧并非都有 {name}"
+    ),
+    "ACC285.only": Words(
+        "attempts so far: {count}; there is none to hold it against", "目前共有 {count} 次比对，没有可供对照的前一次"
+    ),
+    "ACC285.other_scope": Words(
+        "attempt {now} looked at something else than {before} ({what}): whether it helped is not known."
+        " Changed: {changed}",
+        "第 {now} 次与第 {before} 次的比对范围不同（{what}）：无法判断是否有效。改动：{changed}",
+        "Compare with the same baseline and the same options.",
+        "请使用相同的基线和选项进行比对。",
+    ),
+    "ACC285.not_judged": Words(
+        "attempt {which} judged no operator (another experiment, or no statistics): whether {now} helped"
+        " against {before} is not known. Changed: {changed}",
+        "第 {which} 次没有对算子作出判定（不是同一个实验，或没有统计量）：无法判断第 {now} 次"
+        "相对第 {before} 次是否有效。改动：{changed}",
+    ),
+    "attempts.none": Words("none", "无"),
+    "attempts.not_judged": Words("not judged", "未判定"),
+    "attempts.nothing": Words("nothing that was recorded", "所记录的内容均未改变"),
+    "attempts.unknown": Words("not known (no capture.json)", "未知（没有 capture.json）"),
+    "attempts.more": Words("and {count} more", "另有 {count} 项"),
+    "attempts.place": Words(
+        "{operator} (step {step}, rank {rank}, error {error})", "{operator}（第 {step} 步，rank {rank}，误差 {error}）"
+    ),
+    "attempts.none_kept": Words(
+        "{path}: no attempts are kept here",
+        "{path}：这里没有历次比对的记录",
+        "Give a folder to `ascend-workbook compare --attempts FOLDER`, and the same here.",
+        "请在 `ascend-workbook compare --attempts 目录` 中指定目录，并在此处给出同一目录。",
+    ),
+    "attempts.unreadable": Words(
+        "{path}: not an attempt as it was kept: {error}",
+        "{path}：不是所保存的比对记录：{error}",
+        "Remove the file; the others are read without it.",
+        "请删除该文件；其余记录不受影响。",
     ),
 }

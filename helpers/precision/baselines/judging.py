@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.precision.align import explained
 from helpers.precision.baselines.bundle import Bundle
@@ -27,14 +28,26 @@ def with_bundle(report: Report, baseline: Opened, target: Opened) -> Report:
     if not bundles:
         return replace(report, facts=facts)
     found = [_left_out(name, bundle) for name, bundle in bundles.items()]
-    if all((side.folder / GPULOG).is_file() for side in sides.values()):
-        lines = curves(baseline.place, target.place)
+    try:
+        lines = lines_of(baseline, target)
         found += [explained(one, lines, report) for one in lines.findings]
         facts["curves"] = lines.facts
-    else:
-        found.append(Finding("ACC284", Status.SKIPPED, "ACC284.no_curves", {"name": GPULOG}))
+    except WorkbookError as cause:
+        found.append(Finding("ACC284", Status.SKIPPED, cause.key, cause.arguments))
     facts["bundles"] = {name: _beside(bundle) for name, bundle in bundles.items()}
     return replace(report, findings=(*report.findings, *found), facts=facts)
+
+
+def lines_of(baseline: Opened, target: Opened) -> Report:
+    """The curves of both sides' run logs; facts["first_relative"] is the difference of the first common step.
+
+    Raises WorkbookError where one has none, or no loss in it.
+    """
+    if not all((side.folder / GPULOG).is_file() for side in (baseline, target)):
+        raise WorkbookError("ACC284.no_curves", name=GPULOG)
+    lines = curves(baseline.place, target.place)
+    first = lines.table.values("relative_error")[0] if lines.table and lines.table.rows else None
+    return replace(lines, facts={**lines.facts, "first_relative": first if isinstance(first, (int, float)) else None})
 
 
 def _left_out(side: str, bundle: Bundle) -> Finding:

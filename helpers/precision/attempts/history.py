@@ -1,0 +1,61 @@
+"""The attempts of a run: `attempts/0001.json` and so on below its folder, one file each, none ever written over."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from helpers.errors import WorkbookError, reason
+from helpers.precision.attempts.record import Attempt, parsed
+from helpers.storage import open_storage, refuse_unwritable
+
+FOLDER = "attempts"
+NAME = re.compile(r"(\d{4,8})\.json", re.ASCII)
+MOST_BYTES = 8 << 20
+
+
+def keep(run: Path, attempt: Attempt) -> int:
+    """Writes the attempt as the next one; its number, from 1. Two that are kept at once get a number each: a number
+    is taken by making its file, and what stands in it comes whole or not at all."""
+    storage = open_storage(str(run / FOLDER))
+    refuse_unwritable(run / FOLDER / "0001.part")
+    storage.root.mkdir(parents=True, exist_ok=True)
+    number = max(numbers(run), default=0) + 1
+    while True:
+        try:
+            (storage.root / _name(number)).touch(exist_ok=False)
+            break
+        except FileExistsError:
+            number += 1
+    storage.write_text(_name(number), attempt.text())
+    return number
+
+
+def numbers(run: Path) -> list[int]:
+    """Of the attempts kept, in order; empty where there is none."""
+    folder = run / FOLDER
+    found = (NAME.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
+    return sorted(int(match[1]) for match in found if match)
+
+
+def load(run: Path) -> tuple[list[Attempt], list[WorkbookError]]:
+    """All that can be read, in order, and what cannot."""
+    found: list[Attempt] = []
+    troubles: list[WorkbookError] = []
+    for number in numbers(run):
+        path = run / FOLDER / _name(number)
+        try:
+            with path.open("rb") as stream:
+                data = stream.read(MOST_BYTES + 1)
+            if len(data) > MOST_BYTES:
+                raise ValueError(f"larger than {MOST_BYTES >> 20} MiB")
+            found.append(parsed(data.decode("utf-8"), number))
+        except OSError as cause:
+            troubles.append(WorkbookError("attempts.unreadable", path=str(path), error=reason(cause)))
+        except (ValueError, TypeError, KeyError, RecursionError) as cause:
+            troubles.append(WorkbookError("attempts.unreadable", path=str(path), error=str(cause)))
+    return found, troubles
+
+
+def _name(number: int) -> str:
+    return f"{number:04d}.json"

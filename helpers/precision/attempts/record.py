@@ -1,0 +1,139 @@
+"""One attempt: what a comparison came to, and what its target was made of."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from helpers.finding import Status
+from helpers.precision.baselines.bundle import sha256
+from helpers.precision.comparison import Comparison, Side
+from helpers.report import Report
+from helpers.settings import Settings
+from helpers.settings.record import checked
+
+KIND = "ascend-workbook/attempt"
+VERSION = 1
+SCHEMA = f"{KIND}/{VERSION}"
+#: Of a capture what makes two attempts comparable, beside their baseline.
+SCOPE = ("steps", "dump_steps", "level", "task", "nproc")
+LONGEST = 4096
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """`at` is UTC. `first` is the first divergence (operator, step, rank, row, error) or None; `judged` is False where
+    no operator was, for another experiment. `parting` counts operators out of tolerance of `compared`; `loss` the
+    relative difference of the first and the worst step, None where no losses were compared.
+
+    `baseline` identifies what was compared with, `scope` what was looked at. `settings` is a settings record without
+    fingerprints, empty for a plain dump; `other` what else may change: the commit, the simulator's faults.
+    """
+
+    at: str
+    status: str
+    judged: bool
+    first: dict[str, Any] | None
+    parting: int
+    compared: int
+    loss: dict[str, float] | None
+    baseline: str
+    scope: dict[str, Any]
+    settings: dict[str, Any] = field(default_factory=dict)
+    other: dict[str, str] = field(default_factory=dict)
+    number: int = 0
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Of the first divergence in execution: its step, and its row in the comparison's table."""
+        return (self.first["step"], self.first["row"]) if self.first else (1 << 60, 0)
+
+    def text(self) -> str:
+        content = asdict(self)
+        del content["number"]
+        return json.dumps({"schema": SCHEMA, **content}, indent=1, ensure_ascii=False) + "\n"
+
+
+def attempt_of(report: Report, facts: Comparison) -> Attempt:
+    """Of a comparison's report and its facts; with curves where the report has compared them."""
+    about = facts.target.about.about if facts.target.about else {}
+    settings = asdict(Settings.of_capture(about, facts.target.about.sides)) if facts.target.about else {}
+    settings.pop("sides", None)
+    names = {"only": list(facts.selection.names), "sample": facts.selection.sample.share}
+    force = about.get("settings") or {}
+    return Attempt(
+        at=datetime.now(timezone.utc).isoformat(timespec="seconds"), status=report.status.name,
+        judged=not facts.stopped and not facts.bare, first=_first(report),
+        parting=len(report.facts["parting"]), compared=sum(report.facts["outcomes"].values()), loss=_loss(report),
+        baseline=_identity(facts.baseline), scope={**{name: about.get(name) for name in SCOPE}, **names},
+        settings=settings, other={"commit": str(about.get("commit", "")), **{k: str(v) for k, v in force.items()}},
+    )  # fmt: skip
+
+
+def parsed(text: str, number: int) -> Attempt:
+    """Raises ValueError naming what is not of the schema."""
+    content = json.loads(text)
+    found = content.pop("schema", None) if isinstance(content, dict) else None
+    if found != SCHEMA:
+        raise ValueError(f"schema {str(found)[:60]!r}, expected {SCHEMA!r}")
+    kinds: dict[str, Any] = {
+        "at": str, "status": str, "judged": bool, "first": (dict, type(None)), "parting": int, "compared": int,
+        "loss": (dict, type(None)), "baseline": str, "scope": dict, "settings": dict, "other": dict,
+    }  # fmt: skip
+    for name, kind in kinds.items():
+        if not isinstance(content.get(name), kind):
+            raise ValueError(f"{name}: missing, or of another type")
+    if content["status"] not in Status.__members__ or len(content["at"]) > 40:
+        raise ValueError("status or at: not as they are written")
+    first = content["first"]
+    if first is not None:
+        if not all(isinstance(first.get(name), int) for name in ("step", "rank", "row")):
+            raise ValueError("first: expected step, rank and row")
+        if not isinstance(first.get("operator"), str) or not _plain(first["operator"]):
+            raise ValueError("first.operator: expected a name")
+    if content["settings"]:
+        checked({**content["settings"], "sides": {}})
+    return Attempt(**{name: content[name] for name in kinds}, number=number)
+
+
+def settings_of(attempt: Attempt) -> Settings | None:
+    """None for a plain dump, which says nothing of its run."""
+    return Settings(**attempt.settings) if attempt.settings else None
+
+
+def _plain(text: str) -> bool:
+    return text.isprintable() and len(text) <= LONGEST
+
+
+def _first(report: Report) -> dict[str, Any] | None:
+    name, row = report.facts["first_divergence"], report.facts["row"]
+    if name is None or report.table is None:
+        return None
+    cells: Mapping[str, Any] = {}
+    if row is not None:
+        at = report.table.values("order").index(row)
+        cells = {column.name: value for column, value in zip(report.table.columns, report.table.rows[at])}
+    error = cells.get("error_out")
+    return {"operator": name, "step": cells.get("step", 0), "rank": cells.get("rank", 0), "row": row or 0,
+            "error": error if isinstance(error, (int, float)) else None}  # fmt: skip
+
+
+def _loss(report: Report) -> dict[str, float] | None:
+    told = report.facts.get("curves")
+    if not told or told.get("worst_relative") is None:
+        return None
+    return {name: float(told[f"{name}_relative"]) for name in ("first", "worst")
+            if told.get(f"{name}_relative") is not None and math.isfinite(told[f"{name}_relative"])}  # fmt: skip
+
+
+def _identity(side: Side) -> str:
+    """The same for a copy of the same capture in another folder; of a plain dump its path."""
+    if side.about is None:
+        return str(side.folder)
+    about = {name: value for name, value in side.about.about.items() if name not in ("root", "commit")}
+    told = {"about": about, "files": side.about.files}
+    return sha256(json.dumps(told, sort_keys=True).encode())[:16]

@@ -28,6 +28,7 @@ _VERBS = {
     "attempts": "helpers.precision.attempts.verb",
     "curves": "helpers.precision.curves",
     "verify": "helpers.precision.verify",
+    "advise": "helpers.precision.advice",
     "profile": "helpers.profiling",
     "analyse": "helpers.profiling",
     "explain": "helpers.diagnosis",

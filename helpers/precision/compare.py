@@ -12,6 +12,7 @@ from helpers.finding import Finding, Status
 from helpers.gates import asked
 from helpers.launch import together
 from helpers.precision import rules, table_csv
+from helpers.precision.advice.verb import fired
 from helpers.precision.agreement import TensorAgreement
 from helpers.precision.attempts.remember import remembered
 from helpers.precision.baselines.judging import with_bundle
@@ -79,7 +80,7 @@ def _report(facts: Comparison, csv: str | Path | None) -> Report:
         steps = ((step.pairing, [judged.agreement for judged in step.judged]) for step in facts.steps)
         place = Path(csv).absolute()
         open_storage(str(place.parent)).write_text(place.name, table_csv.text(steps))
-    findings = _headlined(judge(facts, rules_of(rules)))
+    findings = _headlined([*judge(facts, rules_of(rules)), *fired(facts)])
     table = _table(facts)
     mark = _mark(facts, table)
     return Report(

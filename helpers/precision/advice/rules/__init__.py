@@ -1,0 +1,1 @@
+"""Causes of differences: a module each with CODE, SOURCE and `check(seen)`."""

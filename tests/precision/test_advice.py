@@ -1,0 +1,268 @@
+"""Each rule of advice: what makes it speak, what looks alike and does not, and what it says where facts lack."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Place, Status
+from helpers.precision.advice import advise, rules
+from helpers.precision.advice.seen import Seen
+from helpers.precision.advice.verb import report
+from helpers.precision.agreement import Agreement, TensorAgreement
+from helpers.precision.compare import compare
+from helpers.precision.comparison import Comparison, Side, StepComparison
+from helpers.precision.curves.series import Curve, Series
+from helpers.precision.divergence import AGREES, DIVERGES, Judgement
+from helpers.precision.manifest import Manifest
+from helpers.precision.pairing import Pair, Pairing
+from helpers.precision.record import Operator, Run, TensorRecord
+from helpers.precision.replay import Replays
+from helpers.rules import judge, rules_of
+from helpers.words import catalogue
+from tests.precision.dumps import as_capture
+from tests.precision.networks import convolutions
+
+CODES = rules_of(rules)
+SHAPE = (4, 8)
+
+
+class Call:
+    """One forward call on both sides: an API, dtypes (target, baseline), error before and after it."""
+
+    def __init__(self, head: str, dtype: str = "float32", baseline: str = "", error: float | None = 0.0,
+                 before: float = 0.0, shapes: tuple[Any, Any] = (SHAPE, SHAPE), made: str = "",
+                 arguments: tuple[Any, ...] = (), outcome: str = AGREES) -> None:  # fmt: skip
+        self.head, self.dtypes, self.error, self.before = head, (dtype, baseline or dtype), error, before
+        self.shapes, self.made, self.arguments, self.outcome = shapes, made, arguments, outcome
+
+    def operator(self, side: int, order: int) -> Operator:
+        dtype = self.dtypes[side]
+        given = (TensorRecord("input.0", dtype, self.shapes[0]),)
+        made = (TensorRecord("output.0", self.made or dtype, self.shapes[1]),)
+        return Operator(f"{self.head}.{order}.forward", self.head, order, "forward", order, given, made,
+                        Place("train.py", 10 + order), self.arguments)  # fmt: skip
+
+    def judged(self, order: int) -> Judgement:
+        pair = Pair(self.operator(0, order), self.operator(1, order))
+        before = TensorAgreement("input.0", self.dtypes[0], self.shapes[0], self.before)
+        after = TensorAgreement("output.0", self.dtypes[0], self.shapes[1], self.error)
+        return Judgement(Agreement(pair, (before,), (after,)), self.outcome, 1e-6)
+
+
+def manifest(tier: str, *, numerics: dict[str, str] | None = None, nproc: int = 1, settings: Any = None,
+             experiment: Any = None, batches: Any = None) -> Manifest:  # fmt: skip
+    side = {"numerics": numerics or {}, "weights": {"w": "1"}, "batches": batches or {}}
+    side.update({"settings": settings} if settings else {}, **({"experiment": experiment} if experiment else {}))
+    return Manifest(Path(tier), True, {"tier": tier, "nproc": nproc}, sides={"rank0": side})
+
+
+def compared(*calls: Call, baseline: Manifest | None = None, target: Manifest | None = None, step: int = 0,
+             differences: Any = (), seen: dict[str, str] | None = None) -> Comparison:  # fmt: skip
+    runs = [Run(Path(), step, 0, "tensor", "L1", tuple(call.operator(side, n) for n, call in enumerate(calls)))
+            for side in (0, 1)]  # fmt: skip
+    judged = tuple(call.judged(order) for order, call in enumerate(calls))
+    pairing = Pairing(runs[0], runs[1], tuple(one.agreement.pair for one in judged), (), ())
+    sides = [Side(Path(name), {}, about) for name, about in (("a", baseline), ("b", target))]
+    one = StepComparison(pairing, judged, Replays({}, seen=seen or {}))
+    return Comparison(sides[0], sides[1], (one,), {}, differences)
+
+
+def log(scales: list[float], skipped: int = 0) -> Curve:
+    series = Series("loss_scale", array("q", range(len(scales))), array("d", scales), array("q", range(len(scales))))
+    return Curve(Path("train.log"), "text", series={"loss_scale": series}, skipped=skipped)
+
+
+def said(code: str, seen: Seen | Comparison) -> list[str]:
+    """Keys of one rule's findings; each is told in both languages with its source."""
+    found = judge(seen if isinstance(seen, Seen) else Seen(seen), {code: CODES[code]}, strict=True)
+    for one in found:
+        assert one.message("en") and one.message("zh")
+        if catalogue()[one.key].hint_en and one.status is not Status.SKIPPED:
+            assert str(one.args["source"]).startswith("https://") and str(one.args["source"]) in one.hint("zh")
+    return [one.key for one in found]
+
+
+HF32 = {"numerics": {"conv": "hf32"}}
+CUDA, NPU, SIMULATED = manifest("cuda"), manifest("npu"), manifest("npu-simulated", **HF32)
+CONV, PARTED = Call("Functional.conv2d", error=3e-4), Call("Functional.relu", error=0.5, outcome=DIVERGES)
+SWITCHES = {"flags": {"bf16_reduced_sums": True}, "environment": {}, "packages": {}}
+LEFT_OPEN = {"optimizers": [{"class": "AdamW", "groups": [{"foreach": None, "fused": None}]}]}
+FUSED = {"optimizers": [{"class": "NpuFusedAdamW", "groups": [{}]}]}
+HALF = Call("Functional.linear", "float16")
+
+
+def order(*steps: str) -> dict[str, list[str]]:
+    return {str(number): [one] for number, one in enumerate(steps)}
+
+
+#: code, facts, what is said: cases that speak, then near misses, then facts that lack.
+SPEAK: list[tuple[str, Any, list[str]]] = [
+    ("ACC260", compared(CONV, PARTED, baseline=CUDA, target=SIMULATED), ["ACC260.off"]),
+    ("ACC260", compared(CONV, baseline=CUDA, target=SIMULATED), ["ACC260.keep"]),
+    ("ACC260", compared(CONV, PARTED, baseline=manifest("cuda", numerics={"conv": "tf32"}), target=SIMULATED),
+     ["ACC260.alike"]),
+    ("ACC260", compared(CONV, PARTED, seen={"conv": "hf32"}), ["ACC260.off"]),
+    ("ACC261", compared(Call("Functional.softmax", "bfloat16", "float32")), ["ACC261.wider"]),
+    ("ACC261", compared(Call("Functional.cross_entropy", "float16")), ["ACC261.half"]),
+    ("ACC261", compared(Call("Module.norm.LayerNorm", "bfloat16", "float32")), ["ACC261.wider"]),
+    ("ACC261", compared(Call("Functional.softmax"), Call("Functional.dropout"),
+                        Call("Torch.matmul", "bfloat16", "float32")), ["ACC261.wider"]),
+    ("ACC262", Seen(compared(HALF), (log([4.0] * 4), log([8, 4, 2, 1]))), ["ACC262.minimum"]),
+    ("ACC262", Seen(compared(HALF), (log([64.0] * 7), log([64, 32, 16, 8, 4]))), ["ACC262.falls"]),
+    ("ACC262", Seen(compared(HALF), (log([64.0]), log([64.0], skipped=3))), ["ACC262.skipped"]),
+    ("ACC262", Seen(compared(HALF, target=manifest("npu", settings={"environment": {"INF_NAN_MODE_ENABLE": "0"}})),
+                    (log([64.0]), log([64.0]))), ["ACC262.saturated"]),
+    ("ACC262", compared(HALF, target=manifest("npu", experiment={"scaler": {}})), ["ACC262.without"]),
+    ("ACC263", Seen(compared(CONV), again=compared(CONV, Call("Functional.relu", error=1e-4, before=3e-4))),
+     ["ACC263.operator"]),
+    ("ACC263", Seen(compared(CONV), again=compared(Call("Distributed.all_reduce", error=1e-7))), ["ACC263.collective"]),
+    ("ACC263", Seen(compared(CONV), again=compared(CONV, target=manifest(
+        "npu", settings={"flags": {"deterministic_algorithms": True}}))), ["ACC263.although"]),
+    ("ACC264", compared(Call("Torch.matmul", "float64"), target=NPU), ["ACC264.kept"]),
+    ("ACC264", compared(Call("Torch.matmul", "float32", "float64"), target=SIMULATED), ["ACC264.lost"]),
+    ("ACC265", compared(Call("Torch.sum", "bfloat16", shapes=((1024, 8), (8,)))), ["ACC265.sums"]),
+    ("ACC265", compared(Call("Torch.matmul", "bfloat16"), baseline=manifest("cuda", settings=SWITCHES)),
+     ["ACC265.split"]),
+    ("ACC266", compared(Call("Functional.dropout", error=1.0, arguments=(("input.1", 0.1), ("input.2", True)))),
+     ["ACC266.masks"]),
+    ("ACC266", compared(Call("Torch.randn_like", error=1.4)), ["ACC266.draws"]),
+    ("ACC267", compared(CONV, baseline=manifest("cuda", batches=order("a", "b")),
+                        target=manifest("npu", batches=order("b", "a"))), ["ACC267.steps"]),
+    ("ACC267", compared(CONV, baseline=manifest("cuda", batches=order("a")),
+                        target=manifest("npu", batches=order("b"))), ["ACC267.other"]),
+    ("ACC267", compared(CONV, baseline=manifest("cuda", batches=order("a"), experiment={
+        "batches": {"0": [{"samples": ["1", "2"]}]}}), target=manifest("npu", batches=order("b"), experiment={
+            "batches": {"0": [{"samples": ["2", "1"]}]}})), ["ACC267.within"]),
+    ("ACC268", compared(CONV, baseline=manifest("cuda", experiment=LEFT_OPEN),
+                        target=manifest("npu", experiment=FUSED)), ["ACC268.differ"]),
+    ("ACC268", compared(CONV, baseline=manifest("cpu", experiment=LEFT_OPEN),
+                        target=manifest("npu", experiment=LEFT_OPEN)), ["ACC268.differ"]),
+    ("ACC269", compared(Call("Distributed.all_reduce", "bfloat16", "float32"), target=manifest("npu", nproc=2)),
+     ["ACC269.wider"]),
+    ("ACC269", compared(Call("Distributed.reduce_scatter_tensor", "float16"), target=manifest("npu", nproc=2)),
+     ["ACC269.half"]),
+]  # fmt: skip
+NEAR_MISSES: list[tuple[str, Any, list[str]]] = [
+    ("ACC260", compared(Call("Functional.conv2d", error=1e-7), target=SIMULATED), []),  # rounding alone
+    ("ACC260", compared(Call("Torch.matmul", error=3e-4), target=SIMULATED), []),  # only convolutions are allowed it
+    ("ACC260", compared(Call("Functional.conv2d", "bfloat16", error=3e-3), target=SIMULATED), []),
+    ("ACC261", compared(Call("Functional.linear", "bfloat16", "float32")), []),  # meant for 16 bits
+    ("ACC261", compared(Call("Functional.softmax", "bfloat16", made="float32")), []),  # autocast took float32
+    ("ACC261", compared(Call("Functional.softmax"), Call("Torch.matmul", "bfloat16")), []),  # so does the baseline
+    ("ACC261", compared(Call("Functional.softmax"), Call("Torch.add"), Call("Torch.matmul", "bfloat16", "float32")),
+     []),  # not the softmax's result
+    ("ACC262", Seen(compared(HALF), (log([64, 32, 32]), log([64, 32, 32]))), []),  # the usual search at the start
+    ("ACC262", Seen(compared(CONV, target=manifest("npu", settings={"environment": {"INF_NAN_MODE_ENABLE": "0"}})),
+                    (None, Curve(Path("a"), "text"))), []),  # nothing that overflows is scaled
+    ("ACC262", compared(Call("Functional.linear", "bfloat16"), target=manifest("npu", experiment={"scaler": {}})), []),
+    ("ACC263", Seen(compared(CONV, PARTED), again=compared(Call("Functional.conv2d"))), []),  # repeats itself
+    ("ACC264", compared(CONV, target=NPU), []),
+    ("ACC264", compared(Call("Torch.add", "int64"), target=NPU), []),
+    ("ACC265", compared(Call("Torch.sum", "bfloat16", shapes=((100, 8), (8,)))), []),  # few terms
+    ("ACC265", compared(Call("Torch.sum", "bfloat16", shapes=((1024, 8), (8,)), made="float32")), []),
+    ("ACC265", compared(Call("Torch.matmul"), baseline=manifest("cuda", settings=SWITCHES)), []),
+    ("ACC265", compared(Call("Torch.matmul", "bfloat16"), baseline=manifest("cpu")), []),  # no GPU took part
+    ("ACC266", compared(Call("Functional.dropout", error=1.0, arguments=(("input.1", 0.1), ("input.2", False)))), []),
+    ("ACC266", compared(Call("Functional.dropout", error=1.0, arguments=(("input.p", 0.0),))), []),
+    ("ACC266", compared(Call("Functional.dropout", error=0.4, before=0.3)), []),  # inherited, the mask is the same
+    ("ACC267", compared(CONV, baseline=manifest("cuda", batches=order("a")),
+                        target=manifest("npu", batches=order("a", "b"))), []),  # one side took more steps
+    ("ACC268", compared(CONV, baseline=manifest("cuda", experiment=LEFT_OPEN),
+                        target=manifest("npu", experiment=LEFT_OPEN)), []),  # foreach on both
+    ("ACC269", compared(Call("Distributed.all_reduce"), target=manifest("npu", nproc=2)), []),
+    ("ACC269", compared(Call("Distributed.all_gather", "bfloat16"), target=manifest("npu", nproc=2)), []),  # no sum
+]  # fmt: skip
+LACKING: list[tuple[str, Any, list[str]]] = [
+    ("ACC260", compared(CONV), ["ACC260.no_record"]),
+    ("ACC261", compared(Call("Module.block.Block", "bfloat16")), ["ACC261.modules_only"]),
+    ("ACC262", compared(HALF), ["ACC262.no_log"]),
+    ("ACC262", Seen(compared(HALF), (None, WorkbookError("precision.no_log", path="x"))), ["precision.no_log"]),
+    ("ACC263", compared(CONV), ["ACC263.once"]),
+    ("ACC263", Seen(compared(CONV), again=compared(CONV, differences={"seed": []})), ["ACC263.other_experiment"]),
+    ("ACC264", compared(Call("Torch.matmul", "float64"), target=manifest("cpu")), ["ACC264.no_npu"]),
+    ("ACC265", compared(Call("Torch.matmul", "bfloat16"), baseline=CUDA), ["ACC265.no_flags"]),
+    ("ACC266", compared(Call("Functional.dropout", error=None)), ["ACC266.no_values"]),
+    ("ACC267", compared(CONV), ["ACC267.no_record"]),
+    ("ACC268", compared(CONV, baseline=CUDA, target=NPU), ["ACC268.no_record"]),
+    ("ACC269", compared(CONV, target=manifest("npu", nproc=4)), ["ACC269.not_recorded"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "facts", "expected"), [*SPEAK, *NEAR_MISSES, *LACKING])
+def test_a_rule_speaks_of_what_was_seen_and_of_nothing_else(code: str, facts: Any, expected: list[str]) -> None:
+    assert said(code, facts) == expected
+
+
+def test_every_rule_has_what_fires_what_does_not_and_what_lacks() -> None:
+    for cases in (SPEAK, NEAR_MISSES, LACKING):
+        assert {code for code, _, _ in cases} == set(CODES)
+    assert {key for _, _, keys in (*SPEAK, *LACKING) for key in keys} | {"ACC268.parted", "precision.no_log"} >= {
+        key for key in catalogue() if key[:6] in CODES and not key.endswith((".cause", *_KINDS))
+    }
+
+
+_KINDS = (".softmax", ".loss", ".norm", ".power", ".attention")
+
+
+def finding(code: str, seen: Any) -> Finding:
+    (found,) = judge(Seen(seen), {code: CODES[code]}, strict=True)
+    return found
+
+
+def test_the_evidence_names_operator_place_and_change() -> None:
+    found = finding("ACC261", compared(CONV, Call("Functional.softmax", "bfloat16", "float32")))
+    assert found.status is Status.WARN and found.place == Place("train.py", 11)
+    assert found.args["names"] == ["Functional.softmax.1.forward (train.py:11)"] and "softmax(x.float()" in found.hint(
+        "en"
+    )
+    off = finding("ACC260", compared(CONV, PARTED, baseline=CUDA, target=SIMULATED))
+    assert "torch.npu.conv.allow_hf32 = False" in off.hint("zh") and off.args["error"] == 3e-4
+
+
+def test_an_update_that_parts_the_weights_makes_its_form_a_suspect() -> None:
+    facts = compared(Call("Functional.linear"), baseline=manifest("cuda", experiment=LEFT_OPEN),
+                     target=manifest("npu", experiment=FUSED))  # fmt: skip
+    later = compared(Call("Functional.linear", error=1e-2, before=1e-2), step=1)
+    found = finding("ACC268", replace(facts, steps=(*facts.steps, *later.steps)))
+    assert found.key == "ACC268.parted" and found.status is Status.WARN and "torch.optim.AdamW(" in found.hint("en")
+
+
+def test_the_report_has_a_row_for_every_rule_and_tells_what_was_not_looked_at() -> None:
+    made = report(Seen(compared(CONV, PARTED, baseline=CUDA, target=SIMULATED)))
+    assert made.table and made.table.values("rule") == list(CODES) and made.simulated
+    assert made.headline and made.headline.key == "ACC260.off" and made.status is Status.WARN
+    assert made.facts["changes"] == 1 and made.facts["skipped"] == 4
+    assert "torch.npu.conv.allow_hf32 = False" in made.text("en") and "hiascend.com" in made.html("zh")
+    assert all(one is None or str(one).startswith("https://") for one in made.table.values("advice_source"))
+    quiet = report(Seen(compared(CONV, baseline=CUDA, target=NPU)))
+    assert quiet.headline and quiet.headline.key == "ACC259.none" and quiet.status is Status.SKIPPED
+
+
+def test_two_captures_their_logs_and_a_second_run(tmp_path: Path) -> None:
+    for name in ("baseline", "target", "again"):
+        noise = {"noise": lambda value: value * 1.0001} if name == "again" else {}
+        convolutions(tmp_path / name / "dump", **noise)
+        as_capture(tmp_path / name, tier="cpu" if name == "baseline" else "npu-simulated")
+    (tmp_path / "target" / "gpulog.json").write_text(json.dumps({"schema": "unknown"}), encoding="utf-8")
+    made = advise(tmp_path / "baseline", tmp_path / "target", again=tmp_path / "again")
+    found = {one.rule: one for one in made.findings}
+    assert found["ACC263"].key == "ACC263.operator" and "conv2d.0" in str(found["ACC263"].args["operator"])
+    assert found["ACC262"].status is Status.SKIPPED and "gpulog.json" in found["ACC262"].message("en")
+    assert advise(tmp_path / "baseline", tmp_path / "target", again=tmp_path / "target").facts["changes"] == 0
+
+
+def test_a_comparison_whose_runs_part_brings_its_advice_and_a_healthy_one_does_not(tmp_path: Path) -> None:
+    for name, faults in (("a", {}), ("b", {"Functional.relu.1.forward": lambda value: value * 1.1})):
+        noise = {f"Functional.conv2d.{call}.forward": lambda value: value * 1.0002 for call in range(3)}
+        convolutions(tmp_path / name / "dump", faults={**faults, **(noise if name == "b" else {})})
+        as_capture(tmp_path / name, tier="npu", numerics={"conv": "hf32"} if name == "b" else {})
+    sick = compare(tmp_path / "a", tmp_path / "b")
+    assert "ACC260.off" in {one.key for one in sick.findings} and sick.status is Status.FAIL
+    assert not {one.rule for one in compare(tmp_path / "a", tmp_path / "a").findings} & set(CODES)

@@ -24,6 +24,7 @@ _VERBS = {
     "operators": "helpers.migration.operators",
     "capture": "helpers.precision.capture",
     "baseline": "helpers.precision.baselines.verb",
+    "align": "helpers.precision.align",
     "compare": "helpers.precision.compare",
     "attempts": "helpers.precision.attempts.verb",
     "curves": "helpers.precision.curves",

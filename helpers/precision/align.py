@@ -1,35 +1,73 @@
-"""The stage's verdict: the loss curves read in the light of the comparison by tensor."""
+"""`align`: the stage's answer to four questions in order: same experiment? do the curves agree? which operator parts
+the runs first, on which step and rank? what to do next?"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
+from helpers.gates import asked
+from helpers.precision import answers
+from helpers.precision.amplified import explained
+from helpers.precision.compare import compare
+from helpers.precision.curves import TOLERANCE, curves
+from helpers.precision.questions import CLASSES, gated
 from helpers.report import Report, overview
 
-#: Rule that says where the optimizer's update parted the weights, or was not looked at.
-UPDATE = "ACC235"
+
+def align(
+    baseline: str | Path, target: str | Path, *, tolerance: float = TOLERANCE, replaying: bool = True,
+    only: Sequence[str] = (), sample: float = 1.0, seed: int = 0, fail_on: Iterable[str] = (),
+    history: Report | None = None, progress: Callable[[str], None] | None = None,
+) -> Report:  # fmt: skip
+    """Curves and tensors of two captures, answered in one report; options as of `curves` and `compare`.
+
+    Plain dumps have no log of losses: that question is then SKIPPED, not passed. Raises WorkbookError where a side
+    cannot be read.
+    """
+    wanted = asked(fail_on, CLASSES)
+    comparison = compare(baseline, target, replaying=replaying, only=only, sample=sample, seed=seed, progress=progress)
+    try:
+        losses = curves(baseline, target, tolerance=tolerance)
+    except WorkbookError as error:
+        found = Finding("ACC250", Status.SKIPPED, error.key, error.arguments, weight=80)
+        losses = Report("precision", "curves", (found,), tier=comparison.tier)
+    return join(losses, comparison, history=history, fail_on=wanted)
 
 
-def align(curves: Report, comparison: Report) -> Report:
-    """Both reports as one. Losses that part are explained as amplified rounding where the first and the last
-    step were compared by tensor, no operator adds more than rounding, and the first update left the weights
-    equal to within rounding; otherwise they stay a warning."""
-    findings = tuple(explained(found, curves, comparison) for found in curves.findings)
-    read = replace(curves, findings=findings)
+def join(
+    losses: Report, comparison: Report, *, history: Report | None = None, fail_on: Iterable[str] = ()
+) -> Report:
+    """The reports of `curves` and `compare` as one: a row for each question, a part for each answer.
+
+    Losses that part are explained as amplified rounding where the first and the last step were compared by tensor, no
+    operator adds more than rounding, and the first update left the weights equal to within rounding; otherwise they
+    stay a warning. `history` is a further answer: whether an attempt helped. `fail_on` as of `compare`.
+    """
+    wanted = asked(fail_on, CLASSES)
+    read = replace(losses, findings=tuple(explained(found, losses, comparison) for found in losses.findings))
+    first = answers.divergence(comparison)
     worst = max(read.status, comparison.status)
     if worst < Status.WARN:  # a remark on the curves does not take the headline from "no divergence"
-        named = (replace(found, status=worst) if found.rule == "ACC230" else found for found in comparison.findings)
-        comparison = replace(comparison, findings=tuple(named))
-    return overview("precision", "align", [read, comparison], tier=comparison.tier)
+        named = (replace(found, status=worst) if found.rule == "ACC230" else found for found in first.findings)
+        first = replace(first, findings=tuple(named))
+    asked_first = [answers.experiment(comparison), read, first]
+    unpaired = answers.unpaired(comparison)
+    more = [history] if history else []
+    todo = answers.next_steps([*asked_first, unpaired, *more])
+    joined = overview("precision", "align", [*asked_first, todo, *more], tier=comparison.tier)
+    joined = replace(joined, parts=(*asked_first, unpaired, todo, *more), facts=_facts(comparison))
+    return gated(joined, wanted)
 
 
-def explained(found: Finding, curves: Report, comparison: Report) -> Finding:
-    """A curve's finding as it reads in the light of the comparison by tensor (see `align`)."""
-    steps = curves.table.values("step") if curves.table else []
-    dumped = comparison.facts.get("steps", [])
-    if found.key != "ACC250.apart" or comparison.status >= Status.WARN or not steps or not dumped:
-        return found
-    if dumped[0] != 0 or dumped[-1] != len(steps) - 1 or any(one.rule == UPDATE for one in comparison.findings):
-        return found
-    return replace(found, key="ACC250.amplified", status=Status.NOTE, args={**found.args, "dumped": dumped})
+def summary(report: Report) -> Report:
+    """The questions and their answers alone, without the parts: what a notebook shows of `join`."""
+    return replace(report, parts=())
+
+
+def _facts(comparison: Report) -> dict[str, object]:
+    names = ("first_divergence", "first_divergence_outcome", "steps", "outcomes", "simulator")
+    return {name: comparison.facts[name] for name in names if name in comparison.facts}

@@ -7,14 +7,29 @@ from dataclasses import dataclass
 
 from helpers.finding import Finding, Status
 from helpers.precision.divergence import NOT_COMPARED, PARTING
-from helpers.precision.questions import CLASSES, OF_COMPARE, OF_CURVES, OTHER, questions_of, unseen
+from helpers.precision.questions import (
+    CLASSES,
+    DEVICE,
+    DIVERGENCE,
+    DTYPE,
+    EXPERIMENT,
+    INCOMPLETE,
+    NAN,
+    OF_COMPARE,
+    OF_CURVES,
+    OTHER,
+    UNPAIRED,
+    questions_of,
+    unseen,
+)
 from helpers.report import Report
 from helpers.words import Scalar, say, show
 
 #: What a group of operators may show: one parts the runs, all were compared, none was.
 _PARTING = tuple(f"precision.{name}" for name in PARTING)
 _UNSEEN = (f"precision.{NOT_COMPARED}", "precision.problem_unreadable", "precision.problem_no_values")
-_OF_VERB = {"compare": OF_COMPARE, "curves": OF_CURVES}
+_OF_VERB = {"compare": OF_COMPARE, "curves": OF_CURVES, "experiment": (EXPERIMENT, DEVICE, INCOMPLETE),
+            "divergence": (DIVERGENCE, NAN, DTYPE), "unpaired": (UNPAIRED,)}  # fmt: skip
 SHOWN = 20
 
 
@@ -39,7 +54,7 @@ def cases(report: Report, lang: str) -> list[Case]:
             found.setdefault(name, []).append(finding)
     names = sorted(found, key=(*CLASSES, OTHER).index)
     made = [_case(f"{report.stage}.{report.verb}", name, found[name], lang) for name in names]
-    return made + (_groups(report, lang) if report.verb == "compare" else [])
+    return made + (_groups(report, lang) if report.verb in ("compare", "divergence") else [])
 
 
 def _case(classname: str, name: str, findings: Iterable[Finding], lang: str) -> Case:

@@ -11,7 +11,7 @@ from typing import Any
 from helpers.finding import Finding, Status
 from helpers.gates import asked
 from helpers.launch import together
-from helpers.precision import rules, table_csv
+from helpers.precision import platform, rules, table_csv
 from helpers.precision.advice.verb import fired
 from helpers.precision.agreement import TensorAgreement
 from helpers.precision.attempts.remember import remembered
@@ -187,5 +187,6 @@ def _facts(facts: Comparison, mark: Scalar) -> dict[str, Any]:
         "parting": [one.name for step in facts.steps for one in step.judged if one.outcome in PARTING],
         "status": Status.FAIL.name if first else Status.OK.name,
         "judged": not facts.stopped,
+        "sides": [platform.about(side) for side in (facts.baseline, facts.target)],
         "row": mark,
     }  # fmt: skip

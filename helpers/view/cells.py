@@ -43,6 +43,17 @@ def _said(report: Report) -> Iterator[tuple[str, str]]:
         yield from _said(part)
 
 
+def nearest(report: Report, limit: int) -> Table | None:
+    """The table; where it is longer than `limit`, the rows about the one that its chart points out."""
+    chart, table = report.chart, report.table
+    if table is None or chart is None or chart.mark is None or len(table.rows) <= limit:
+        return table
+    values = table.values(chart.x)
+    at = values.index(chart.mark) if chart.mark in values else 0
+    begin = min(max(0, at - limit // 2), len(table.rows) - limit)
+    return Table(table.columns, table.rows[begin : begin + limit])
+
+
 def grid(table: Table, lang: str, limit: int) -> tuple[list[str], list[list[str]]]:
     """The headings and at most `limit` rows, all as text."""
     heads = [title(column.name, lang) for column in table.columns]

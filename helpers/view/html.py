@@ -12,10 +12,11 @@ from html import escape
 from helpers.finding import Finding, Status
 from helpers.report import Listing, Report, Table
 from helpers.view import browse, charts
-from helpers.view.cells import grid, remarks
+from helpers.view.cells import grid, nearest, remarks
 from helpers.words import language, say, title
 
-ROWS = 200
+#: Rows of a table; of one in a part of a page, about the marked row; letters of a cell that is not broken.
+ROWS, NEAR, SHORT = 200, 21, 16
 #: Fonts that carry Chinese on Windows, macOS and Linux stand after the system's own.
 FONTS = (
     "system-ui, -apple-system, 'Segoe UI', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', "
@@ -26,6 +27,8 @@ STYLE = f"""
 .aw table {{ border-collapse: collapse; margin: .6em 0; font-size: .92em; }}
 .aw table th, .aw table td {{ text-align: left !important; padding: .25em .7em; border-bottom: 1px solid #8884;
   vertical-align: top; word-break: keep-all; overflow-wrap: break-word; }}
+.aw .scroll {{ overflow-x: auto; }} .aw td.s {{ white-space: nowrap; }}
+.aw tr.mark td {{ background: #cf222e22; font-weight: 600; }}
 .aw .badge {{ display: inline-block; padding: 0 .5em; border-radius: .3em; color: #fff; font-weight: 600; }}
 .aw .OK {{ background: #1a7f37; }} .aw .NOTE {{ background: #0969da; }} .aw .SKIPPED {{ background: #6e7781; }}
 .aw .WARN {{ background: #9a6700; }} .aw .FAIL {{ background: #cf222e; }}
@@ -70,10 +73,9 @@ def section(report: Report, lang: str, level: int, *, pictures: bool = True) -> 
         pieces.append(f"<p>{escape(say('report.tier', lang, tier=report.tier))}</p>")
     if level in (1, 3):
         pieces += [f'<p class="simulated">{escape(remark)}</p>' for remark in report.circumstances(lang)]
-    if report.table:
-        pieces.append(table(report.table, lang, page=pictures))
-    if pictures:
-        pieces.append(picture(report, lang))
+    shown = [table(report, lang, page=pictures, limit=NEAR if level > (1 if pictures else 3) else 0)]
+    shown.append(picture(report, lang) if pictures else "")
+    pieces += reversed(shown) if report.chart and report.chart.kind == "errors" else shown
     pieces.append(_findings(report, lang))
     if report.listing:
         pieces.append(_listing(report.listing, lang))
@@ -85,21 +87,26 @@ def badge(status: str) -> str:
     return f'<span class="badge {escape(status)}">{escape(status)}</span>'
 
 
-def table(whole: Table, lang: str, *, page: bool = False) -> str:
-    """The table; on a page with its details, where it has any, and then to be sorted and filtered."""
-    browsed = page and any(column.detail for column in whole.columns)
+def table(report: Report, lang: str, *, page: bool = False, limit: int = 0) -> str:
+    """The report's table; on a page with its details, where it has any, and then to be sorted and filtered. With a
+    `limit`, as in a part of a page, that many rows about the one that the chart points out."""
+    if report.table is None or not report.table.rows:
+        return ""
+    short = bool(limit and report.chart and report.chart.mark is not None)
+    browsed = page and not short and any(column.detail for column in report.table.columns)
+    limit = limit if short else browse.ROWS if browsed else ROWS
+    whole = nearest(report, limit) or report.table
     content = whole if browsed else whole.split()[0]
-    heads, rows = grid(content, lang, browse.ROWS if browsed else ROWS)
+    heads, rows = grid(content, lang, limit)
     names = [column.name for column in content.columns]
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{_cell(text, name)}</td>" for text, name in zip(row, names)) + "</tr>"
-        for row in rows
-    )
-    left = len(content.rows) - len(rows)
+    marked = _marked(report, whole)
+    body = "".join(_tr(row, names, number == marked) for number, row in enumerate(rows))
+    left = len(report.table.rows) - len(rows)
     rest = f"<p>{escape(say('report.rows_left_out', lang, left_out=left))}</p>" if left > 0 else ""
     kind = ' class="browse"' if browsed else ""
-    return f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+    made = f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll">{made}</div>{rest}'
 
 
 def picture(report: Report, lang: str) -> str:
@@ -116,6 +123,23 @@ def picture(report: Report, lang: str) -> str:
         figure.savefig(stream, format="png", dpi=110, facecolor="white")
     data = base64.b64encode(stream.getvalue()).decode()
     return f'<p><img alt="{escape(alternative)}" src="data:image/{kind};base64,{data}"></p>'
+
+
+def _marked(report: Report, shown: Table) -> int | None:
+    """The number of the row that the chart points out."""
+    chart = report.chart
+    values = shown.values(chart.x) if chart and chart.kind == "errors" else []
+    return values.index(chart.mark) if chart and chart.mark is not None and chart.mark in values else None
+
+
+def _tr(row: list[str], names: list[str], marked: bool) -> str:
+    begin = '<tr class="mark">' if marked else "<tr>"
+    return begin + "".join(_td(text, name) for text, name in zip(row, names)) + "</tr>"
+
+
+def _td(text: str, name: str) -> str:
+    """A short cell, such as a number or a shape, stays in one line."""
+    return f"<td{' class=s' if len(text) <= SHORT else ''}>{_cell(text, name)}</td>"
 
 
 def _cell(text: str, name: str) -> str:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from helpers.finding import Finding
 from helpers.report import Report, Table
-from helpers.view.cells import grid, remarks
+from helpers.view.cells import grid, nearest, remarks
 from helpers.words import language, say
 
 ROWS = 40
@@ -24,7 +24,7 @@ def render(report: Report, lang: str | None = None, *, details: bool = False) ->
         lines.append(say("report.tier", lang, tier=report.tier))
     lines += report.circumstances(lang)
     if report.table:
-        lines += ["", *_table(report.table, lang, details)]
+        lines += ["", *_table(report, lang, details)]
     shown = remarks(report)
     if shown:
         lines += ["", *(line for found in shown for line in _finding(found, lang))]
@@ -42,9 +42,12 @@ def _finding(finding: Finding, lang: str) -> list[str]:
     return [line, f"        {hint}"] if hint else [line]
 
 
-def _table(whole: Table, lang: str, details: bool = False) -> list[str]:
+def _table(report: Report, lang: str, details: bool = False) -> list[str]:
+    assert report.table
+    limit = len(report.table.rows) if details else ROWS
+    whole = nearest(report, limit)
+    assert whole
     table, more = whole.split()
-    limit = len(table.rows) if details else ROWS
     heads, rows = grid(table, lang, limit)
     under = _details(more, lang) if details and more.columns else [[] for _ in rows]
     wraps = [column.wrap for column in table.columns]
@@ -54,8 +57,8 @@ def _table(whole: Table, lang: str, details: bool = False) -> list[str]:
     lines = [_line(heads, widths), "  ".join("-" * width for width in widths)]
     for row, detail in zip(cells, under):
         lines += [*(_line(list(part), widths) for part in zip_longest(*row, fillvalue="")), *detail]
-    if len(table.rows) > limit:
-        lines.append(say("report.rows_left_out", lang, left_out=len(table.rows) - limit))
+    if len(report.table.rows) > limit:
+        lines.append(say("report.rows_left_out", lang, left_out=len(report.table.rows) - limit))
     return lines
 
 

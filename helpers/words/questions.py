@@ -16,7 +16,55 @@ _QUESTIONS = {
     "other": ("remarks and advice", "说明与建议"),
 }
 
+_HEADINGS = {
+    "experiment": ("Same experiment?", "是同一个实验吗？"),
+    "divergence": ("Which operator parts the runs first?", "哪个算子最先使两侧分开？"),
+    "unpaired": ("Operators of one side only", "仅一侧有的算子"),
+    "next": ("What to do next", "下一步做什么"),
+    "only_side": ("Only in", "仅"),
+    "api": ("API or module", "API 或模块"),
+    "likely": ("Likely reason", "可能的原因"),
+    "first": ("First call", "首次调用"),
+    "next_step": ("Next step", "下一步"),
+    "what": ("What", "内容"),
+    "same": ("Same?", "是否相同"),
+}
+_PLATFORM = {
+    "tier": ("device tier", "设备类别"),
+    "device": ("device", "设备"),
+    "simulated": ("simulated", "是否模拟"),
+    "numerics": ("numerics of the simulated NPU", "模拟 NPU 的数值方式"),
+    "conv": ("reduced format of convolutions", "卷积的低精度格式"),
+    "matmul": ("reduced format of matrix products", "矩阵乘的低精度格式"),
+    "faults": ("faults injected on purpose", "有意注入的故障"),
+    "torch": ("torch", "torch"),
+    "torch_npu": ("torch_npu", "torch_npu"),
+    "cann": ("CANN", "CANN"),
+    "python": ("Python", "Python"),
+    "script": ("script", "脚本"),
+    "args": ("arguments", "参数"),
+    "seed": ("seed", "随机种子"),
+    "steps": ("steps", "步数"),
+    "level": ("level of capture", "采集级别"),
+    "task": ("kind of capture", "采集内容"),
+    "nproc": ("processes", "进程数"),
+    "same": ("same", "相同"),
+    "differs": ("differs", "不同"),
+}
+
 WORDS: dict[str, Words] = {
+    **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
+    **{f"platform.{name}": Words(en, zh) for name, (en, zh) in _PLATFORM.items()},
+    "ACC205.same": Words(
+        "the same experiment by all that was recorded: no option, seed, initial weight or batch differs",
+        "就所记录的内容而言是同一个实验：选项、随机种子、初始权重与批次数据均无差异",
+    ),
+    "ACC210.all": Words("every operator has a partner on the other side", "每个算子在另一侧都有配对"),
+    "ACC291.first": Words("{count} step(s) to take; first: {first}", "有 {count} 项建议，首先：{first}"),
+    "ACC291.profile": Words(
+        "nothing is left to do here: go on to profiling, or capture later steps",
+        "此处无需处理：可进入性能分析，或采集更靠后的步",
+    ),
     **{f"question.{name}": Words(en, zh) for name, (en, zh) in _QUESTIONS.items()},
     "chart.thinned": Words(" (each point: the worst of {count})", "（每点为 {count} 个中最差者）"),
     "chart.first": Words("first divergence: {operator}", "最先分开：{operator}"),

@@ -32,7 +32,7 @@ numerics: str = "cpu"  # simulated NPU only: "ascend" rounds as its cube does / 
 # %%
 from helpers import capture, compare, curves
 from helpers.notebook import begin
-from helpers.precision.align import align
+from helpers.precision.align import join
 from helpers.precision.compare import around
 
 run = begin("precision", lang, run_dir, device)
@@ -157,6 +157,6 @@ print("first divergence:", comparison.facts["first_divergence"])
 # a batch turns red.
 
 # %%
-report = run.save(align(losses, comparison))
+report = run.save(join(losses, comparison))
 print(report.verdict(lang))
 print("verdict:", report.headline.key, "| ran on:", report.or_raise().tier)

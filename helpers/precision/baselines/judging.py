@@ -8,7 +8,7 @@ from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
-from helpers.precision.align import explained
+from helpers.precision.amplified import explained
 from helpers.precision.baselines.bundle import Bundle
 from helpers.precision.baselines.reading import Opened
 from helpers.precision.curves import curves

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
-from helpers.precision.align import align
+from helpers.precision.align import join
 from helpers.precision.curves import curves
 from helpers.report import Column, Report, Table
 
@@ -96,7 +96,7 @@ def test_drift_is_explained_only_where_both_ends_were_compared(
     tmp_path: Path, status: Status, steps: list[int], weights: str, expected: Status
 ) -> None:
     drift = curves(log(tmp_path / "a.json", [2.0, 1.5, 1.0]), log(tmp_path / "b.json", [2.0, 1.6, 1.0]))
-    joined = align(drift, comparison(status, steps, weights))
+    joined = join(drift, comparison(status, steps, weights))
     assert joined.status is expected
     assert joined.headline is not None
     if expected is not Status.WARN:

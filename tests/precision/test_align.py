@@ -1,0 +1,123 @@
+"""The overview answers its questions in order; each answer has its place; nothing is counted or told twice."""
+
+from __future__ import annotations
+
+import os
+import re
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+import pytest
+
+from helpers.__main__ import main
+from helpers.finding import Finding, Status
+from helpers.precision.align import align, summary
+from helpers.report import Report
+from tests.conftest import ROOT
+from tests.precision.curves.test_verb import log
+from tests.precision.dumps import as_capture
+from tests.precision.networks import convolutions
+
+GOLDEN = Path(__file__).parent / "data" / "golden"
+SIMULATOR = {"numerics": "cpu", "faults": [], "fallbacks": {}, "dtypes_unknown": []}
+QUESTIONS = ["experiment", "curves", "divergence", "next"]
+
+
+def side(folder: Path, losses: list[float], tier: str, **change: object) -> Path:
+    """A capture of two steps with its log of losses."""
+    seed = int(str(change.pop("seed", 0)))
+    for step in (0, 1):
+        convolutions(folder / "dump", step=step, seed=step + seed, **change)  # type: ignore[arg-type]
+    log(folder / "gpulog.json", [*losses], tier=tier)
+    return as_capture(folder, tier=tier, seed=seed + 1, device=tier, versions={"torch": "2.13.0"},
+                      simulator=SIMULATOR if tier == "npu-simulated" else {})
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("sides")
+    wrong = {"Functional.conv2d.1.backward": lambda value: value * 1.01}
+    return {
+        "gpu": side(root / "gpu", [2.0, 1.5], "cuda"),
+        "twin": side(root / "twin", [2.0, 1.5], "npu-simulated"),
+        "sick": side(root / "sick", [2.0, 1.6], "npu-simulated", faults=wrong, skip="Functional.relu.2.forward"),
+        "other": side(root / "other", [2.3, 1.9], "npu-simulated", seed=7),
+        "plain": root / "gpu" / "dump",
+    }
+
+
+@pytest.fixture(scope="module")
+def sick(sides: dict[str, Path]) -> Report:
+    return align(sides["gpu"], sides["sick"], replaying=False)
+
+
+def asked(report: Report) -> list[str]:
+    assert report.table
+    return [str(cell["say"]).partition(".")[2] for cell in report.table.values("question") if isinstance(cell, dict)]
+
+
+def test_the_questions_stand_in_order_and_the_operator_is_the_verdict(sick: Report) -> None:
+    assert asked(sick) == QUESTIONS and [part.verb for part in sick.parts] == [*QUESTIONS[:3], "unpaired", "next"]
+    assert sick.table and sick.table.values("status") == ["OK", "WARN", "FAIL", "OK"]
+    assert sick.headline is not None and sick.headline.args["operator"] == "Functional.conv2d.1.backward"
+    assert sick.simulated and sick.facts["first_divergence"] == "Functional.conv2d.1.backward"
+    assert summary(sick).parts == () and summary(sick).verdict("zh") == sick.verdict("zh")
+
+
+def test_what_one_side_alone_called_has_its_table(sick: Report) -> None:
+    table = sick.parts[3].table
+    assert table and [row[1:3] for row in table.rows] == [("Functional.relu", 2)]
+    assert table.values("first") == ["Functional.relu.2.forward"] and table.values("only_side") == [
+        {"say": "precision.side_baseline"}]  # fmt: skip
+
+
+def test_a_healthy_pair_is_told_to_go_on(sides: dict[str, Path]) -> None:
+    report = align(sides["gpu"], sides["twin"])
+    assert report.status is Status.OK and report.table and report.table.values("status") == ["OK"] * 4
+    assert report.parts[4].headline is not None and report.parts[4].headline.key == "ACC291.profile"
+    assert report.parts[3].headline is not None and report.parts[3].headline.key == "ACC210.all"
+
+
+def test_another_experiment_is_the_verdict_before_any_operator(sides: dict[str, Path]) -> None:
+    report = align(sides["gpu"], sides["other"])
+    assert report.table and report.table.values("status")[0] == "FAIL" and report.table.values("status")[2] == "SKIPPED"
+    assert report.headline is not None and report.headline.rule == "ACC205"
+    assert "different seed" in report.text("en") or "seed is 1 in the baseline" in report.text("en")
+
+
+def test_plain_dumps_are_not_called_the_same_experiment(sides: dict[str, Path]) -> None:
+    report = align(sides["plain"], sides["plain"])
+    assert report.table and report.table.values("status")[:2] == ["SKIPPED", "SKIPPED"]
+    assert align(sides["plain"], sides["plain"], fail_on=["experiment"]).status is Status.FAIL
+
+
+def test_a_further_answer_has_its_place(sides: dict[str, Path]) -> None:
+    helped = Report("precision", "capture", (Finding("ACC200", Status.NOTE, "ACC210.all"),))
+    report = align(sides["gpu"], sides["twin"], history=helped)
+    assert asked(report) == [*QUESTIONS, "capture"] and report.parts[-1] is helped
+
+
+def test_the_command_writes_page_and_cases(sides: dict[str, Path], tmp_path: Path) -> None:
+    page, junit = tmp_path / "p.html", tmp_path / "j.xml"
+    arguments = ["align", str(sides["gpu"]), str(sides["sick"]), "--no-replay", "--html", str(page)]
+    assert main([*arguments, "--junit", str(junit), "--lang", "zh"]) == 1
+    shown = page.read_text(encoding="utf-8")
+    headings = re.findall(r"<h2>([^<]+)</h2>", shown)
+    assert headings == ["是同一个实验吗？", "损失曲线", "哪个算子最先使两侧分开？", "仅一侧有的算子", "下一步做什么"]
+    assert shown.index("data:image/svg+xml") < shown.index('<tr class="mark">') and "模拟 NPU" in shown
+    assert not re.search(r'(src|href)="(?!data:)[^"]*//', shown)
+    suites = {suite.get("name"): suite for suite in xml.parse(junit).getroot()}
+    assert list(suites) == ["precision.experiment", "precision.curves", "precision.divergence", "precision.unpaired",
+                            "precision.next"]  # fmt: skip
+    assert [name for name, suite in suites.items() if suite.get("failures") != "0"] == ["precision.divergence"]
+    assert main([*arguments[:4], "--fail-on", "unpaired"]) == 1
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_text_is_the_golden_one(sick: Report, sides: dict[str, Path], lang: str) -> None:
+    """Run with GOLDEN=1 to write the file anew, and read the difference before you commit it."""
+    said = sick.text(lang).replace(str(sides["gpu"].parent), "RUNS").replace(str(ROOT), "PROJECT") + "\n"
+    path = GOLDEN / f"align.{lang}.txt"
+    if os.environ.get("GOLDEN"):
+        path.write_text(said, encoding="utf-8")
+    assert said == path.read_text(encoding="utf-8")

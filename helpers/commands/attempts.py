@@ -22,9 +22,9 @@ NAME = "attempts"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("run", help="folder given to `compare --attempts`")
+    parser.add_argument("folder", metavar="RUN", help="folder given to `compare --attempts`")
 
 
 def run(args: argparse.Namespace) -> Report:
     """Reads and reports."""
-    return attempts(args.run)
+    return attempts(args.folder)

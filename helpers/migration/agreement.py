@@ -12,9 +12,12 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from helpers.finding import Finding
 from helpers.migration.reading.source import read
 from helpers.migration.repair import class_of
 from helpers.migration.scan import scan_source
+from helpers.migration.texts import read_text, scan_text
+from helpers.migration.texts.lines import is_text
 
 #: From harmless to grave.
 LABELS = ("no_action", "auto", "rewrite", "unsupported")
@@ -60,7 +63,7 @@ class Confusion:
 def compare(labels: Path, file: Path) -> Confusion:
     """One label file against the scan of its source. Raises OSError where either is missing."""
     by_line: dict[int, str] = {}
-    for finding in scan_source(read(file), strict=True):
+    for finding in _findings(file):
         said = SCORED_AS.get(class_of(finding), class_of(finding))
         line = finding.place.line if finding.place else 0
         by_line[line] = max(by_line.get(line, "no_action"), said, key=LABELS.index)
@@ -72,6 +75,13 @@ def compare(labels: Path, file: Path) -> Confusion:
         if said != entry["label"]:
             wrong.append(f"{file.name}:{entry['line']} label {entry['label']}, said {said}")
     return Confusion(counted, tuple(wrong))
+
+
+def _findings(file: Path) -> list[Finding]:
+    """Of a script, or of a launch script, a list of requirements or settings."""
+    if is_text(file.name) and file.suffix != ".py":
+        return scan_text(read_text(file, file.name))
+    return scan_source(read(file), strict=True)
 
 
 def compare_all(labels: Path, sources: Path) -> Confusion:

@@ -55,5 +55,8 @@ def test_the_scoring(tmp_path: Path) -> None:
     )  # fmt: skip
     assert found.agreement == 0.5 and found.missed_unsupported == 1 and found.false_alarms == 0
     assert len(found.wrong) == 2 and "a.py:4 label auto, said unsupported" in found.wrong
+    (tmp_path / "跑.sh").write_text("CUDA_VISIBLE_DEVICES=0 python t.py\n", encoding="utf-8")
+    (tmp_path / "跑.sh.json").write_text(json.dumps({"lines": [{"line": 1, "label": "rewrite"}]}))
+    assert compare(tmp_path / "跑.sh.json", tmp_path / "跑.sh").agreement == 1
     alarmed = Confusion(Counter({("no_action", "auto"): 1, ("no_action", "no_action"): 3}))
     assert alarmed.false_alarms == 0.25

@@ -169,6 +169,10 @@ _RULES: dict[str, Words] = {
         "is_cuda is True on an NPU and the branch runs CUDA kernels: keep an NPU out of it",
         "NPU 上 is_cuda 为 True，而该分支运行 CUDA 内核；应排除 NPU",
     ),
+    "MIG105.data_parallel": Words(
+        "is_cuda is True on an NPU and the branch makes nn.DataParallel, which it does not have: keep an NPU out of it",
+        "NPU 上 is_cuda 为 True，而该分支使用 NPU 不支持的 nn.DataParallel；应排除 NPU",
+    ),
     "MIG106.replaced": Words("nccl becomes hccl where the group is made", "创建进程组时 nccl 变为 hccl"),
     "MIG106.upper_case": Words(
         "only lower case nccl is replaced, capitals raise; write nccl", "只替换小写 nccl，大写会出错；改写为 nccl"
@@ -184,8 +188,8 @@ _RULES: dict[str, Words] = {
     ),
     "MIG107.no_effect": Words("{name} has no effect on an NPU", "{name} 在 NPU 上没有效果"),
     "MIG107.nccl": Words(
-        "{name} tunes NCCL; HCCL has variables of its own (HCCL_CONNECT_TIMEOUT, HCCL_IF_IP, ...)",
-        "{name} 用于 NCCL；HCCL 有自己的变量（HCCL_CONNECT_TIMEOUT、HCCL_IF_IP 等）",
+        "{name} is NCCL's and nothing reads it on an NPU; HCCL has HCCL_SOCKET_IFNAME, HCCL_CONNECT_TIMEOUT, ...",
+        "{name} 属于 NCCL，NPU 上不会被读取；HCCL 使用 HCCL_SOCKET_IFNAME、HCCL_CONNECT_TIMEOUT 等",
     ),
     "MIG108.works": Words("{name} works for NPU", "{name} 可用于 NPU"),
     "MIG108.wrapped": Words(
@@ -195,6 +199,11 @@ _RULES: dict[str, Words] = {
     "MIG109.no_kernel": Words(
         "DataParallel is not supported on NPU; use DistributedDataParallel, one process per card",
         "NPU 不支持 DataParallel；请使用 DistributedDataParallel，每卡一个进程",
+    ),
+    "MIG109.wrapper": Words(
+        "{name} is nn.DataParallel underneath, as its name says, which an NPU does not support; use "
+        "DistributedDataParallel, one process per card",
+        "从名称看 {name} 基于 NPU 不支持的 nn.DataParallel；请使用 DistributedDataParallel，每卡一个进程",
     ),
     "MIG110.patched": Words("{name} is patched and runs on HCCL", "{name} 已适配，使用 HCCL"),
     "MIG111.inductor": Words(
@@ -368,8 +377,8 @@ _RULES: dict[str, Words] = {
     ),
     "MIG127.no_effect": Words("{name} has no effect on an NPU", "{name} 在 NPU 上没有效果"),
     "MIG127.nccl_variable": Words(
-        "{name} tunes NCCL; HCCL has variables of its own (HCCL_SOCKET_IFNAME, HCCL_CONNECT_TIMEOUT, ...)",
-        "{name} 用于 NCCL；HCCL 有自己的变量（HCCL_SOCKET_IFNAME、HCCL_CONNECT_TIMEOUT 等）",
+        "{name} is NCCL's and nothing reads it on an NPU; HCCL has HCCL_SOCKET_IFNAME, HCCL_CONNECT_TIMEOUT, ...",
+        "{name} 属于 NCCL，NPU 上不会被读取；HCCL 使用 HCCL_SOCKET_IFNAME、HCCL_CONNECT_TIMEOUT 等",
     ),
     "MIG127.backend": Words(
         "{option} nccl stays: it becomes hccl where the group is made", "{option} nccl 保留：创建进程组时变为 hccl"
@@ -405,8 +414,11 @@ _RULES: dict[str, Words] = {
         "torch.distributed.launch works but is deprecated; torchrun takes its place",
         "torch.distributed.launch 可用但已弃用；请改用 torchrun",
     ),
-    "MIG127.torchrun": Words("torchrun starts NPU processes as it is", "torchrun 可直接启动 NPU 进程"),
     "MIG128.library": Words("{library}: {use}", "{library}：{use}"),
+    "MIG128.too_old": Words(
+        "{library} {pin} knows no NPU: ask for {since} or later",
+        "{library} {pin} 还不支持 NPU：请使用 {since} 或更高版本",
+    ),
     "MIG128.toolkit": Words(
         "{library} is built for CUDA: leave it out on an Ascend machine",
         "{library} 为 CUDA 构建：昇腾机器上请去掉",

@@ -35,10 +35,18 @@ def _is_flag(source: Source, node: ast.Name, available: bool) -> bool:
     """The name was given an answer that holds on an NPU: `device.type != "cpu"`, or torch.cuda.is_available()."""
     values = source.names.values(node)
     value = values[0] if len(values) == 1 else None
+    if isinstance(value, ast.IfExp) and _is_answer(value):
+        value = value.test
     if isinstance(value, ast.Compare):
         return _holds(source, value)
     asked = value.values if isinstance(value, ast.BoolOp) else [value] if isinstance(value, ast.expr) else []
     return available and any(source.names.call(each) == "torch.cuda.is_available" for each in asked)
+
+
+def _is_answer(choice: ast.IfExp) -> bool:
+    """`True if asked else False`: the answer itself."""
+    given = [getattr(node, "value", None) for node in (choice.body, choice.orelse)]
+    return given[0] is True and given[1] is False
 
 
 def _holds(source: Source, compare: ast.Compare) -> bool:

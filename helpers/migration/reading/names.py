@@ -155,8 +155,8 @@ class Names:
             return f"{base}.{node.attr}" if base else ""
         values = self.values(node)
         names = {value for value in values if isinstance(value, str)}
-        if len(names) == 1 and all(isinstance(value, (str, ast.Constant)) for value in values):
-            return names.pop()  # once or more often; `name = None` in an except branch does not matter
+        if len(names) == 1 and all(_is_import_or_stand_in(value) for value in values):
+            return names.pop()
         return self._alias(values, names) if values else ""
 
     @cached_property
@@ -317,6 +317,13 @@ def _children(kind: type[ast.AST]) -> Callable[[ast.AST], Iterable[Any]]:
     if len(fields) > 1:
         return attrgetter(*fields)
     return (lambda node: (getattr(node, fields[0]),)) if fields else (lambda node: ())
+
+
+def _is_import_or_stand_in(value: Bound) -> bool:
+    """An import, or what a script takes where that fails: `name = None`, `name = MagicMock()`."""
+    return isinstance(value, (str, ast.Constant)) or (
+        isinstance(value, ast.Call) and not value.args and not value.keywords
+    )
 
 
 def _body(node: ast.AST) -> list[ast.AST]:

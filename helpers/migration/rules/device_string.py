@@ -38,6 +38,8 @@ NOT_REPLACED = {
 ELSEWHERE = ("startswith", "info", "debug", "warning", "error", "cuda", "type")
 #: What else may be called cuda.
 OTHER = {"impl", "implementation", "kernel", "kernel_type", "kernel_impl", "op_backend"}
+#: Options of a call that name something: `add_option(name="cuda")`.
+NAMING = {"name", "dest", "metavar", "tag", "label", "title"}
 #: Calls that take the word for a pattern, a path or the name of an attribute.
 PLAIN = ("re.", "os.path.", "logging.", "importlib.", "hasattr", "getattr", "setattr")
 #: Work on the text itself.
@@ -83,6 +85,7 @@ NEAR_MISSES = (
     "p.add_argument('--impl', default='cuda', choices=['cuda', 'ref'])\n",
     "p.add_argument('--cuda', dest='cuda', action='store_true')  # 用显卡\n",
     "print('cuda')\n",
+    "exclusive_group(group=g, name='cuda', default=True, help='显卡')\n",
     "def supported():\n    return ['cuda', 'npu']  # 已支持\n",
     "from typing import Literal\ndef f(device: Literal['cpu', 'cuda'] = 'cpu'):\n    pass\n",
 )
@@ -124,7 +127,7 @@ def is_other(source: Source, node: ast.expr) -> bool:
     if isinstance(above, ast.keyword):
         call = source.names.parent(above)
         option = string(call.args[0]) if isinstance(call, ast.Call) and call.args else None
-        return above.arg in OTHER or (option or "").lstrip("-") in OTHER
+        return above.arg in OTHER | NAMING or (option or "").lstrip("-") in OTHER
     if isinstance(above, ast.arguments):
         named = [*above.posonlyargs, *above.args][-len(above.defaults) :] if above.defaults else []
         pairs = [*zip(named, above.defaults), *zip(above.kwonlyargs, above.kw_defaults)]

@@ -22,6 +22,7 @@ NAMES = {
     "torch.nn.parallel.DistributedDataParallel",
     "torch.nn.parallel.distributed.DistributedDataParallel",
     "torch.distributed.fsdp.FullyShardedDataParallel",
+    "torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel",
     "torch.distributed.init_device_mesh",
     "torch.distributed.device_mesh.init_device_mesh",
     "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
@@ -30,6 +31,12 @@ NAMES = {
 EXAMPLES = (
     (
         "from torch.nn.parallel import DistributedDataParallel as DDP\nm = DDP(m, device_ids=[0])  # 分布式\n",
+        "auto",
+        None,
+    ),
+    (
+        "from torch.distributed.fsdp.fully_sharded_data_parallel import FullyShardedDataParallel as FSDP\n"
+        "m = FSDP(m)  # 分片\n",
         "auto",
         None,
     ),

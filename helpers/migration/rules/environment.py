@@ -33,6 +33,8 @@ WITHOUT_EFFECT = {
 }  # fmt: skip
 #: Where a build finds NCCL: nothing that a run reads.
 OF_A_BUILD = re.compile(r"NCCL_(INCLUDE_DIRS?|LIB_DIRS?|LIBRARY|LIBRARIES|ROOT(_DIR)?|HOME|VERSION)")
+#: By what hosts find one another: HCCL reads its own, and a job of several hosts may not start without.
+MEETING = {"NCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY"}
 #: What the new variable takes, where a value is written out, and how a message says it.
 TAKES = {
     "CUDA_VISIBLE_DEVICES": (re.compile(r"\d+(,\d+)*"), "0,1"),
@@ -72,7 +74,7 @@ EXAMPLES = (
         "from os import environ\nenviron.setdefault('ASCEND_LAUNCH_BLOCKING', '1')\n",
     ),
     ("import os\nos.environ['CUBLAS_WORKSPACE_CONFIG'] = ':4096:8'\n", "advice", None),
-    ("import os\nos.environ['NCCL_IB_DISABLE'] = '1'\n", "manual", None),
+    ("import os\nos.environ['NCCL_IB_DISABLE'] = '1'\n", "advice", None),
     (
         "import os\ne = {**os.environ, 'CUDA_VISIBLE_DEVICES': '0'}\n",
         "rewrite",
@@ -88,7 +90,8 @@ EXAMPLES = (
         "rewrite",
         "import os\nos.system('ASCEND_RT_VISIBLE_DEVICES=1 python 训练.py')\n",
     ),
-    ("import os\nos.environ.update({'NCCL_DEBUG': 'INFO'})\n", "manual", None),
+    ("import os\nos.environ.update({'NCCL_DEBUG': 'INFO'})\n", "advice", None),
+    ("import os\n有 = os.environ.get('TORCH_NCCL_BLOCKING_WAIT')\n", "advice", None),
     ("import os\ndirs = os.getenv('NCCL_INCLUDE_DIRS')\n", "advice", None),
     ("import os\nos.environ['NCCL_SOCKET_IFNAME'] = 'eth0'\n", "manual", None),
     ("import os\nos.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'backend:cudaMallocAsync'\n", "manual", None),
@@ -174,6 +177,11 @@ def takes(name: str, value: str | None) -> bool:
     return value is None or name not in TAKES or TAKES[name][0].fullmatch(value) is not None
 
 
+def of_nccl(name: str) -> str:
+    """The class of a variable of NCCL's own: read by nothing on an NPU, unless hosts meet by it."""
+    return MANUAL if name in MEETING else ADVICE
+
+
 def _judge(
     source: Source, node: ast.AST, name: str, edits: tuple[Edit, ...], value: str | None = None
 ) -> Iterable[Finding]:
@@ -185,7 +193,7 @@ def _judge(
     elif name in WITHOUT_EFFECT or OF_A_BUILD.fullmatch(name):
         yield found(source, node, "MIG107.no_effect", ADVICE, name=name)
     elif name.startswith(("NCCL_", "TORCH_NCCL_")):
-        yield found(source, node, "MIG107.nccl", MANUAL, name=name)
+        yield found(source, node, "MIG107.nccl", of_nccl(name), name=name)
 
 
 def _command(source: Source, node: ast.Constant) -> Iterable[Finding]:

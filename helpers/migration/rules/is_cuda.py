@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
 from helpers.migration.knowledge import MEASURED, TRANSFER, Known
-from helpers.migration.reading.branches import branch, has_kernel
+from helpers.migration.reading.branches import branch, has_data_parallel, has_kernel
 from helpers.migration.reading.names import load
 from helpers.migration.reading.source import Source
-from helpers.migration.repair import AUTO, REWRITE, found
+from helpers.migration.repair import AUTO, MANUAL, REWRITE, found
 
 CODE = "MIG105"
 TOKENS = ("is_cuda",)
@@ -50,6 +50,11 @@ EXAMPLES = (
         "rewrite",
         'if (xs[0].is_cuda and xs[0].device.type != "npu"):\n    scan_cuda(xs)\n',
     ),
+    (
+        "from torch import nn\nif x.is_cuda and 卡数 > 1:\n    y = nn.parallel.data_parallel(m, x)\n",
+        "manual",
+        None,
+    ),
     ("assert x.is_cuda, '须在显卡上'\n", "auto", None),
     ("if x.is_cuda:\n    x = x.cpu()\n", "auto", None),
 )
@@ -66,8 +71,11 @@ def check(source: Source) -> Iterable[Finding]:
         if node.attr != "is_cuda" or not load(node) or _guarded(source, node):
             continue
         if not is_own(source, node):
-            if has_kernel(source, branch(source, node)):
+            taken = branch(source, node)
+            if has_kernel(source, taken):
                 yield found(source, node, "MIG105.kernel", REWRITE, _edits(source, node))
+            elif has_data_parallel(source, taken):
+                yield found(source, node, "MIG105.data_parallel", MANUAL)
             else:
                 yield found(source, node, "MIG105.true", AUTO)
 

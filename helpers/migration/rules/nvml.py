@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from helpers.finding import Finding
 from helpers.migration.knowledge import DOCUMENTED, NPU_SMI, TRANSFER, Known
 from helpers.migration.reading.source import Source
-from helpers.migration.repair import MANUAL, found
+from helpers.migration.repair import MANUAL, UNSUPPORTED, found
 
 CODE = "MIG135"
 #: Library -> the sentence about its calls.
@@ -17,8 +17,8 @@ LIBRARIES = {"pynvml": "nvml", "py3nvml": "nvml", "nvidia_smi": "nvml", "GPUtil"
 TOKENS = set(LIBRARIES)
 KNOWN = Known(DOCUMENTED, NPU_SMI, hours={"nvml": 0.5, "nvtx": 0.1}, links={"nvtx": TRANSFER})
 EXAMPLES = (
-    ("import pynvml\npynvml.nvmlInit()  # 显存\n", "manual", None),
-    ("from pynvml import nvmlDeviceGetHandleByIndex as get\nh = get(0)\n", "manual", None),
+    ("import pynvml\npynvml.nvmlInit()  # 显存\n", "unsupported", None),
+    ("from pynvml import nvmlDeviceGetHandleByIndex as get\nh = get(0)\n", "unsupported", None),
     ("import nvtx\nwith nvtx.annotate('前向'):\n    pass\n", "manual", None),
 )
 NEAR_MISSES = (
@@ -33,4 +33,5 @@ def check(source: Source) -> Iterable[Finding]:
         name = source.names.call(call)
         outcome = LIBRARIES.get(name.split(".")[0]) if "." in name else None
         if outcome:
-            yield found(source, call, f"MIG135.{outcome}", MANUAL, name=name)
+            repair = UNSUPPORTED if outcome == "nvml" else MANUAL
+            yield found(source, call, f"MIG135.{outcome}", repair, name=name)

@@ -26,7 +26,8 @@ REPLACED = {
     "torch.profiler.tensorboard_trace_handler",
     "torch.profiler.ProfilerActivity.CUDA",
 }
-AUTOGRAD = {"torch.autograd.profiler.profile", "torch.autograd.profiler.emit_nvtx"}
+#: For NVIDIA's own profilers: entering it raises where torch has no NVTX.
+EMIT = "torch.autograd.profiler.emit_nvtx"
 EXAMPLES = (
     (
         "from torch.profiler import profile, ProfilerActivity\n"
@@ -40,8 +41,10 @@ EXAMPLES = (
         None,
     ),
     ("import torch\nwith torch.autograd.profiler.profile(use_device='cuda'):\n    pass\n", "manual", None),
+    ("import torch\nwith torch.autograd.profiler.emit_nvtx():  # 标记\n    pass\n", "manual", None),
 )
 NEAR_MISSES = (
+    "from mine import emit_nvtx\nwith emit_nvtx():\n    pass\n",
     "from torch.profiler import record_function\nwith record_function('前向'):\n    pass\n",
     "import cProfile\np = cProfile.Profile()\n",
     "import torch\nwith torch.autograd.profiler.profile():\n    pass\n",
@@ -57,7 +60,8 @@ def check(source: Source) -> Iterable[Finding]:
     for call in source.nodes(ast.Call):
         if used and method(call) == "key_averages":
             yield found(source, call, "MIG124.key_averages", MANUAL)
-        elif source.names.call(call) in AUTOGRAD and (
-            argument(call, 1, "use_cuda") or argument(call, 99, "use_device")
+        elif source.names.call(call) == EMIT or (
+            source.names.call(call) == "torch.autograd.profiler.profile"
+            and (argument(call, 1, "use_cuda") or argument(call, 99, "use_device"))
         ):
             yield found(source, call, "MIG124.autograd", MANUAL)

@@ -30,6 +30,11 @@ EXAMPLES = (
     ("from .triton_ops import kernel\ny = kernel(x)\n", "unsupported", None),
     ("import triton\n@triton.jit\ndef k(x):\n    pass\nk[(1,)](x)\n", "unsupported", None),
     ("import triton\nf = triton.JITFunction(g)\n", "unsupported", None),
+    (
+        "try:\n    import triton\nexcept ImportError:\n    triton = MagicMock()\n@triton.jit\ndef 核(x):\n    pass\n",
+        "unsupported",
+        None,
+    ),
     ("from . import has_cuda, triton_ops\ny = triton_ops.norm(x)\n", "unsupported", None),
 )
 NEAR_MISSES = (

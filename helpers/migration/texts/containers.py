@@ -9,6 +9,7 @@ from helpers.finding import Finding
 from helpers.migration.knowledge import DOCUMENTED, IMAGES, Known
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found_at
+from helpers.migration.rules.environment import of_nccl
 from helpers.migration.texts import shell
 from helpers.migration.texts.settings import CONTAINER_VARIABLE, IMAGE
 
@@ -25,7 +26,8 @@ EXAMPLES = (
     ("FROM ubuntu:22.04\nENV CUDA_VISIBLE_DEVICES=0 说明=1\n", "rewrite",
      "FROM ubuntu:22.04\nENV ASCEND_RT_VISIBLE_DEVICES=0 说明=1\n"),
     ("ENV NVIDIA_VISIBLE_DEVICES all\n", "manual", None),
-    ("ENV NCCL_DEBUG INFO\n", "manual", None),
+    ("ENV NCCL_DEBUG INFO\n", "advice", None),
+    ("ENV NCCL_SOCKET_IFNAME 网卡\n", "manual", None),
     ("RUN pip install 'flash-attn>=2' \\\n    && echo 完成\n", "unsupported", None),
     ("RUN pip install torch --index-url https://download.pytorch.org/whl/cu121\n", "manual", None),
 )  # fmt: skip
@@ -35,7 +37,7 @@ NEAR_MISSES = (
     "FROM quay.io/ascend/torch-npu:2.9.0.post2-910b-ubuntu22.04-py3.11\n",
     "RUN pip install numpy transformers\n",
     "ENV PATH=/opt/bin:$PATH\n",
-    "LABEL 说明=\"原为 nvidia 镜像\"\n",
+    'LABEL 说明="原为 nvidia 镜像"\n',
 )
 
 
@@ -52,8 +54,9 @@ def check(source: Source) -> Iterable[Finding]:
                 yield found_at(source, start + image.start(), "MIG153.image", MANUAL, value=image.group())
         elif kind not in ("LABEL", "MAINTAINER"):
             yield from shell.judge_line(source, start, line)
-            for name in CONTAINER_VARIABLE.finditer(line):
-                yield found_at(source, start + name.start(), "MIG153.variable", MANUAL, name=name.group())
+            for variable in CONTAINER_VARIABLE.finditer(line):
+                yield found_at(source, start + variable.start(), "MIG153.variable", MANUAL, name=variable.group())
             plain = PLAIN_ENV.match(line)
             if plain:
-                yield found_at(source, start + plain.start("name"), "MIG153.nccl", MANUAL, name=plain.group("name"))
+                name = plain.group("name")
+                yield found_at(source, start + plain.start("name"), "MIG153.nccl", of_nccl(name), name=name)

@@ -11,15 +11,18 @@ from collections.abc import Iterable, Iterator
 
 from helpers.finding import Finding
 from helpers.migration import api_map
-from helpers.migration.knowledge import BY_ENTRY, DOCUMENTED, INSTALLING, Known
+from helpers.migration.knowledge import ASCEND, BY_ENTRY, DOCUMENTED, INSTALLING, VERSIONS, Known
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import MANUAL, found_at
 from helpers.migration.texts.dependencies import dependency_lines
 
 CODE = "MIG128"
 #: A line of a list costs little; what its library costs stands at the imports.
-HOURS = {"library": 0.25, "toolkit": 0.1, "cuda_build": 0.25, "index": 0.1}
-KNOWN = Known(DOCUMENTED, INSTALLING, versions=BY_ENTRY, hours=HOURS)
+HOURS = {"library": 0.25, "toolkit": 0.1, "cuda_build": 0.25, "index": 0.1, "too_old": 1.0}
+KNOWN = Known(
+    DOCUMENTED, INSTALLING, versions=BY_ENTRY, hours=HOURS,
+    links={"too_old": ASCEND + "torch_npu/contrib/apis_config.json"},
+)  # fmt: skip
 NAMES = ("setup.py", "setup.cfg", "pyproject.toml", "environment.yml", "environment.yaml", "conda.yml", "conda.yaml")
 #: A name at the start of a line, of a YAML item or of a quoted string, behind its conda channel and up to its version.
 REQUIREMENT = re.compile(
@@ -45,6 +48,9 @@ IMPORTED = {
     "flash-attention-2": "flash_attn", "mamba": "mamba_ssm",
     "dgl-cu*": "dgl", "spconv-cu*": "spconv", "pytorch-quantization": "pytorch_quantization",
 }  # fmt: skip
+#: The first version of a library that knows NPUs, and what asks for an older one.
+SINCE = {"transformers": "4.32", "accelerate": "0.22", "peft": "0.5", "trl": "0.5"}
+OLDER = re.compile(r"\s*(?P<pin>(?P<sign>===?|=|~=|<=?)\s*(?P<version>\d+(?:\.\d+)*))(?![\w*.])")
 #: Parts of the CUDA toolkit and libraries built for it.
 TOOLKIT = re.compile(
     r"(?:nvidia-[\w-]+-cu\d+|cudatoolkit|cuda-toolkit|pytorch-cuda|cudnn|nccl|cuda-nvcc|cuda-python|onnxruntime-gpu"
@@ -59,6 +65,9 @@ EXAMPLES = (
     ("bitsandbytes\n", "manual", None),
     ("nvidia-cublas-cu12==12.1.3.1\n", "manual", None),
     ("onnxruntime-gpu\n", "manual", None),
+    ("transformers==4.27.1\n", "manual", None),
+    ("transformers~=4.27.1\n", "manual", None),
+    ("  - peft<0.4  # 旧\n", "manual", None),
     ("git+https://github.com/NVIDIA/apex.git@23.05\n", "manual", None),
     ("-e git+https://github.com/facebookresearch/detectron2.git#egg=detectron2\n", "manual", None),
     ("--extra-index-url https://download.pytorch.org/whl/cu118\n", "manual", None),
@@ -71,6 +80,9 @@ NEAR_MISSES = (
     "numpy\n",
     "transformers>=4.32  # 支持\n",
     "apexpy\n",
+    "transformers==4.40.0\naccelerate==0.22.0\npeft>=0.3\n",
+    "transformers~=4.27\n",
+    "transformers<5  # 上限\ntrl<=0.7\ntransformers!=4.30\n",
     "flash-attn-npu\n",
     "name: my-apex-tool\n",
     "-r requirements-gpu.txt\n",
@@ -140,7 +152,21 @@ def _judge(source: Source, at: int, name: str, rest: str) -> Finding | None:
         return found_at(source, at, "MIG128.toolkit", MANUAL, library=name)
     if name.lower() in TORCH and CUDA_BUILD.search(rest.split(",")[0]):
         return found_at(source, at, "MIG128.cuda_build", MANUAL, library=name)
-    return None
+    return _too_old(source, at, name, rest)
+
+
+def _too_old(source: Source, at: int, name: str, rest: str) -> Finding | None:
+    """A pin that leaves out every version that knows NPUs."""
+    since, match = SINCE.get(name.lower()), OLDER.match(rest)
+    if since is None or match is None:
+        return None
+    asked, first = (tuple(map(int, text.split("."))) for text in (match.group("version"), since))
+    sign = match.group("sign")
+    later = sign == "~=" and len(asked) == 2  # up to the next whole number
+    if later or asked > first or (asked == first and sign != "<"):
+        return None
+    pin = match.group("pin")
+    return found_at(source, at, "MIG128.too_old", MANUAL, library=name, pin=pin, since=since, versions=VERSIONS)
 
 
 def import_name(name: str) -> str:

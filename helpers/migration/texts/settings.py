@@ -18,7 +18,7 @@ from helpers.finding import Edit, Finding, Place, Status
 from helpers.migration.knowledge import DOCUMENTED, IMAGES, TRANSFER, VARIABLES, Known
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
-from helpers.migration.rules.environment import RENAMED, TAKES, WITHOUT_EFFECT, takes
+from helpers.migration.rules.environment import RENAMED, TAKES, WITHOUT_EFFECT, of_nccl, takes
 from helpers.migration.texts import shell
 from helpers.migration.texts.settings_lines import entries, lines
 
@@ -268,6 +268,6 @@ def _variable(source: Source, at: int, name: str, value: str | None) -> Iterator
     elif name in WITHOUT_EFFECT:
         yield found_at(source, at, "MIG127.no_effect", ADVICE, name=name)
     elif name.startswith(("NCCL_", "TORCH_NCCL_")):
-        yield found_at(source, at, "MIG127.nccl_variable", MANUAL, name=name)
+        yield found_at(source, at, "MIG127.nccl_variable", of_nccl(name), name=name)
     elif CONTAINER_VARIABLE.fullmatch(name):
         yield found_at(source, at, "MIG152.variable", MANUAL, name=name)

@@ -14,7 +14,7 @@ from helpers.finding import Edit, Finding
 from helpers.migration.knowledge import DOCUMENTED, IMAGES, INSTALLING, NPU_SMI, PROFILER, TRANSFER, VARIABLES, Known
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
-from helpers.migration.rules.environment import OF_A_BUILD, RENAMED, TAKES, WITHOUT_EFFECT, takes
+from helpers.migration.rules.environment import OF_A_BUILD, RENAMED, TAKES, WITHOUT_EFFECT, of_nccl, takes
 from helpers.migration.texts.requirements import installed
 
 CODE = "MIG127"
@@ -24,7 +24,7 @@ KNOWN = Known(
     links={
         "smi": NPU_SMI, "slurm": "https://slurm.schedmd.com/gres.html",
         "nvidia_profiler": PROFILER, "toolkit": INSTALLING, "wheel": INSTALLING, "docker": IMAGES,
-        "analyse": "https://pypi.org/project/msprof-analyze/", "launch": RUN, "torchrun": RUN,
+        "analyse": "https://pypi.org/project/msprof-analyze/", "launch": RUN,
         **dict.fromkeys(("backend", "upper_case", "fixed_choices"), TRANSFER),
     },
 )  # fmt: skip
@@ -35,7 +35,8 @@ VARIABLE = re.compile(r"(?<![\w-])(?:" + "|".join(sorted((*RENAMED, *WITHOUT_EFF
 SET_TO = re.compile(r"=('[^']*'|\"[^\"]*\"|[^\s;&|)]*)")
 NCCL_VARIABLE = re.compile(r"(?<!\w)(?:TORCH_)?NCCL_[A-Z0-9_]+(?==)")
 BACKEND = re.compile(
-    r"(?P<option>--?[\w-]*backend[\w-]*)(?:=|\s+)(?P<quote>['\"]?)(?P<value>nccl|NCCL)(?P=quote)(?![\w-])"
+    r"(?P<option>--?[\w-]*backend[\w-]*|(?<![\w-])\w*(?:backend|BACKEND)\w*(?==))(?:=|\s+)"
+    r"(?P<quote>['\"]?)(?P<value>nccl|NCCL)(?P=quote)(?![\w-])"
 )
 #: Options whose script takes nothing but its own choices.
 FIXED_CHOICES = {"--distributed-backend"}
@@ -44,13 +45,19 @@ ASKED = r"--gres[= ]gpu[^\s#]*|--gpus(?:-per-\w+)?[= ][^\s#]+|-G\s*\d+"
 COMMANDS = (
     (re.compile(r"(?<![\w/.-])nvidia-smi(?![\w-])"), "smi", MANUAL),
     (re.compile(r"(?<![\w/.-])(?:nsys|ncu|nvprof|nv-nsight-cu-cli)(?=\s)"), "nvidia_profiler", MANUAL),
+    (
+        re.compile(
+            r"(?<![\w/.-])(?:module\s+(?:load|add)|ml)(?:\s+[\w./-]+)*?\s+(?:cuda|cudnn|nccl)(?![\w.-])[/\w.-]*"
+        ),
+        "toolkit",
+        MANUAL,
+    ),
     (re.compile(r"(?<![\w/.-])nvcc(?![\w-])|/usr/local/cuda[\w.-]*|(?<!\w)CUDA_HOME(?!\w)"), "toolkit", MANUAL),
     (re.compile(r"download\.pytorch\.org/whl/(?:[\w/]*/)?cu\d+"), "wheel", MANUAL),
     (re.compile(r"--gpus[= ]\S{1,200}(?!\S)(?=\s+\S)|--runtime[= ]nvidia"), "docker", MANUAL),
     (re.compile(rf"(?<![\w/.-])(?:srun|sbatch|salloc)(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?\s+(?:{ASKED})"), "slurm", MANUAL),
     (re.compile(r"(?<!\w)msprof-analyze\s+-[di]\b|(?<!\w)MSPROBE_PATH(?!\w)"), "analyse", MANUAL),
     (re.compile(r"-m\s+torch\.distributed\.launch(?!\w)"), "launch", ADVICE),
-    (re.compile(r"(?<![\w/.-])torchrun(?![\w-])|-m\s+torch\.distributed\.run(?!\w)"), "torchrun", AUTO),
 )
 #: What it asks for itself stands in a comment.
 SBATCH = re.compile(rf"^#SBATCH\s+(?:.*\s)?(?P<asked>{ASKED})")
@@ -69,17 +76,22 @@ EXAMPLES = (
     ("echo ${CUDA_VISIBLE_DEVICES}\n", "rewrite", "echo ${ASCEND_RT_VISIBLE_DEVICES}\n"),
     ("torchrun t.py --dist-backend 'nccl'  # 选项固定\n", "auto", None),
     ("python t.py --backend=nccl --x\n", "auto", None),
+    ('dist_backend="nccl"  # 后端\n', "auto", None),
+    ("export DIST_BACKEND=nccl\n", "auto", None),
+    ("DISTRIBUTED_BACKEND=nccl\n", "auto", None),
+    ("module load gcc/11 cuda/11.7\n", "manual", None),
     ("python t.py --backend=NCCL --x\n", "manual", None),
     ("torchrun pretrain_gpt.py --distributed-backend nccl\n", "auto", None),
     ("CUDA_VISIBLE_DEVICES= python 训练.py\n", "manual", None),
     ("export CUDA_VISIBLE_DEVICES=-1\n", "manual", None),
     ("export PYTORCH_CUDA_ALLOC_CONF='backend:cudaMallocAsync'\n", "manual", None),
     (
-        "export PYTORCH_CUDA_ALLOC_CONF=\"expandable_segments:True\"; CUDA_VISIBLE_DEVICES=\"$1,2\" python t.py\n",
+        'export PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True"; CUDA_VISIBLE_DEVICES="$1,2" python t.py\n',
         "rewrite",
-        "export PYTORCH_NPU_ALLOC_CONF=\"expandable_segments:True\"; ASCEND_RT_VISIBLE_DEVICES=\"$1,2\" python t.py\n",
+        'export PYTORCH_NPU_ALLOC_CONF="expandable_segments:True"; ASCEND_RT_VISIBLE_DEVICES="$1,2" python t.py\n',
     ),
     ("export NCCL_SOCKET_IFNAME=eth0\n", "manual", None),
+    ("export NCCL_DEBUG=INFO  # 日志\n", "advice", None),
     ("NCCL_HOME=/usr/local/nccl pip install .  # 编译\n", "advice", None),
     ("nvidia-smi -L | wc -l\n", "manual", None),
     ("docker run --gpus all image bash\n", "manual", None),
@@ -103,6 +115,9 @@ NEAR_MISSES = (
     "export ASCEND_RT_VISIBLE_DEVICES=0\n",
     "python t.py --backend gloo  # nccl 不用\n",
     "python nccl_test.py --name nccl\n",
+    "torchrun --nproc_per_node=8 训练.py\n",
+    "python -m torch.distributed.run t.py --rdzv_backend c10d\n",
+    "backend=gloo\nmodule load python/3.10 my-cuda\nmodule list cuda\n",
     "python t.py --backend nccl-tests\n",
     "python train.py --gpus 2\n",
     "echo done\n",
@@ -114,7 +129,7 @@ NEAR_MISSES = (
     "./my-nvidia-smi.sh\n",
     "pip install -r requirements-apex.txt transformers\n",
     "pip install flash-attn-npu && echo apex\n",
-    "echo \"a # b\"  # pip install apex\n",
+    'echo "a # b"  # pip install apex\n',
 )
 
 
@@ -168,7 +183,7 @@ def judge_line(source: Source, start: int, line: str) -> Iterator[Finding]:
             yield found_at(source, at, "MIG127.no_effect", ADVICE, name=name)
     for match in NCCL_VARIABLE.finditer(line):
         built = OF_A_BUILD.fullmatch(match.group())
-        outcome, repair = ("no_effect", ADVICE) if built else ("nccl_variable", MANUAL)
+        outcome, repair = ("no_effect", ADVICE) if built else ("nccl_variable", of_nccl(match.group()))
         yield found_at(source, start + match.start(), f"MIG127.{outcome}", repair, name=match.group())
     for match in BACKEND.finditer(line):
         yield _backend(source, start, match)
@@ -186,9 +201,14 @@ def set_to(line: str, end: int) -> str | None:
     return None if value is None or "$" in value or "`" in value else value
 
 
+def is_fixed(option: str) -> bool:
+    """The option of a script that takes its own choices alone, or the variable that is named for it."""
+    return "--" + option.lstrip("-").lower().replace("_", "-") in FIXED_CHOICES
+
+
 def _backend(source: Source, start: int, match: re.Match[str]) -> Finding:
     at = start + match.start("value")
-    if match.group("option") in FIXED_CHOICES:
+    if is_fixed(match.group("option")):
         return found_at(source, at, "MIG127.fixed_choices", AUTO, option=match.group("option"))
     if match.group("value") != "nccl":
         return found_at(source, at, "MIG127.upper_case", MANUAL, option=match.group("option"))

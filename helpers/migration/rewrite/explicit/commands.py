@@ -21,6 +21,7 @@ EXAMPLES = (
     ("python 训练.py --device cuda\n", "python 训练.py --device npu\n"),
     ("python t.py --device='cuda:0' --x 1\n", "python t.py --device='npu:0' --x 1\n"),
     ("python t.py train.device=cuda\n", "python t.py train.device=npu\n"),
+    ('dist_backend="nccl"  # 后端\n', 'dist_backend="hccl"  # 后端\n'),
     ("torchrun t.py \\\n  --backend \\\n  'NCCL'\n", "torchrun t.py \\\n  --backend \\\n  'hccl'\n"),
 )
 NEAR_MISSES = (
@@ -28,6 +29,7 @@ NEAR_MISSES = (
     "python t.py --name cuda\n",
     "python t.py --device cuda_fake\n",
     "ls cuda\n",
+    "DISTRIBUTED_BACKEND=nccl\n",
     "torchrun pretrain_gpt.py --distributed-backend=nccl\n",
     "python t.py --impl=cuda\n",
     "# --device cuda\n",
@@ -46,7 +48,7 @@ def check_line(source: Source, start: int, line: str) -> Iterator[Finding]:
         edits = (Edit(at, at + len("cuda"), "npu"),)
         yield found_at(source, at, "MIG138.device", REWRITE, edits, name="cuda", new="npu")
     for match in shell.BACKEND.finditer(line):
-        if match.group("option") not in shell.FIXED_CHOICES:
+        if not shell.is_fixed(match.group("option")):
             at = start + match.start("value")
             edits = (Edit(at, at + len("nccl"), "hccl"),)
             yield found_at(source, at, "MIG138.backend", REWRITE, edits, name=match.group("value"), new="hccl")
@@ -66,5 +68,5 @@ def _argument(given: str, before: str) -> str:
     if match.group("value") == "cuda":
         new = "npu" if "device" in option or "accelerator" in option else ""
     else:
-        new = "hccl" if "backend" in option and option not in shell.FIXED_CHOICES and not match.group("number") else ""
+        new = "hccl" if "backend" in option and not shell.is_fixed(option) and not match.group("number") else ""
     return f"{given[: match.start('value')]}{new}{match.group('number')}" if new else given

@@ -15,6 +15,7 @@ Examples:
   ascend-workbook compare gpu_dump npu_dump --no-replay --csv numbers.csv
   ascend-workbook compare runs/fp32 runs/bf16 --anyway
   ascend-workbook compare gpu_dump npu_dump --only layer1 "*softmax*" --sample 0.1
+  ascend-workbook compare /share/gpu_dump /share/npu_dump --scheduler tcp://10.0.0.1:8786
   ascend-workbook compare gpu_dump npu_dump --fail-on divergence --fail-on incomplete --junit precision.xml
 """
 
@@ -42,6 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="which elements --sample takes (default: 0)")
     parser.add_argument("--csv", metavar="FILE", help="write the numbers of every tensor, in msprobe's columns")
     parser.add_argument("--anyway", action="store_true", help="judge tensors of runs that are not the same experiment")
+    parser.add_argument("--scheduler", default="", metavar="ADDRESS",
+                        help="read the tensors on this Dask cluster, whose machines see both folders under the same"
+                             " paths (needs: pip install distributed)")  # fmt: skip
     parser.add_argument("--around", type=int, default=0, metavar="N",
                         help="show only N rows before and after the first divergence")  # fmt: skip
     parser.add_argument("--attempts", metavar="RUN", help="keep this comparison in RUN and say whether the last change"
@@ -52,8 +56,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Report:
     """Compares and reports."""
     report = compare(args.baseline, args.target, replaying=not args.no_replay, only=args.only, sample=args.sample,
-                     seed=args.seed, csv=args.csv, attempts=args.attempts, fail_on=args.fail_on,
-                     anyway=args.anyway)  # fmt: skip
+                     seed=args.seed, csv=args.csv, attempts=args.attempts, fail_on=args.fail_on, anyway=args.anyway,
+                     scheduler=args.scheduler)  # fmt: skip
     return around(report, args.around) if args.around else report
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from helpers.precision.metrics import Metrics
 from helpers.precision.pairing import Pair
 from helpers.precision.record import TensorRecord
 from helpers.precision.tensorfile import verify
-from helpers.precision.workers import Answer, measure_all
+from helpers.precision.workers import Answer, Measure, measure_all
 
 #: By the files of target and baseline.
 Measured = Mapping["tuple[Path, Path]", Answer]
@@ -68,13 +68,11 @@ class Agreement:
         return [found for found in (*self.inputs, *self.outputs) if found.problem in kinds]
 
 
-def agreements(
-    pairs: Iterable[Pair], sample: Sample = WHOLE, tell: Callable[[int, int], None] | None = None
-) -> list[Agreement]:
-    """All pairs compared, their tensors measured by workers on all cores; `tell` gets (tensors done, all)."""
+def agreements(pairs: Iterable[Pair], sample: Sample = WHOLE, measure: Measure = measure_all) -> list[Agreement]:
+    """All pairs compared, their tensors measured by workers on all cores or wherever `measure` does it."""
     pairs = list(pairs)
     jobs = {(job.target, job.baseline): job for pair in pairs for job in _jobs(pair)}
-    measured = dict(zip(jobs, measure_all(list(jobs.values()), sample, tell=tell)))
+    measured = dict(zip(jobs, measure(list(jobs.values()), sample)))
     return [agreement(pair, measured) for pair in pairs]
 
 

@@ -22,6 +22,7 @@ from helpers.precision.divergence import PARTING, Judgement
 from helpers.precision.measuring import Sample
 from helpers.precision.questions import OF_COMPARE, gated
 from helpers.precision.reasons import reasons
+from helpers.precision.scheduler import cluster
 from helpers.precision.selection import Selection
 from helpers.report import Chart, Column, Report, Table
 from helpers.rules import judge, rules_of
@@ -44,6 +45,7 @@ def compare(
     attempts: str | Path | None = None,
     fail_on: Iterable[str] = (),
     anyway: bool = False,
+    scheduler: str = "",
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Compares the target (NPU) with the baseline (GPU, or the CPU in its place).
@@ -56,6 +58,8 @@ def compare(
     that make the status FAIL where they occur or could not be looked for.
     Runs that are not the same experiment are told so and their tensors are not judged, unless `anyway`.
     `attempts` is a run's folder that keeps this comparison beside earlier ones, so that it says whether a fix helped.
+    `scheduler` is the address of a Dask cluster that reads the tensors in place of this machine's cores, with the same
+    numbers.
     Errors in the table are relative L2. Raises WorkbookError where a side cannot be read or was killed.
     """
     if csv is not None:
@@ -65,9 +69,9 @@ def compare(
     wanted = asked(fail_on, OF_COMPARE)
     selection = Selection(tuple(only), Sample(sample, seed))
     selection.sample.check()
-    with opened(baseline) as left, opened(target) as right:
+    with opened(baseline) as left, opened(target) as right, cluster(scheduler) as measure:
         facts = examine(left.folder.absolute(), right.folder.absolute(), replaying=replaying, selection=selection,
-                        anyway=anyway, tell=progress)  # fmt: skip
+                        anyway=anyway, tell=progress, measure=measure)  # fmt: skip
         report = with_bundle(_report(facts, csv), left, right)
         report = replace(report, findings=tuple(_headlined(list(report.findings))))
         if attempts is not None:

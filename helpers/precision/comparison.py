@@ -21,6 +21,7 @@ from helpers.precision.pairing import Pairing, pair
 from helpers.precision.record import BACKWARD, Run
 from helpers.precision.replay import Replays, replay
 from helpers.precision.selection import EVERYTHING, Selection
+from helpers.precision.workers import Measure, measure_all
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,6 @@ class Comparison:
 
 def read_side(folder: Path) -> Side:
     """A capture's folder, or a plain msprobe dump. Raises WorkbookError where it cannot be read."""
-    if not folder.is_dir():
-        raise WorkbookError("precision.no_dump", path=str(folder))
     about = manifest.load(folder)
     if about is not None and not about.complete:
         raise WorkbookError("precision.incomplete", path=str(folder))
@@ -128,8 +127,10 @@ def examine(
     selection: Selection = EVERYTHING,
     anyway: bool = False,
     tell: Callable[[str], None] | None = None,
+    measure: Measure = measure_all,
 ) -> Comparison:
-    """Reads both sides, pairs and judges them, step after step; different experiments only where `anyway`."""
+    """Reads both sides, pairs and judges them, step after step; different experiments only where `anyway`. `measure`
+    reads the tensors."""
     left, right = read_side(baseline), read_side(target)
     numerics, different = _numerics(left, right), differences(left.about, right.about)
     recorded = left.about is not None and right.about is not None
@@ -143,14 +144,15 @@ def examine(
         # later steps begin with weights that updates have parted, by how much is not known; nor is it known what
         # error the selected operators begin with
         reached = 0.0 if key[0] == 0 and not selection.names else math.inf
-        steps.append(_step(right.runs[key], left.runs[key], numerics, recorded, replaying, reached, selection))
+        steps.append(_step(right.runs[key], left.runs[key], numerics, recorded, replaying, reached, selection,
+                           measure))  # fmt: skip
     return Comparison(left, right, tuple(steps), numerics, different, selection, anyway)
 
 
 def _step(target: Run, baseline: Run, numerics: dict[str, str], recorded: bool, replaying: bool, reached: float,
-          selection: Selection) -> StepComparison:  # fmt: skip
+          selection: Selection, measure: Measure) -> StepComparison:  # fmt: skip
     pairing = selection.of(pair(target, baseline))
-    agreements = compare_all(pairing.pairs, selection.sample)
+    agreements = compare_all(pairing.pairs, selection.sample, measure)
     # where everything agrees to rounding there is nothing to look at again
     doubtful = frozenset(found.pair.target.name for found in agreements
                          if max(found.error_in, found.error_out or 0.0) > tolerance.floor(found.dtypes))  # fmt: skip

@@ -1,6 +1,6 @@
 """Worker process: `python -m helpers.precision.worker`. A line of jobs in, a line of answers out, until the input ends.
 
-In:  {"jobs": [[target, baseline, target shape, baseline shape], ...], "share": 1.0, "seed": 0}
+In:  {"jobs": [[target, baseline, target shape, baseline shape], ...], "share": 1.0, "seed": 0, "block": 16384}
 Out: [[metrics in the order of their fields] or {"key": ..., "args": ...}, ...]
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.precision.measuring import Job, Sample, measure_files
@@ -20,10 +19,10 @@ BLOCK = 1 << 14
 FIELDS = tuple(Metrics.__dataclass_fields__)
 
 
-def order(jobs: list[Job], sample: Sample) -> str:
-    """The line that asks for these jobs."""
+def order(jobs: list[Job], sample: Sample, block: int = BLOCK) -> str:
+    """The line that asks for these jobs. Sums of `block` elements are added up: another block, other last digits."""
     rows = [[str(job.target), str(job.baseline), job.target_shape, job.baseline_shape] for job in jobs]
-    return json.dumps({"jobs": rows, "share": sample.share, "seed": sample.seed})
+    return json.dumps({"jobs": rows, "share": sample.share, "seed": sample.seed, "block": block})
 
 
 def answers(line: str) -> list[Metrics | WorkbookError]:
@@ -32,20 +31,31 @@ def answers(line: str) -> list[Metrics | WorkbookError]:
             for row in json.loads(line)]  # fmt: skip
 
 
+def asked(line: str) -> tuple[list[Job], Sample, int]:
+    """What a line asks for."""
+    content = json.loads(line)
+    jobs = [Job(Path(row[0]), Path(row[1]), tuple(row[2]), tuple(row[3])) for row in content["jobs"]]
+    return jobs, Sample(content["share"], content["seed"]), int(content["block"])
+
+
 def work(line: str) -> str:
     """One line answered."""
-    asked = json.loads(line)
-    sample = Sample(asked["share"], asked["seed"])
-    jobs = (Job(Path(row[0]), Path(row[1]), tuple(row[2]), tuple(row[3])) for row in asked["jobs"])
-    return json.dumps([_one(job, sample) for job in jobs])
+    jobs, sample, block = asked(line)
+    return told([_one(job, sample, block) for job in jobs])
 
 
-def _one(job: Job, sample: Sample) -> Any:
+def told(found: list[Metrics | WorkbookError]) -> str:
+    """The line that answers."""
+    rows = [{"key": one.key, "args": one.arguments} if isinstance(one, WorkbookError)
+            else [getattr(one, name) for name in FIELDS] for one in found]  # fmt: skip
+    return json.dumps(rows)
+
+
+def _one(job: Job, sample: Sample, block: int) -> Metrics | WorkbookError:
     try:
-        metrics = measure_files(job, sample, BLOCK)
+        return measure_files(job, sample, block)
     except WorkbookError as cause:
-        return {"key": cause.key, "args": cause.arguments}
-    return [getattr(metrics, name) for name in FIELDS]
+        return cause
 
 
 def main() -> None:

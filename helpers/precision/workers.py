@@ -16,9 +16,10 @@ from typing import Union
 from helpers.errors import WorkbookError
 from helpers.precision.measuring import WHOLE, Job, Sample, measure_files
 from helpers.precision.metrics import Metrics
-from helpers.precision.worker import answers, order
+from helpers.precision.worker import BLOCK, answers, order
 
 Answer = Union[Metrics, WorkbookError]
+Measure = Callable[[Sequence[Job], Sample], "list[Answer]"]
 ROOT = Path(__file__).resolve().parents[2]
 #: Elements up to which starting workers costs more than it saves: about 0.1 s of one core.
 ALONE = 8 << 20
@@ -38,9 +39,14 @@ def measure_all(jobs: Sequence[Job], sample: Sample = WHOLE, *, workers: int | N
     """An answer for every job, in their order. `workers` defaults to the cores; `tell` gets (done, all)."""
     sample.check()
     count = min(workers or cores(), len(jobs))
-    if count < 1 or workers is None and sum(job.elements for job in jobs) * sample.share <= ALONE:
+    if count < 1 or workers is None and few(jobs, sample):
         return [_alone(job, sample) for job in jobs]
     return _Crew(jobs, sample, tell).run(count)
+
+
+def few(jobs: Sequence[Job], sample: Sample) -> bool:
+    """Whether there is so little to read that this process does it, in blocks of metrics.BLOCK."""
+    return sum(job.elements for job in jobs) * sample.share <= ALONE
 
 
 def _alone(job: Job, sample: Sample) -> Answer:
@@ -61,11 +67,11 @@ class Worker:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT,
         )  # fmt: skip
 
-    def ask(self, jobs: list[Job], sample: Sample) -> list[Answer] | None:
+    def ask(self, jobs: list[Job], sample: Sample, block: int = BLOCK) -> list[Answer] | None:
         """Answers, or None where the worker died."""
         assert self.process.stdin and self.process.stdout
         try:
-            self.process.stdin.write(order(jobs, sample) + "\n")
+            self.process.stdin.write(order(jobs, sample, block) + "\n")
             self.process.stdin.flush()
             line = self.process.stdout.readline()
         except OSError:
@@ -114,29 +120,30 @@ class _Crew:
                 batch = self.batches.get_nowait()
             except queue.Empty:
                 break
-            worker = self._answer(worker, batch)
+            worker, found = served(worker, [self.jobs[number] for number in batch], self.sample)
+            self.found.update(zip(batch, found))
+            if self.tell:
+                self.tell(len(self.found), len(self.jobs))
         rest(worker)
 
-    def _answer(self, worker: Worker, batch: list[int]) -> Worker:
-        """Jobs of a batch whose worker died are asked one by one, so that the one that kills is known."""
-        found = worker.ask([self.jobs[number] for number in batch], self.sample)
+
+def served(worker: Worker, jobs: list[Job], sample: Sample, block: int = BLOCK) -> tuple[Worker, list[Answer]]:
+    """All answers, and the worker to ask next. Jobs whose worker died are asked one by one, so that the one that kills
+    is known."""
+    found = worker.ask(jobs, sample, block)
+    if found is not None:
+        return worker, found
+    worker.close()
+    worker, rows = Worker(), []
+    for job in jobs:
+        found = worker.ask([job], sample, block)
         if found is None:
+            code = worker.process.wait()
+            found = [WorkbookError("precision.worker_died", path=str(job.target), code=code)]
             worker.close()
             worker = Worker()
-            if len(batch) > 1:
-                for number in batch:
-                    worker = self._answer(worker, [number])
-                return worker
-            found = worker.ask([self.jobs[batch[0]]], self.sample)
-            if found is None:
-                code = worker.process.wait()
-                found = [WorkbookError("precision.worker_died", path=str(self.jobs[batch[0]].target), code=code)]
-                worker.close()
-                worker = Worker()
-        self.found.update(zip(batch, found))
-        if self.tell:
-            self.tell(len(self.found), len(self.jobs))
-        return worker
+        rows += found
+    return worker, rows
 
 
 def batches(jobs: Sequence[Job]) -> list[list[int]]:

@@ -184,10 +184,10 @@ def test_workers_that_die(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPa
     """Every pair is measured by a worker; the one that reads a certain file dies each time."""
     ask = workers.Worker.ask
 
-    def dying(self: workers.Worker, jobs: Any, sample: Any) -> Any:
+    def dying(self: workers.Worker, jobs: Any, sample: Any, *rest: Any) -> Any:
         if any(job.target.name == TENSOR and "rank0" in str(job.target) for job in jobs):
             self.process.kill()
-        return ask(self, jobs, sample)
+        return ask(self, jobs, sample, *rest)
 
     monkeypatch.setattr(workers, "ALONE", 0)
     monkeypatch.setattr(workers.Worker, "ask", dying)

@@ -18,7 +18,7 @@ ENTRIES = st.dictionaries(KEYS, VALUES, max_size=5)
 
 
 @settings(max_examples=60, deadline=None)
-@given(ENTRIES, st.integers(0, 400), st.sampled_from([None, 1]), st.sampled_from(["", "\0\0\0", "}", '"']))
+@given(ENTRIES, st.integers(0, 400), st.sampled_from([None, 1]), st.sampled_from(["", "\0\0\0", '"']))
 def test_a_cut_dump_gives_a_prefix_of_its_entries(data: Any, cut: int, indent: int | None, tail: str) -> None:
     text = json.dumps({"task": "tensor", "data": data}, indent=indent)
     found = whole(text[:cut] + tail if cut < len(text) else text)

@@ -3,11 +3,14 @@
 The script runs unmodified in a child process: under transfer_to_npu on an NPU, as it is on CUDA, with the CPU
 in CUDA's place otherwise. Recorded are the initial weights' fingerprints, the batches' and all operators from
 the first training forward of each chosen step to its update. Options stand before the script, its own behind.
+Before it starts it tells how much it will write, and does not start where that is more than --limit-mib. Level debug
+records what the script itself gives to msprobe's PrecisionDebugger.save; task md5 is statistics with checksums.
 
 Examples:
   ascend-workbook capture --device baseline --out runs/demo/baseline train.py --batch-size 16
   ascend-workbook capture --device npu --out runs/demo/npu train.py --batch-size 16
   ascend-workbook capture --task statistics --steps 5 --dump-steps 0,4 --out runs/demo/statistics train.py
+  ascend-workbook capture --list conv2d --data-mode forward --out runs/demo/conv train.py
   ascend-workbook capture --device npu-simulated --fault "aten::convolution@3:scale=1.01" --out runs/sick train.py
 """
 
@@ -18,7 +21,7 @@ import sys
 
 from helpers.commands import behind
 from helpers.precision.capture import capture
-from helpers.precision.options import LEVELS, TASKS
+from helpers.precision.options import DATA_MODES, LEVELS, TASKS
 from helpers.report import Report
 
 NAME = "capture"
@@ -36,6 +39,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1234, help="seed set before the script's own")
     parser.add_argument("--limit-mib", type=int, default=2048, help="most that may be written, per side")
     parser.add_argument("--nproc", type=int, default=1, help="processes under torchrun")
+    parser.add_argument("--ranks", type=_numbers, default=[], metavar="N,N", help="only these ranks dump (all)")
+    parser.add_argument("--scope", nargs=2, default=[], metavar="NAME", help="first and last operator, by whole name")
+    parser.add_argument("--list", action="append", default=[], metavar="PART", dest="names",
+                        help="only operators whose name holds this (may be repeated)")  # fmt: skip
+    parser.add_argument("--data-mode", action="append", default=[], choices=DATA_MODES, metavar="MODE",
+                        help=f"only a part of each operator (may be repeated): {', '.join(DATA_MODES)}")  # fmt: skip
+    parser.add_argument("--no-estimate", action="store_true", help="do not run two steps first to tell what it writes")
     parser.add_argument("--fault", default="", help="simulated NPU only: a fault to inject")
     parser.add_argument("--numerics", choices=("cpu", "ascend"), default="",
                         help="simulated NPU only: ascend rounds as an NPU's matrix unit does")  # fmt: skip
@@ -56,5 +66,7 @@ def run(args: argparse.Namespace) -> Report:
         args.script, behind(args.args),
         out=args.out, device=args.device, steps=args.steps, dump_steps=args.dump_steps,
         level=args.level, task=args.task, seed=args.seed, limit_mib=args.limit_mib, nproc=args.nproc,
-        settings=settings, progress=lambda message: print(message, file=sys.stderr, flush=True),
+        ranks=args.ranks, scope=args.scope, names=args.names, data_mode=args.data_mode or ("all",),
+        estimate=not args.no_estimate, settings=settings,
+        progress=lambda message: print(message, file=sys.stderr, flush=True),
     )  # fmt: skip

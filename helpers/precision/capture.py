@@ -20,10 +20,8 @@ from helpers import device as devices
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
-from helpers.precision import manifest
-from helpers.precision.layouts import read_dump
+from helpers.precision import manifest, written
 from helpers.precision.options import FINGERPRINTS, MIB, Options, room
-from helpers.precision.record import Run
 from helpers.report import Column, Report, Table
 from helpers.settings.child import settings as settings_reader
 from helpers.words import Scalar
@@ -33,7 +31,6 @@ SETTINGS = Path(settings_reader.__file__)
 TRANSFORMS = {"npu": "transfer_to_npu", "npu-simulated": "transfer_to_npu", "cuda": "none", "cpu": "baseline_cpu"}
 #: msprobe refuses every other character in a path (FileCheckException).
 PLAIN_PATH = re.compile(r"[A-Za-z0-9_/.-]+")
-OVER_LIMIT = 87
 
 
 def capture(
@@ -50,6 +47,11 @@ def capture(
     limit_mib: int = 2048,
     settings: Mapping[str, str] | None = None,
     nproc: int = 1,
+    ranks: Sequence[int] = (),
+    scope: Sequence[str] = (),
+    names: Sequence[str] = (),
+    data_mode: Sequence[str] = ("all",),
+    estimate: bool = True,
     cwd: str | Path | None = None,
     python: str = sys.executable,
     progress: Callable[[str], None] | None = None,
@@ -58,11 +60,15 @@ def capture(
 
     `device` is auto, npu, npu-simulated, cuda, cpu, or `baseline` (CUDA if present, else the CPU in its place).
     `settings` are environment variables of the child, out of options.SETTINGS.
+    `ranks`, `scope` (first and last operator), `names` (parts of names) and `data_mode` (forward, backward, input,
+    output) select what msprobe records. Where `estimate`, two steps of the script run first in a copy of the process:
+    what the capture will write is told before it starts, and what a step takes without it.
     The capture ends with capture.json, which lists every file with its SHA-256; one without it, or whose
     `complete` is false, was killed. Raises WorkbookError where it cannot run or would write more than `limit_mib`.
     """
     options = Options(Path(script), tuple(map(str, args)), steps, tuple(dump_steps), level, task, seed, limit_mib,
-                      dict(settings or {}), nproc)  # fmt: skip
+                      dict(settings or {}), nproc, tuple(ranks), tuple(scope), tuple(names),
+                      tuple(data_mode))  # fmt: skip
     options.check()
     found = devices.baseline(python=python) if device == "baseline" else devices.find(device, python=python)
     options.check_tier(found.tier)
@@ -76,9 +82,9 @@ def capture(
         result = launch(LaunchSpec(
             out=folder, script=options.script, args=options.args, cwd=Path(cwd) if cwd else None, python=python,
             nproc=nproc, env=environment, transform=TRANSFORMS[found.tier], steps=steps, seed=seed,
-            deterministic=True, plugins=[_plugin(dump, options, found.tier)], tier=found.tier,
+            deterministic=True, plugins=[_plugin(dump, options, found.tier, estimate)], tier=found.tier,
             simulated=found.simulated,
-        ), _teller(progress, found.tier))  # fmt: skip
+        ), _teller(progress, found.tier, folder, limit_mib))  # fmt: skip
     return _report(folder, about, result)
 
 
@@ -99,33 +105,37 @@ def _dump_folder(folder: Path) -> Iterator[Path]:
 def _clear(folder: Path) -> None:
     """Removes what an earlier capture left here, and nothing else."""
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(folder / manifest.DUMP, ignore_errors=True)
-    for stale in (*folder.glob("side.rank*.json"), folder / "over_limit.json", folder / manifest.NAME):
+    for made in (folder / manifest.DUMP, *folder.glob("dry.rank*")):
+        shutil.rmtree(made, ignore_errors=True)
+    patterns = ("side.rank*.json", "budget.rank*.json", "over_limit.json", manifest.NAME)
+    for stale in (path for pattern in patterns for path in folder.glob(pattern)):
         stale.unlink(missing_ok=True)
 
 
-def _plugin(dump: Path, options: Options, tier: str) -> Plugin:
-    own: dict[str, Any] = {"scope": [], "list": [], "data_mode": ["all"]}
-    if options.task == "statistics":
-        own["summary_mode"] = "statistics"
-    config = {"task": options.task, "dump_path": str(dump), "rank": [], "step": [], "level": options.level,
-              options.task: own}  # fmt: skip
+def _plugin(dump: Path, options: Options, tier: str, estimate: bool) -> Plugin:
     path = dump.parent / "msprobe.json"
-    path.write_text(json.dumps(config, indent=1), encoding="utf-8")
+    path.write_text(json.dumps(options.config(dump), indent=1), encoding="utf-8")
     return Plugin(PLUGIN, {
         "config_path": str(path), "dump_path": str(dump), "iterations": list(options.dump_steps),
-        "dumps": options.task != FINGERPRINTS,
+        "dumps": options.task != FINGERPRINTS, "estimates": estimate, "dry_path": str(dump.parent / "dry_dump"),
+        "saves_tensors": options.task == "tensor", "ranks": len(options.ranks) or options.nproc,
         "limit_bytes": options.limit_mib * MIB, "block_torch_npu": not tier.startswith("npu"),
         "settings_path": str(SETTINGS),
     })  # fmt: skip
 
 
-def _teller(progress: Callable[[str], None] | None, tier: str) -> Callable[[Progress], None] | None:
+def _teller(progress: Callable[[str], None] | None, tier: str, folder: Path,
+            limit_mib: int) -> Callable[[Progress], None] | None:  # fmt: skip
+    """Tells of each step, and of the budget as soon as it is known: before the capture starts."""
     if progress is None:
         return None
-    last = [-1]
+    last, told = [-1], [False]
 
     def tell(state: Progress) -> None:
+        size = 0 if told[0] else written.budget(folder).get("bytes", 0)
+        if size:
+            told[0] = True
+            progress(f"{tier}: will write {_gb(size)} GB, may write {_gb(limit_mib * MIB)} GB")
         if state.step != last[0]:
             last[0] = state.step
             progress(f"{tier}: step {state.step}/{state.steps}")
@@ -134,28 +144,37 @@ def _teller(progress: Callable[[str], None] | None, tier: str) -> Callable[[Prog
 
 
 def _report(folder: Path, about: dict[str, Any], result: LaunchResult) -> Report:
-    if result.exit_code == OVER_LIMIT and (folder / "over_limit.json").is_file():
-        wrote = json.loads((folder / "over_limit.json").read_text(encoding="utf-8"))["bytes"] // MIB
-        raise WorkbookError("precision.over_limit", limit_mib=about["limit_mib"], wrote_mib=wrote, path=str(folder))
+    _check_limits(folder, about)
     if result.trouble is not None:
         raise WorkbookError("precision.capture_failed", tier=about["tier"], trouble=result.trouble,
                             path=str(result.output_path))  # fmt: skip
     _check_fault_struck(result.output_path)
-    runs = [] if about["task"] == FINGERPRINTS else read_dump(folder / manifest.DUMP)
+    parts = [] if about["task"] == FINGERPRINTS else written.parts(folder / manifest.DUMP, about)
     sides = {path.stem.partition(".")[2]: json.loads(path.read_text(encoding="utf-8"))
              for path in sorted(folder.glob("side.rank*.json"))}  # fmt: skip
     missing = [rank for rank in range(about["nproc"]) if f"rank{rank}" not in sides]
     if missing:
         raise WorkbookError("precision.rank_missing", ranks=missing, path=str(folder))
-    wanted, recorded = set(about["dump_steps"]), {run.step for run in runs}
+    wanted, recorded = set(about["dump_steps"]), {part.step for part in parts}
     if about["task"] == FINGERPRINTS:
         recorded = {step for side in sides.values() for step in side["iterations"]}
     if wanted - recorded:
         raise WorkbookError("precision.steps_missing", missing=sorted(wanted - recorded), recorded=sorted(recorded))
     about = {**about, "parameter_devices": result.parameter_devices, "simulator": result.simulator}
-    written = manifest.Manifest(folder, True, about, manifest.listing(folder), sides)
-    written.save()
-    return _success(written, runs, result)
+    whole = manifest.Manifest(folder, True, about, manifest.listing(folder), sides)
+    whole.save()
+    return _success(whole, parts, result)
+
+
+def _check_limits(folder: Path, about: dict[str, Any]) -> None:
+    """What the child left where it ended itself: before it wrote anything, or in the midst."""
+    told = written.budget(folder)
+    if told.get("bytes", 0) > about["limit_mib"] * MIB:
+        raise WorkbookError("precision.over_budget", limit_gb=_gb(about["limit_mib"] * MIB),
+                            would_gb=_gb(told["bytes"]), path=str(folder))  # fmt: skip
+    if (folder / "over_limit.json").is_file():
+        wrote = json.loads((folder / "over_limit.json").read_text(encoding="utf-8"))["bytes"] // MIB
+        raise WorkbookError("precision.over_limit", limit_mib=about["limit_mib"], wrote_mib=wrote, path=str(folder))
 
 
 def _check_fault_struck(output: Path) -> None:
@@ -166,26 +185,33 @@ def _check_fault_struck(output: Path) -> None:
         raise WorkbookError("precision.fault_never_struck", message=missed.partition(": ")[2])
 
 
-def _success(written: manifest.Manifest, runs: list[Run], result: LaunchResult) -> Report:
+def _success(whole: manifest.Manifest, parts: list[written.Part], result: LaunchResult) -> Report:
     columns = (Column("step"), Column("rank"), Column("operators"), Column("tensors"), Column("size", "MiB"))
-    rows = tuple(_row(written, run) for run in runs)
-    size = _bytes(written, manifest.DUMP) / MIB
-    args: dict[str, Scalar] = {"operators": sum(len(run.operators) for run in runs), "size_mib": round(size, 1),
-                               "steps": len(written.about["dump_steps"]), "tier": written.tier}  # fmt: skip
-    key = "ACC200.fingerprints" if written.about["task"] == FINGERPRINTS else "ACC200.captured"
-    facts = {"folder": str(written.folder), **written.about, "losses": list(result.losses),
-             "standing_in": result.standing_in, "numerics": written.numerics}  # fmt: skip
-    return Report("precision", "capture", (Finding("ACC200", Status.OK, key, args, weight=100),),
-                  Table(columns, rows), facts=facts, tier=written.tier)  # fmt: skip
+    rows = tuple(_row(whole, part) for part in parts)
+    size = _bytes(whole, manifest.DUMP)
+    args: dict[str, Scalar] = {"operators": sum(part.operators for part in parts), "size_mib": round(size / MIB, 1),
+                               "steps": len(whole.about["dump_steps"]), "tier": whole.tier}  # fmt: skip
+    key = "ACC200.fingerprints" if whole.about["task"] == FINGERPRINTS else "ACC200.captured"
+    told, cost = written.budget(whole.folder), written.overhead(result, whole)
+    facts = {"folder": str(whole.folder), **whole.about, "losses": list(result.losses), "bytes": size,
+             "standing_in": result.standing_in, "numerics": whole.numerics, "budget": told,
+             "overhead": cost}  # fmt: skip
+    remarks = list(written.findings(whole, told, cost, size))
+    status = max((one.status for one in remarks), default=Status.OK)  # the result stays the headline
+    findings = [Finding("ACC200", status, key, args, weight=100), *remarks]
+    return Report("precision", "capture", tuple(findings), Table(columns, rows), facts=facts, tier=whole.tier)
 
 
-def _row(written: manifest.Manifest, run: Run) -> tuple[Scalar, ...]:
-    size = _bytes(written, run.folder.relative_to(written.folder).as_posix()) / MIB
-    tensors = sum(len(op.inputs) + len(op.outputs) for op in run.operators)
-    return run.step, run.rank, len(run.operators), tensors, round(size, 1)
+def _row(whole: manifest.Manifest, part: written.Part) -> tuple[Scalar, ...]:
+    size = _bytes(whole, part.folder.relative_to(whole.folder).as_posix()) / MIB
+    return part.step, part.rank, part.operators, part.tensors, round(size, 1)
 
 
-def _bytes(written: manifest.Manifest, prefix: str) -> int:
+def _gb(size: int) -> float:
+    return round(size / 1e9, 3)
+
+
+def _bytes(whole: manifest.Manifest, prefix: str) -> int:
     """Of what was recorded; stack.json is left out, its size depends on where Python lies."""
-    files = written.files.items()
+    files = whole.files.items()
     return sum(told["bytes"] for name, told in files if name.startswith(f"{prefix}/") and "stack.json" not in name)

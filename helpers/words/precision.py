@@ -229,6 +229,63 @@ WORDS: dict[str, Words] = {
         "captured {operators} operators of {steps} step(s) on {tier}, {size_mib} MiB",
         "在 {tier} 上采集了 {steps} 步共 {operators} 个算子，{size_mib} MiB",
     ),
+    "ACC200.budget": Words(
+        "told before it started: {would_mib} MiB; written: {wrote_mib} MiB",
+        "开始之前预计写入 {would_mib} MiB；实际写入 {wrote_mib} MiB",
+    ),
+    "ACC200.unestimated": Words(
+        "how much it would write could not be told before it started: {why}", "开始之前无法预计写入量：{why}"
+    ),
+    "ACC200.overhead": Words(
+        "a captured step took {captured_s} s, one without msprobe's hooks {plain_s} s: {ratio} times as long",
+        "采集的一步耗时 {captured_s} 秒，没有 msprobe 钩子的一步耗时 {plain_s} 秒：为其 {ratio} 倍",
+    ),
+    "ACC200.overhead_unknown": Words(
+        "what the capture costs a step was not measured: no step ran without msprobe's hooks",
+        "未测量采集给每步带来的开销：没有任何一步是在没有 msprobe 钩子的情况下运行的",
+    ),
+    "ACC200.hooks_out": Words(
+        "msprobe's hooks are out again: {replaced} functions of torch put back, {hooks} hooks of modules removed",
+        "msprobe 的钩子已移除：恢复了 torch 的 {replaced} 个函数，移除了 {hooks} 个模块钩子",
+    ),
+    "ACC200.hooks_left": Words(
+        "{count} functions of torch were still msprobe's after the capture, until the process ended: {names}",
+        "采集之后 torch 的 {count} 个函数仍为 msprobe 所替换，直到进程结束：{names}",
+    ),
+    "precision.debug_silent": Words(
+        "level debug recorded nothing: {script} never called PrecisionDebugger.save in the steps to dump",
+        "debug 级别没有记录任何数据：{script} 在要采集的步中从未调用 PrecisionDebugger.save",
+        "Add `from msprobe.pytorch import PrecisionDebugger` and `PrecisionDebugger.save(tensor, 'name')` to the"
+        " script, or take level L1, which needs no call.",
+        "请在脚本中加入 `from msprobe.pytorch import PrecisionDebugger` 和 `PrecisionDebugger.save(tensor, 'name')`，"
+        "或改用无需调用的 L1 级别。",
+    ),
+    "precision.debug_selects": Words(
+        "level debug takes no scope, list or data_mode: it records what the script gives to PrecisionDebugger.save",
+        "debug 级别不支持 scope、list 和 data_mode：它只记录脚本传给 PrecisionDebugger.save 的内容",
+        "Leave them out, or take another level.",
+        "请去掉这些选项，或改用其他级别。",
+    ),
+    "precision.scope": Words(
+        "scope {scope}: expected two whole names of msprobe's at level {level}, such as Functional.conv2d.0.forward"
+        " (L1) or Module.layer1.Linear.forward.0 (L0)",
+        "scope {scope}：{level} 级别应为两个 msprobe 完整名称，例如 Functional.conv2d.0.forward（L1）或"
+        " Module.layer1.Linear.forward.0（L0）",
+        "Capture statistics first: the names are in its table and in dump.json.",
+        "请先采集统计量：名称见其 dump.json。",
+    ),
+    "precision.selected_nothing": Words(
+        "{path}: no operator was recorded, none is named by {names}",
+        "{path}：没有记录任何算子，没有与 {names} 相符的名称",
+        "Capture statistics of everything first and take names from there.",
+        "请先采集全部统计量，再从中选取名称。",
+    ),
+    "precision.over_budget": Words(
+        "{path}: not started, the capture would write {would_gb} GB and may write {limit_gb} GB",
+        "{path}：未开始，采集将写入 {would_gb} GB，上限为 {limit_gb} GB",
+        "Raise the limit, capture fewer steps or a part (--list, --scope), or let --bisect find the place first.",
+        "请提高上限、减少采集步数或只采集一部分（--list、--scope），或先用 --bisect 找到位置。",
+    ),
     "ACC200.fingerprints": Words(
         "recorded weights, batches, seeds and losses of {steps} step(s) on {tier}, no tensors and no statistics",
         "在 {tier} 上记录了 {steps} 步的权重、数据、种子和损失，未记录张量和统计量",

@@ -21,22 +21,54 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 #: Exit code of a capture that would have written more than it may.
 OVER_LIMIT = 87
+#: One that would write more than it may, and has not begun.
+OVER_BUDGET = 88
 WATCH_EVERY_S = 0.2
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """`config`: config_path (msprobe's), dump_path, iterations (list of int), limit_bytes, block_torch_npu,
-    settings_path (the file that reads the settings in force), dumps (False: fingerprints alone, without msprobe)."""
+    settings_path (the file that reads the settings in force), dumps (False: fingerprints alone, without msprobe),
+    estimates (whether to tell first how much will be written), dry_path, saves_tensors, ranks (how many dump)."""
     if not config["dumps"]:
-        _Capture(observer, config, _NoDebugger()).install()
+        _Capture(observer, config, _NoDebugger(), _NothingKept(), {}).install()
         return
     if config["block_torch_npu"]:
         # msprobe takes an importable torch_npu for a sign that this run is on an NPU
         sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]
     from msprobe.pytorch import PrecisionDebugger
 
+    told = dry.fork(observer, config) if config["estimates"] else {}
+    if told:
+        _refuse(observer, config, told)
+    kept = release.Kept()
     _watch(Path(config["dump_path"]), config["limit_bytes"], observer.out)
-    _Capture(observer, config, PrecisionDebugger(config_path=config["config_path"])).install()
+    debugger = _Debugger(PrecisionDebugger, config["config_path"])
+    _Capture(observer, config, debugger, kept, told or {}).install()
+
+
+def _refuse(observer: Any, config: dict[str, Any], told: dict[str, Any]) -> None:
+    """Ends the process before a byte is written where more would be than may be."""
+    if "step_bytes" in told:
+        told["bytes"] = told["step_bytes"] * len(config["iterations"]) * config["ranks"]
+    path = observer.out / f"budget.rank{observer.rank}.json"
+    aside = path.with_name(f"{path.name}.part")
+    aside.write_text(json.dumps(told), encoding="utf-8")
+    aside.replace(path)
+    print(f"[capture] {json.dumps(told)}", flush=True)
+    if told.get("bytes", 0) > config["limit_bytes"]:
+        os._exit(OVER_BUDGET)
+
+
+class _Debugger:
+    """msprobe's, driven by the capture alone: calls of a script that has msprobe in it already do nothing, but for
+    `save`, which level debug is made of."""
+
+    def __init__(self, debugger: Any, config_path: str) -> None:
+        self.start, self.stop, self.step = debugger.start, debugger.stop, debugger.step
+        self.made = debugger(config_path=config_path)
+        for name in ("start", "stop", "step"):
+            setattr(debugger, name, staticmethod(lambda *_, **__: None))
 
 
 class _NoDebugger:
@@ -52,6 +84,14 @@ class _NoDebugger:
         """Nothing counts the steps."""
 
 
+class _NothingKept:
+    """Where msprobe never came."""
+
+    def restore(self, model: Any) -> dict[str, Any]:
+        """Nothing was replaced."""
+        return {"replaced": 0, "hooks": 0, "left": []}
+
+
 def _load(path: Path) -> Any:
     """A file of the workbook's that needs nothing else of it, under a name of its own."""
     spec = importlib.util.spec_from_file_location(f"_workbook_{path.stem}", path)
@@ -62,7 +102,7 @@ def _load(path: Path) -> Any:
     return module
 
 
-facts = _load(Path(__file__).with_name("experiment_facts.py"))
+facts, dry, release = (_load(Path(__file__).with_name(f"{name}.py")) for name in ("experiment_facts", "dry", "release"))
 
 
 class _Capture:
@@ -72,8 +112,9 @@ class _Capture:
     loop on the CPU), and what it does shows in the next step's weights.
     """
 
-    def __init__(self, observer: Any, config: dict[str, Any], debugger: Any) -> None:
+    def __init__(self, observer: Any, config: dict[str, Any], debugger: Any, kept: Any, budget: dict[str, Any]) -> None:
         self.observer = observer
+        self.kept, self.released = kept, False
         self.wanted = set(config["iterations"])
         self.debugger = debugger
         self.settings = _load(Path(config["settings_path"]))
@@ -81,7 +122,7 @@ class _Capture:
         self.iteration = 0
         self.running = False
         self.side: dict[str, Any] = {"rank": observer.rank, "iterations": [], "weights": {}, "batches": {},
-                                     "experiment": self.facts.told}  # fmt: skip
+                                     "experiment": self.facts.told, "budget": budget}  # fmt: skip
 
     def install(self) -> None:
         self.observer.on_model(self.weigh)
@@ -134,11 +175,21 @@ class _Capture:
         self.pause()
         if self.iteration in self.wanted:
             self.side["iterations"].append(self.iteration)
-        self.debugger.step()
+        if not self.released:
+            self.debugger.step()
         self.iteration += 1
+        if self.iteration > max(self.wanted):
+            self.release()
+
+    def release(self) -> None:
+        """Nothing more is to be captured: the rest of the run is as it would be without msprobe."""
+        if not self.released:
+            self.released = True
+            self.side["hooks"] = self.kept.restore(self.observer.model)
 
     def finish(self, status: str) -> None:
         self.pause()
+        self.release()
         self.side["status"] = status
         path = self.observer.out / f"side.rank{self.observer.rank}.json"
         aside = path.with_name(f"{path.name}.part")

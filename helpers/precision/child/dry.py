@@ -1,0 +1,128 @@
+"""What a capture will write, told before it starts. Loaded by path.
+
+The process that is about to run the script forks; the child runs it for one step with statistics alone, then one step
+without hooks, and ends. From the shapes that it saw follows how much whole tensors take. Forked before the script's
+first line, it shares the imports and has touched no device.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import json
+import math
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+#: The step that is counted, then one without hooks.
+STEPS = 2
+#: What a data_name adds to an entry of dump.json.
+NAME_BYTES = 80
+ALIGNED = 64
+#: Each attempt of torchrun has its own keys in the store (torch/distributed/rendezvous.py); this is ours.
+ATTEMPT = "1000000"
+
+
+def fork(observer: Any, config: dict[str, Any]) -> dict[str, Any] | None:
+    """In the parent: what the child found, {"step_bytes", "plain_s", "statistics_s"} or {"error"}. In the child None,
+    with `observer` and `config` turned to its own folder."""
+    meta = observer.log.content["meta"]
+    if meta.get("spawned") or (meta["transform"] != "baseline_cpu" and _device_in_use()):
+        return {"error": "the device was in use before the script's first line"}
+    folder = Path(observer.out) / f"dry.rank{observer.rank}"
+    folder.mkdir(exist_ok=True)
+    config["dry_path"] = f"{config['dry_path']}.rank{observer.rank}"
+    sys.stdout.flush()
+    sys.stderr.flush()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _become_dry(observer, config, folder, parent)
+        return None
+    _, status = os.waitpid(pid, 0)
+    return _found(folder, config, observer.log.path.name, status)
+
+
+def _become_dry(observer: Any, config: dict[str, Any], folder: Path, parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with the process that waits for it
+        if os.getppid() != parent:
+            os._exit(1)
+    output = os.open(str(folder / "output.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.environ["TORCHELASTIC_RESTART_COUNT"] = ATTEMPT
+    observer.log.path = folder / observer.log.path.name
+    observer.out, observer.limit = folder, STEPS
+    content = json.loads(Path(config["config_path"]).read_text(encoding="utf-8"))
+    own = {**content.pop(content["task"]), "summary_mode": "statistics"}
+    content["step"] = [0] if content["step"] else []
+    content.update(task="statistics", statistics=own, dump_path=config["dry_path"])
+    path = folder / "msprobe.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    config.update(config_path=str(path), dump_path=config["dry_path"], iterations=[0])
+
+
+def _found(folder: Path, config: dict[str, Any], log: str, status: int) -> dict[str, Any]:
+    """From the dumps and the log that the child left; its own error where it did not come so far."""
+    try:
+        steps = json.loads((folder / log).read_text(encoding="utf-8"))["steps"]
+        size = sum(_size(path, config["saves_tensors"]) for path in Path(config["dry_path"]).glob("step0/*"))
+        if not steps or not size:
+            raise ValueError(_last_words(folder) or f"it ended with status {status}")
+        plain = steps[1]["time_s"] if len(steps) > 1 else None
+        shutil.rmtree(folder)
+        return {"step_bytes": size, "statistics_s": steps[0]["time_s"], "plain_s": plain}
+    except (OSError, ValueError, KeyError) as cause:
+        return {"error": str(cause) if isinstance(cause, ValueError) else repr(cause)}
+    finally:
+        shutil.rmtree(config["dry_path"], ignore_errors=True)
+
+
+def _device_in_use() -> bool:
+    """A process that holds a device must not fork: its copy cannot use it."""
+    found = [torch.cuda, getattr(torch, "npu", None)]
+    return any(one is not None and one.is_initialized() for one in found)
+
+
+def _size(folder: Path, saves_tensors: bool) -> int:
+    """Of one step on one rank: the JSON as it is, and a file for every tensor where tensors are asked for."""
+    files = [path for path in folder.glob("*.json") if path.is_file()]
+    beside, overhead = sum(path.stat().st_size for path in files), _overhead()
+    entries = [entry for path in files if path.name in ("dump.json", "debug.json") and saves_tensors
+               for entry in _tensors(json.loads(path.read_text(encoding="utf-8"))["data"])]  # fmt: skip
+    for entry in entries:
+        dtype = getattr(torch, str(entry["dtype"]).rpartition(".")[2])
+        size = math.prod(entry["shape"]) * torch.empty(0, dtype=dtype).element_size()
+        beside += -(-size // ALIGNED) * ALIGNED + overhead + NAME_BYTES
+    return beside
+
+
+def _overhead() -> int:
+    """What torch.save of this release writes beside a tensor's values."""
+    stream = io.BytesIO()
+    torch.save(torch.zeros(ALIGNED, dtype=torch.uint8), stream)
+    return len(stream.getvalue()) - ALIGNED
+
+
+def _tensors(part: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(part, list):
+        for item in part:
+            yield from _tensors(item)
+    elif isinstance(part, dict) and "shape" in part and "dtype" in part:
+        yield part
+    elif isinstance(part, dict):
+        for item in part.values():
+            yield from _tensors(item)
+
+
+def _last_words(folder: Path) -> str:
+    lines = (folder / "output.log").read_text(encoding="utf-8", errors="replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")[:200]

@@ -32,6 +32,10 @@ class NotebookRun:
         given = Path(name).expanduser()
         return given.resolve() if given.is_absolute() or given.exists() else ROOT / given
 
+    def place(self, name: str) -> str:
+        """A path as `path` finds it; an address such as obs://bucket/x as it is."""
+        return name if "://" in name else str(self.path(name))
+
     def arguments(self, script: Path, given: str, sample: str) -> list[str]:
         """The script's arguments: `given`; for `auto` those that keep SAMPLE short, none for another script."""
         if given.strip() != "auto":

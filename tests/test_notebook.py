@@ -42,6 +42,12 @@ def test_paths_are_found_here_first(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert run.path("notebooks/scripts/gpt_text.py") == ROOT / "notebooks/scripts/gpt_text.py"
 
 
+def test_an_address_is_no_path(tmp_path: Path) -> None:
+    run = begin("precision", run_dir=str(tmp_path))
+    assert run.place("obs://bucket/gpu.zip") == "obs://bucket/gpu.zip"
+    assert run.place("README.md") == str(run.path("README.md"))
+
+
 def test_a_picture_comes_with_its_facts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = begin("profiling", run_dir=str(tmp_path)).picture(sample())
     assert picture.data.startswith(b"\x89PNG")

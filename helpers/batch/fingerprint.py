@@ -27,9 +27,10 @@ def fingerprint(notebook: Path, parameters: dict[str, Any], versions: dict[str, 
     script = parameters.get("script")
     for path in local_sources(Path(script)) if script else ():
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    existing = parameters.get("existing")  # a profile already taken, read instead of recording one
-    for path in _files(Path(existing)) if existing else ():
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for name in ("existing", "baseline"):  # a profile or a baseline already taken, read instead of recording one
+        place = parameters.get(name)
+        for path in _files(Path(place)) if place else ():
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
     digest.update(own_code().encode())
     return digest.hexdigest()[:16]
 

@@ -51,6 +51,7 @@ def run(
         given = assign(parameters, found)
         for values in given.values():
             _check_script(values)
+            _check_baseline(values)
         here = versions(parameters.get("device", "auto"))
     except WorkbookError as error:
         publish(outcomes, trouble=error)
@@ -214,6 +215,19 @@ def _check_script(values: dict[str, Any]) -> None:
             values["script"] = str(path.resolve())
             return
     raise WorkbookError("run.no_script", path=str(script))
+
+
+def _check_baseline(values: dict[str, Any]) -> None:
+    """The same of a baseline that was recorded elsewhere; an address is refused in words, before anything starts."""
+    given = values.get("baseline")
+    if not given:
+        return
+    root = open_storage(given).root
+    for path in (root, NOTEBOOKS.parent / root):
+        if path.exists():
+            values["baseline"] = str(path.resolve())
+            return
+    raise WorkbookError("run.no_baseline", path=str(given))
 
 
 def _state(outcome: Outcome) -> Scalar:

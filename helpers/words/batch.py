@@ -28,6 +28,12 @@ WORDS: dict[str, Words] = {
         "Give a path relative to the current folder or to the project, or an absolute one.",
         "请给出相对于当前目录或项目目录的路径，或绝对路径。",
     ),
+    "run.no_baseline": Words(
+        "the baseline {path} is not there",
+        "找不到基线 {path}",
+        "Give a bundle or a capture's folder, relative to the current folder or to the project, or absolute.",
+        "请给出基线包或采集目录：相对于当前目录或项目目录的路径，或绝对路径。",
+    ),
     "run.no_notebook": Words(
         "no notebook for the stage {stage} in {folder}; stages: {known}",
         "目录 {folder} 中没有阶段 {stage} 的笔记本；可用阶段：{known}",

@@ -27,6 +27,7 @@ script: str = "notebooks/scripts/resnet_digits.py"  # the GPU training script / 
 script_args: str = "auto"  # its arguments; auto: the sample's, none for other scripts / 脚本参数，auto 仅为示例脚本设值
 steps: int = 4  # optimizer steps of each run / 每次运行的优化步数
 fault: str = ""  # simulated NPU only: a fault to inject, written as shown below / 仅模拟 NPU：注入的故障，写法见下文
+baseline: str = ""  # a baseline recorded elsewhere: a bundle or a capture's folder / 在别处录制的基线：基线包或采集目录
 numerics: str = "cpu"  # simulated NPU only: "ascend" rounds as its cube does / 仅模拟 NPU："ascend" 按矩阵单元舍入
 
 # %%
@@ -45,7 +46,8 @@ options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1
 # 开始之前会说明最多写入多少数据，超过即停止。
 # 每次采集以清单结束，其中有每个文件的校验和，因此中途被终止的采集不会被当作完整数据。
 #
-# 先采集基线。
+# 先采集基线。若给出 `baseline`，则使用它而不在此采集：例如在另一个区域的 GPU 上用 `ascend-workbook baseline` 录制的 zip
+# （步骤见 `docs/two-regions.zh-CN.md`）。基线包中没有张量，此时按统计量和曲线比对，无法判断的内容会注明。
 
 # %% [markdown] lang="en"
 # ## Capture
@@ -55,12 +57,16 @@ options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1
 # written at most is said before it starts; beyond that it stops. Each capture ends with a manifest of checksums, so
 # that one which was killed is never taken for a whole one.
 #
-# The baseline first.
+# The baseline first. Where `baseline` is given it is taken instead of a capture here: the zip, say, that
+# `ascend-workbook baseline` made on a GPU in another region (`docs/two-regions.md` has the steps). A bundle has no
+# tensors: then statistics and curves are compared, and what they cannot tell is said.
 
 # %%
 arguments = run.arguments(run.path(script), script_args, "--depth 14 --batch-size 16")
-baseline = capture(run.path(script), arguments, out=run.folder / "baseline", device="baseline", **options)
-baseline
+against = run.place(baseline) if baseline else run.folder / "baseline"
+if not baseline:
+    recorded = capture(run.path(script), arguments, out=against, device="baseline", **options)
+against if baseline else recorded
 
 # %% [markdown] lang="zh"
 # 再采集 NPU 一侧：同一个脚本，通过 transfer_to_npu 运行。`fault` 和 `numerics` 只作用于模拟 NPU 的子进程，例如
@@ -96,7 +102,7 @@ target
 # trainer_state.json, Megatron-LM's or plain text logs.
 
 # %%
-losses = run.save(curves(run.folder / "baseline", run.folder / "target"), "curves")
+losses = run.save(curves(against, run.folder / "target"), "curves")
 losses
 
 # %%
@@ -116,7 +122,7 @@ run.picture(losses)
 # where both sides give the same numbers the line lies at zero.
 
 # %%
-comparison = run.save(compare(run.folder / "baseline", run.folder / "target", progress=run.progress), "comparison")
+comparison = run.save(compare(against, run.folder / "target", progress=run.progress), "comparison")
 run.picture(comparison)
 
 # %% [markdown] lang="zh"

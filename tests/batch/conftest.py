@@ -16,6 +16,7 @@ steps: int = 3  # steps
 rate: float = 0.5  # rate
 fast: bool = False  # fast
 script: str = ""  # script
+baseline: str = ""  # baseline
 """
 SAVE = """from pathlib import Path
 from helpers.notebook import begin

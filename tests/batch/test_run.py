@@ -116,6 +116,14 @@ def test_a_changed_script_or_import_runs_again(notebooks: Make, tmp_path: Path) 
     assert not go(notebooks, tmp_path, parameters, environment="good").facts["outcomes"][0]["reused"]
 
 
+def test_another_baseline_of_the_same_name_runs_again(notebooks: Make, tmp_path: Path) -> None:
+    bundle = tmp_path / "gpu.zip"
+    for text, reused in (("a", False), ("a", True), ("b", False)):
+        bundle.write_text(text)
+        outcome = go(notebooks, tmp_path, {"baseline": str(bundle)}, environment="good").facts["outcomes"][0]
+        assert outcome["reused"] is reused
+
+
 def test_packages_and_parents_count_as_imports(tmp_path: Path) -> None:
     for name, text in {
         "train.py": "import pkg.sub.m",
@@ -161,6 +169,8 @@ def test_a_red_report_is_red_though_nothing_raised(notebooks: Make, tmp_path: Pa
         ({"run_dir": "/x"}, "no notebook has a parameter run_dir"),
         ({"precision.steps": "1"}, "no notebook has"),
         ({"script": "/nowhere.py"}, "is not there"),
+        ({"baseline": "/nowhere.zip"}, "the baseline /nowhere.zip is not there"),
+        ({"baseline": "obs://bucket/gpu.zip"}, "obsutil cp obs://bucket/gpu.zip"),
     ],
 )
 def test_bad_parameters_stop_before_anything_starts(

@@ -100,6 +100,12 @@ WORDS: dict[str, Words] = {
         "全部 {inputs} 个输入通过（通过率的 95 % 区间为 {low} 至 {high}）；最差的模块是 {layer}，输入 {input}："
         "相对误差 {error}，允许 {allowed}",
     ),
+    "ACC270.identical": Words(
+        "all {inputs} inputs pass (95 % interval of the pass rate {low} to {high}): every module gives the same "
+        "numbers to"
+        " the last bit",
+        "全部 {inputs} 个输入通过（通过率的 95 % 区间为 {low} 至 {high}）：所有模块的结果逐位相同",
+    ),
     "ACC270.apart": Words(
         "{passed} of {inputs} inputs pass (95 % interval {low} to {high}); the worst module is {layer} ({kind}) on "
         "input"

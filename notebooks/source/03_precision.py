@@ -31,7 +31,7 @@ baseline: str = ""  # a baseline recorded elsewhere: a bundle or a capture's fol
 numerics: str = "cpu"  # simulated NPU only: "ascend" rounds as its cube does / 仅模拟 NPU："ascend" 按矩阵单元舍入
 
 # %%
-from helpers import capture, compare, curves
+from helpers import advise, capture, compare, curves, verify
 from helpers.notebook import begin
 from helpers.precision.align import join
 from helpers.precision.compare import around
@@ -150,6 +150,47 @@ around(comparison, rows=4)
 print("reduced formats:", comparison.facts["numerics"])
 print("operators:", comparison.facts["outcomes"])
 print("first divergence:", comparison.facts["first_divergence"])
+
+# %% [markdown] lang="zh"
+# ## 建议
+#
+# 十种已知原因逐一检查：采集数据中看到了什么、应改的代码行或环境变量及其来源。缺少数据的会说明“未检查”，不当作没有问题。
+
+# %% [markdown] lang="en"
+# ## Advice
+#
+# Ten known causes, one row each: what was seen in the captures, the line or variable to change, and its source. A cause
+# whose facts were not recorded says *not looked*, which is not the same as clean.
+
+# %%
+run.save(advise(run.folder / "baseline", run.folder / "target"), "advice")
+
+# %% [markdown] lang="zh"
+# ## 许多输入
+#
+# 训练几步只看到几个批次。`verify` 让同一个网络在两种设备上运行许多输入，逐模块比对，给出通过率及其区间和最差的输入
+# （可用 `only=[编号]` 重跑）。这里用示例的网络；换成自己的 `文件.py:函数` 即可。
+
+# %% [markdown] lang="en"
+# ## Many inputs
+#
+# A few training steps see a few batches. `verify` runs one network on both devices over many inputs, module by module:
+# pass rate with its interval, and the worst input, to be run again with `only=[number]`. Here it is the sample's
+# network; put your own `file.py:function` in its place.
+
+# %%
+parts = run.folder / "parts.py"
+parts.write_text(f"""import sys
+sys.path.insert(0, {str(run.path("notebooks/scripts"))!r})
+import torch
+from resnet_digits import LAYOUTS, ResNet
+def model(): return ResNet(LAYOUTS[14]).eval()
+def batches(): return [torch.randn(16, 1, 8, 8) for _ in range(8)]
+""")
+rounding = {name: value for name, value in settings.items() if "NUMERICS" in name}
+inputs = f"{parts}:batches"
+many = verify(f"{parts}:model", f"{parts}:model", inputs, device_b=device, settings=rounding, progress=run.progress)
+print(run.save(many, "many_inputs").verdict(lang))
 
 # %% [markdown] lang="zh"
 # ## 结论

@@ -38,7 +38,8 @@ def _verdict(tally: Tally, required: float) -> Finding:
     args.update(_row(worst))
     if worst.passed == worst.seen:
         whole = not failed and tally.passed == tally.inputs
-        key = "ACC270.passed" if whole else "ACC270.raised"
+        same = all(row.layer.error == 0.0 for row in tally.compared)
+        key = "ACC270.raised" if not whole else "ACC270.identical" if same else "ACC270.passed"
         status = Status.FAIL if failed else Status.OK if whole else Status.WARN
         return Finding("ACC270", status, key, args, weight=300)
     first = tally.first or worst

@@ -22,9 +22,9 @@ def in_this_process() -> Iterator[None]:
     assert spec and spec.loader
     child = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(child)
-    asked = replay._ask
+    asked = replay.ask
 
-    def ask(job: dict[str, Any], python: str) -> Any:
+    def ask(job: dict[str, Any], python: str = "", tier: str = "cpu") -> Any:
         with tempfile.TemporaryDirectory() as folder, torch.random.fork_rng():
             question, answer = Path(folder, "job.json"), Path(folder, "answer.json")
             question.write_text(json.dumps(job), encoding="utf-8")
@@ -32,8 +32,8 @@ def in_this_process() -> Iterator[None]:
                 child.main(str(question), str(answer))
             return json.loads(answer.read_text(encoding="utf-8")), ""
 
-    replay._ask = ask
+    replay.ask = ask
     try:
         yield
     finally:
-        replay._ask = asked
+        replay.ask = asked

@@ -12,6 +12,7 @@ Examples:
   ascend-workbook compare runs/demo/baseline runs/demo/npu
   ascend-workbook compare runs/demo/baseline runs/demo/npu --html precision.html --json precision.json
   ascend-workbook compare gpu.zip runs/demo/npu --attempts runs/demo
+  ascend-workbook compare gpu_dump npu_dump --replay-on cpu npu
   ascend-workbook compare gpu_dump npu_dump --no-replay --csv numbers.csv
   ascend-workbook compare runs/fp32 runs/bf16 --anyway
   ascend-workbook compare gpu_dump npu_dump --only layer1 "*softmax*" --sample 0.1
@@ -26,7 +27,7 @@ import argparse
 from helpers.commands import add_fail_on
 from helpers.precision.compare import around, compare
 from helpers.precision.questions import OF_COMPARE
-from helpers.report import Report
+from helpers.report import TIERS, Report
 
 NAME = "compare"
 
@@ -36,6 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("baseline", help="capture of the GPU, or of the CPU in its place")
     parser.add_argument("target", help="capture of the NPU")
     parser.add_argument("--no-replay", action="store_true", help="do not run operators again in float64 (no torch)")
+    parser.add_argument("--replay-on", nargs="+", choices=(*TIERS, "none"), metavar="TIER",
+                        help="run the first divergence again on these devices (default: on the two captured on)")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
                         help="compare operators of these names alone: a part of the name, or a pattern with *")
     parser.add_argument("--sample", type=float, default=1.0, metavar="SHARE",
@@ -55,9 +58,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Report:
     """Compares and reports."""
+    replay_on = [tier for tier in args.replay_on if tier != "none"] if args.replay_on else None
     report = compare(args.baseline, args.target, replaying=not args.no_replay, only=args.only, sample=args.sample,
                      seed=args.seed, csv=args.csv, attempts=args.attempts, fail_on=args.fail_on, anyway=args.anyway,
-                     scheduler=args.scheduler)  # fmt: skip
+                     scheduler=args.scheduler, replay_on=replay_on)  # fmt: skip
     return around(report, args.around) if args.around else report
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from helpers.finding import Finding, Status
 from helpers.gates import asked
 from helpers.launch import together
-from helpers.precision import platform, rules, table_csv
+from helpers.precision import devices, platform, rules, table_csv
 from helpers.precision.advice.verb import fired
 from helpers.precision.agreement import TensorAgreement
 from helpers.precision.attempts.remember import remembered
@@ -46,6 +46,7 @@ def compare(
     fail_on: Iterable[str] = (),
     anyway: bool = False,
     scheduler: str = "",
+    replay_on: Sequence[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Compares the target (NPU) with the baseline (GPU, or the CPU in its place).
@@ -60,6 +61,8 @@ def compare(
     `attempts` is a run's folder that keeps this comparison beside earlier ones, so that it says whether a fix helped.
     `scheduler` is the address of a Dask cluster that reads the tensors in place of this machine's cores, with the same
     numbers.
+    The first divergence is run again on the devices (tiers) `replay_on`; None: on the two that the captures were made
+    on, where they are two; an empty list: on none.
     Errors in the table are relative L2. Raises WorkbookError where a side cannot be read or was killed.
     """
     if csv is not None:
@@ -72,6 +75,9 @@ def compare(
     with opened(baseline) as left, opened(target) as right, cluster(scheduler) as measure:
         facts = examine(left.folder.absolute(), right.folder.absolute(), replaying=replaying, selection=selection,
                         anyway=anyway, tell=progress, measure=measure)  # fmt: skip
+        if replaying:
+            tiers = None if replay_on is None else tuple(replay_on)
+            facts = replace(facts, confirmation=devices.confirm(facts, tiers))
         report = with_bundle(_report(facts, csv), left, right)
         report = replace(report, findings=tuple(_headlined(list(report.findings))))
         if attempts is not None:
@@ -193,4 +199,5 @@ def _facts(facts: Comparison, mark: Scalar) -> dict[str, Any]:
         "judged": not facts.stopped,
         "sides": [platform.about(side) for side in (facts.baseline, facts.target)],
         "row": mark,
+        "replayed_on": devices.shown(facts.confirmation.runs) if facts.confirmation else [],
     }  # fmt: skip

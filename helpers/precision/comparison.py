@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from helpers.errors import WorkbookError
 from helpers.precision import divergence, formats, manifest, tolerance
@@ -22,6 +23,9 @@ from helpers.precision.record import BACKWARD, Run
 from helpers.precision.replay import Replays, replay
 from helpers.precision.selection import EVERYTHING, Selection
 from helpers.precision.workers import Measure, measure_all
+
+if TYPE_CHECKING:
+    from helpers.precision.devices import Confirmation
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class Comparison:
     selection: Selection = EVERYTHING
     #: Judge tensors of different experiments too.
     anyway: bool = False
+    confirmation: Confirmation | None = None
 
     @property
     def stopped(self) -> bool:

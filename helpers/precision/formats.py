@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from helpers.precision import tolerance
+from helpers.precision import nonfinite, tolerance
 from helpers.precision.pairing import Pair
 from helpers.precision.record import FORWARD
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from helpers.precision.replay import Replay
 
 KINDS = {"conv": tolerance.CONVOLUTIONS, "matmul": tolerance.MATMULS}
-#: So many calls of a kind, and so large a share of them, make a format of what would be a fault in one.
+#: So many calls of a kind, and so large a share of them, make a format of what would be a fault in one. One less where
+#: an overflow has taken the others.
 FEWEST, SHARE = 3, 0.75
 #: So many calls of a kind that agree to rounding say that no reduced format was in force.
 REFUTING = 2
@@ -42,7 +43,8 @@ def seen(pairs: Iterable[Pair], replays: Mapping[str, Replay], told: Mapping[str
     for name, apis in KINDS.items():
         ratios = [ratio for pair in calls if pair.target.api in apis
                   if (ratio := _ratio(pair, replays[pair.target.name])) is not None]  # fmt: skip
-        form = "" if told.get(name) else _format(ratios, FEWEST)
+        lost = any(_overflowed(pair) for pair in calls if pair.target.api in apis)
+        form = "" if told.get(name) else _format(ratios, FEWEST - lost)
         few[name] = ratios if len(ratios) < FEWEST else []
         if form:
             found[name] = form
@@ -73,10 +75,15 @@ def _format(ratios: list[float], fewest: int) -> str:
     return ""
 
 
+def _overflowed(pair: Pair) -> bool:
+    """Then its replay agrees, NaN with NaN, or does not, and tells nothing of formats."""
+    return any(nonfinite.kind(t) for t in pair.target.outputs)
+
+
 def _ratio(pair: Pair, replay: Replay) -> float | None:
     """The worst output's error in what the measured format allows; None where it is only rounding."""
     floor = tolerance.floor([t.dtype for t in (*pair.target.outputs, *pair.baseline.outputs)])
     own = max(replay.outputs, key=lambda one: one.worst, default=None)
-    if own is None or not own.reduced or not math.isfinite(own.worst):  # an overflow tells nothing of formats
+    if own is None or not own.reduced or not math.isfinite(own.worst) or _overflowed(pair):
         return None
     return own.worst / own.reduced if own.worst > own.limit(floor) else 0.0

@@ -119,19 +119,19 @@ def replay(
         return Replays({}, skipped=dict.fromkeys((found.target.name for found in wanted), "argument"))
     if not wanted:
         return Replays({})
-    job = {
+    job: dict[str, Any] = {
         "target": str(pairing.target.folder),
         "baseline": str(pairing.baseline.folder),
-        "allowed": json.loads(DATA.read_text(encoding="utf-8")),
+        "allowed": allowed(),
         "operators": [_order(found) for found in wanted],
         "handings": handing.orders(pairing, doubtful, tolerance.reduced_unit(formats.MEASURED)),
     }
-    content, error = _ask(job, python)
+    content, error = ask(job, python)
     answer, skipped = content.get("found", {}), content.get("skipped", {})
     dtypes = {found.target.name: _dtypes(found) for found in wanted}
     found = {name: _read(rows, dtypes[name]) for name, rows in answer.items()}
     seen = {} if recorded else formats.seen(wanted, found, numerics)
-    for name, (owns, others) in _handed(job["handings"], content.get("handed", []), dtypes).items():
+    for name, (owns, others) in _handed(content.get("handed", []), dtypes).items():
         found[name] = replace(found.get(name, Replay(())), handed=owns, others=others)
     apis = {one.target.name: one.target.api for one in wanted}
     return Replays({name: _in_force(one, apis[name], {**numerics, **seen}) for name, one in found.items()},
@@ -154,19 +154,37 @@ def _read(rows: list[list[float]], dtypes: list[str]) -> Replay:
     return Replay(tuple(owns))
 
 
-def _handed(orders: list[dict[str, Any]], answers: list[Any], dtypes: dict[str, list[str]]
+def _handed(answers: list[Any], dtypes: dict[str, list[str]]
             ) -> dict[str, tuple[tuple[Own, ...], tuple[str, ...]]]:  # fmt: skip
-    """By the maker's target name: what it hands, and who else may have made it. Of several makers the one stands for
-    it with whose gradient the error goes, or the first in execution."""
+    """By the maker's target name: what it hands, and who else may have made it."""
     found: dict[str, tuple[tuple[Own, ...], tuple[str, ...]]] = {}
-    for answer in filter(None, answers):
-        makers: list[str] = answer["makers"]
-        least = min(answer["rests"])
-        maker = makers[answer["rests"].index(least)] if least < PROPORTIONAL else min(makers, key=list(dtypes).index)
-        others = () if least < PROPORTIONAL else tuple(sorted({*makers} - {maker}))
+    told = [answer for answer in answers if answer]
+    guilty = {one["makers"][0] for one in told if len({*one["makers"]}) == 1 and _wrong(one, dtypes[one["makers"][0]])}
+    for answer in told:
+        maker, others = _maker(answer, guilty, list(dtypes))
         (own,) = _read([answer["errors"]], dtypes[maker]).outputs
         found[maker] = (*found.get(maker, ((), ()))[0], own), others
     return found
+
+
+def _maker(answer: dict[str, Any], guilty: set[str], order: list[str]) -> tuple[str, tuple[str, ...]]:
+    """Who made a handed gradient, and who else may have: the one with whose gradient the error goes, else the only
+    one that hands something wrong elsewhere too, else the first in execution."""
+    makers: list[str] = answer["makers"]
+    least, convicted = min(answer["rests"]), sorted({*makers} & guilty)
+    if least < PROPORTIONAL:
+        return makers[answer["rests"].index(least)], ()
+    if len(convicted) == 1:
+        return convicted[0], ()
+    first = min(makers, key=order.index)
+    return first, tuple(sorted({*makers} - {first}))
+
+
+def _wrong(answer: dict[str, Any], dtypes: list[str]) -> bool:
+    """Whether one side alone is beyond everything that could explain it."""
+    (own,) = _read([answer["errors"]], dtypes).outputs
+    limit = own.wide(tolerance.floor(dtypes))
+    return min(own.target, own.baseline) <= limit < own.worst
 
 
 def _replayable(found: Pair) -> bool:
@@ -191,11 +209,18 @@ def _order(found: Pair) -> dict[str, Any]:
     }
 
 
-def _ask(job: dict[str, Any], python: str) -> tuple[dict[str, Any], str]:
+def allowed() -> dict[str, list[str]]:
+    """The API names that a child may call, by kind."""
+    names: dict[str, list[str]] = json.loads(DATA.read_text(encoding="utf-8"))
+    return names
+
+
+def ask(job: dict[str, Any], python: str = sys.executable, tier: str = "cpu") -> tuple[dict[str, Any], str]:
+    """The child's answer and what stopped it, one of them empty; the child sees the tier's device."""
     with tempfile.TemporaryDirectory(prefix="replay-") as folder:
         question, answer = Path(folder, "job.json"), Path(folder, "answer.json")
         question.write_text(json.dumps(job), encoding="utf-8")
-        environment = {**device.child_environment("cpu", os.environ), "PYTHONSAFEPATH": "1"}
+        environment = {**device.child_environment(tier, os.environ), "PYTHONSAFEPATH": "1"}
         try:
             done = subprocess.run([python, str(CHILD), str(question), str(answer)], env=environment,
                                   capture_output=True, text=True, timeout=TIMEOUT_S, check=False)  # fmt: skip

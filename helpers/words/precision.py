@@ -538,6 +538,43 @@ WORDS: dict[str, Words] = {
         "Look at the step before this one: its gradients, its loss scale and what the optimizer did with them.",
         "请查看上一步：梯度、损失缩放以及优化器的更新。",
     ),
+    "ACC233.run": Words(
+        "{tier}: {saved} in the dump's dtype, {single} in float32", "{tier}：按采集的数据类型 {saved}，float32 {single}"
+    ),
+    "ACC233.run_failed": Words("{tier}: {error}", "{tier}：{error}"),
+    "ACC233.again": Words(
+        "the operator is at fault: {operator}, run again from the saved inputs of the {side}, is wrong again, in"
+        " float32 too; error against float64 ({runs}), allowed {allowed}",
+        "算子本身有误：用{side}侧保存的输入重新运行 {operator}，结果仍然有误，float32 下也是如此；"
+        "与 float64 相比的误差（{runs}），允许 {allowed}",
+        "Report the operator with its saved inputs, which reproduce it; meanwhile use another implementation.",
+        "这就是一个几行代码的复现：请附上保存的输入上报该算子，并暂时改用其他实现。",
+    ),
+    "ACC233.dtype": Words(
+        "the dtype is too coarse, the operator is not wrong: {operator}, run again from the saved inputs of the {side},"
+        " is off in the dump's dtype and right in float32; error against float64 ({runs}), allowed {allowed}",
+        "是数据类型精度不足，而非算子有误：用{side}侧保存的输入重新运行 {operator}，按采集的数据类型有误差，"
+        "float32 下正确；与 float64 相比的误差（{runs}），允许 {allowed}",
+        "Keep this operator in float32 under AMP.",
+        "请在 AMP 中让该算子保持 float32。",
+    ),
+    "ACC233.not_again": Words(
+        "not the operator's arithmetic: {operator}, run again from the saved inputs of the {side}, is right this time,"
+        " while the record is off by {own}; error against float64 ({runs}), allowed {allowed}",
+        "不是算子的计算有误：用{side}侧保存的输入重新运行 {operator}，这次结果正确，而记录中的误差为 {own}；"
+        "与 float64 相比的误差（{runs}），允许 {allowed}",
+        "Look for what the dump does not hold: another setting or version then, an overwritten buffer, a race of"
+        " streams, an argument that was not recorded, or a fault injected on purpose. Capture again: does it return?",
+        "请检查采集数据之外的因素：当时的设置或版本、被覆盖的缓冲区、流之间的竞争、未被记录的参数，或有意注入的故障。"
+        "请重新采集，观察是否再次出现。",
+    ),
+    "ACC233.unknown": Words(
+        "{operator} could not be run again on the device of the {side} ({runs}): whether the operator or something else"
+        " is at fault stays open",
+        "无法在{side}侧的设备上重新运行 {operator}（{runs}）：是算子还是其他原因仍未可知",
+        "Run compare where that device is.",
+        "请在有该设备的环境中运行 compare。",
+    ),
     "ACC235.parted": Words(
         "no operator parts the runs, but after the update of step {step} (rank {rank}) what {operator} reads differs by"
         " {error}, more than rounding leaves ({limit}): the optimizer, its learning rate, gradient clipping or the loss"

@@ -34,9 +34,9 @@ def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def against(baseline: Path, out: Path, settings: dict[str, str]) -> Report:
+def against(baseline: Path, out: Path, settings: dict[str, str], replay_on: tuple[str, ...] | None = ()) -> Report:
     capture(SCRIPT, out=out, device="npu-simulated", settings=settings)
-    report: Report = compare(baseline, out)
+    report: Report = compare(baseline, out, replay_on=replay_on)
     assert report.simulated and "[simulated NPU]" in report.verdict("en")
     return report
 
@@ -64,6 +64,25 @@ def test_the_faulty_operator_is_named_first(
     kernel = fault.partition("@")[0]
     assert kernel in report.verdict("en"), "the fault's operator is told beside the API's name"
     assert FAULTS[fault].split(".")[1] in apis(kernel) and "tiny_net.py:" in report.verdict("zh")
+
+
+@pytest.mark.parametrize(("lasting", "key"), [
+    (True, "ACC233.again"), pytest.param(False, "ACC233.not_again", marks=pytest.mark.full)])  # fmt: skip
+def test_the_named_operator_is_run_again_on_both_devices(
+    baseline: Path, tmp_path: Path, simulator_env: dict[str, str], monkeypatch: pytest.MonkeyPatch, lasting: bool,
+    key: str,
+) -> None:  # fmt: skip
+    """A kernel that is wrong is wrong again; a fault that struck one call is not found in the operator."""
+    fault = "aten::_softmax:scale=1.01"
+    if lasting:
+        monkeypatch.setenv("ASCEND_WORKBOOK_SIM_FAULT", fault)
+    report = against(baseline, tmp_path, {"ASCEND_WORKBOOK_SIM_FAULT": fault}, None)
+    found = next(one for one in report.findings if one.rule == "ACC233")
+    assert found.key == key, report.text("en")
+    runs = {run["tier"]: run for run in report.facts["replayed_on"]}
+    assert set(runs) == {"cpu", "npu-simulated"} and not any(run["failed"] for run in runs.values())
+    assert runs["cpu"]["saved"] < 1e-5 and (runs["npu-simulated"]["saved"] > 1e-3) == lasting
+    assert "float64" in found.message("en") and "npu-simulated" in found.message("zh")
 
 
 def test_a_fault_that_never_strikes_is_an_error(tmp_path: Path, simulator_env: dict[str, str]) -> None:

@@ -31,10 +31,12 @@ FAILURES = (CannotReplay, RuntimeError, TypeError, ValueError, LookupError, NotI
 
 class Given:
     """How inputs are given: shaken by up to `unit`, relative, and with gradients where `track` says so. `leaves` are
-    those that take a gradient, by file, each with the node of the copy that the operator gets."""
+    those that take a gradient, by file, each with the node of the copy that the operator gets. Tensors go to `device`
+    and floating ones to `dtype`; None leaves them as they were saved."""
 
-    def __init__(self, unit: float, track: bool, shaking: torch.Generator | None = None) -> None:
-        self.unit, self.track = unit, track
+    def __init__(self, unit: float, track: bool, shaking: torch.Generator | None = None, device: str = "cpu",
+                 dtype: torch.dtype | None = torch.float64) -> None:  # fmt: skip
+        self.unit, self.track, self.device, self.dtype = unit, track, device, dtype
         self.shaking = shaking or torch.Generator().manual_seed(0)
         self.leaves: dict[str, tuple[torch.Tensor, Any]] = {}
 
@@ -87,7 +89,7 @@ class Side:
         if p >= 1:
             raise CannotReplay("random")
         (kept,) = self.outputs(f"{name.rpartition('.')[0]}.forward")
-        return values * ((kept != 0).double() / (1 - p))
+        return values * ((kept.to(values.device) != 0).to(values.dtype) / (1 - p))
 
     def _backward(self, result: Any, entry: Any, given: Given) -> list[Any]:
         """The last autograd node alone, as msprobe records it (pt_hook_manager.py, _register_backward_pre_hook)."""
@@ -101,7 +103,8 @@ class Side:
     def turn(self, result: Any, entry: Any, given: Given) -> None:
         """Sends the recorded gradient back; the leaves of `given` then hold theirs."""
         node = self.last_node(result)
-        incoming = [self._value(item, Given(given.unit, False, given.shaking)) for item in entry["input"]]
+        plain = Given(given.unit, False, given.shaking, given.device, given.dtype)
+        incoming = [self._value(item, plain) for item in entry["input"]]
         roots = [item for item in flat(result) if isinstance(item, torch.Tensor) and item.grad_fn is node]
         torch.autograd.backward(roots, [incoming[item.output_nr] for item in roots])
 
@@ -121,7 +124,7 @@ class Side:
         kind = item.get("type", "")
         if kind == "torch.dtype":
             dtype = getattr(torch, item["value"].rpartition(".")[2])
-            return torch.float64 if dtype.is_floating_point else dtype
+            return given.dtype or dtype if dtype.is_floating_point else dtype
         if kind in ("int", "float", "bool", "str"):
             return item["value"]
         if kind == "slice":
@@ -133,10 +136,10 @@ class Side:
         raise CannotReplay("argument")
 
     def _input(self, item: Any, given: Given) -> torch.Tensor:
-        values: torch.Tensor = self.load(item)
+        values: torch.Tensor = self.load(item).to(given.device)
         if not values.is_floating_point():
             return values
-        values = given.shaken(values.double())
+        values = given.shaken(values.to(given.dtype or values.dtype))
         if not (given.track and item.get("requires_grad")):
             return values.clone()
         leaf = values.requires_grad_()
@@ -157,6 +160,11 @@ class Side:
 
 def main(question: str, answer: str) -> None:
     job = json.loads(Path(question).read_text(encoding="utf-8"))
+    if "device" in job:
+        side = Side(job["folder"], job["allowed"])
+        told = _sibling("device").answer(side, Given, job, relative, FAILURES)
+        Path(answer).write_text(json.dumps(told), encoding="utf-8")
+        return
     sides = {name: Side(job[name], job["allowed"]) for name in ("target", "baseline")}
     found: dict[str, list[list[float]]] = {}
     skipped: dict[str, str] = {}

@@ -1,0 +1,43 @@
+"""One recorded operator run again on a device, from one side's saved inputs: in the dtypes of the dump and in float32,
+held against float64 on the CPU. Of a backward the whole is run: every gradient of an input. Loaded by replay_child.py,
+whose Side does the work; torch_npu is there where the environment makes torch load it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+
+def answer(side: Any, given: Any, job: dict[str, Any], relative: Any, failures: Any) -> dict[str, Any]:
+    """{"saved": error, "float32": error} of the worst tensor, or {"failed": why}."""
+    try:
+        truth = _run(side, job["name"], given(0.0, _backward(job["name"])))
+        kinds = {"saved": None, "float32": torch.float32}
+        return {kind: _worst(_run(side, job["name"], given(0.0, _backward(job["name"]), None, job["device"], dtype)),
+                             truth, relative) for kind, dtype in kinds.items()}  # fmt: skip
+    except (*failures, AssertionError) as cause:  # torch says with an AssertionError that a device is not there
+        return {"failed": f"{type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"}
+
+
+def _backward(name: str) -> bool:
+    return name.endswith(".backward")
+
+
+def _run(side: Any, name: str, run: Any) -> list[torch.Tensor]:
+    """Floating outputs of a forward, gradients of a backward, on the CPU."""
+    result = side.forward(name, run)
+    if run.track:
+        side.turn(result, side.data[name], run)
+        made = [leaf.grad for leaf, _ in run.leaves.values()]
+    else:
+        made = list(result) if isinstance(result, (tuple, list)) else [result]
+    return [item.detach().cpu() for item in made if isinstance(item, torch.Tensor) and item.is_floating_point()]
+
+
+def _worst(found: list[torch.Tensor], truth: list[torch.Tensor], relative: Any) -> float:
+    if len(found) != len(truth) or not truth:
+        raise ValueError("the device gives other outputs")
+    return max((relative(mine, right) for mine, right in zip(found, truth)), default=math.inf)

@@ -26,6 +26,8 @@ _VERBS = {
     "baseline": "helpers.precision.baselines.verb",
     "align": "helpers.precision.align",
     "compare": "helpers.precision.compare",
+    "layers": "helpers.precision.layers",
+    "tolerances": "helpers.precision.factors",
     "attempts": "helpers.precision.attempts.verb",
     "curves": "helpers.precision.curves",
     "verify": "helpers.precision.verify",

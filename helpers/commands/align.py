@@ -32,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="operators of these names alone")
     parser.add_argument("--sample", type=float, default=1.0, metavar="SHARE", help="read this share of every tensor")
     parser.add_argument("--seed", type=int, default=0, help="which elements --sample takes (default: 0)")
+    parser.add_argument("--attempts", metavar="RUN", help="keep this comparison in RUN and say whether a fix helped")
     add_fail_on(parser, CLASSES, "the answers, or could not be looked for")
 
 
@@ -39,6 +40,6 @@ def run(args: argparse.Namespace) -> Report:
     """Compares curves and tensors and reports."""
     return align(
         args.baseline, args.target, tolerance=args.tolerance, replaying=not args.no_replay, only=args.only,
-        sample=args.sample, seed=args.seed, fail_on=args.fail_on,
+        sample=args.sample, seed=args.seed, attempts=args.attempts, fail_on=args.fail_on,
         progress=lambda line: print(line, file=sys.stderr, flush=True),
     )  # fmt: skip

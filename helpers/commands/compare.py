@@ -11,6 +11,8 @@ Exits 1 where the runs part, 0 where every difference is explained by rounding, 
 Examples:
   ascend-workbook compare runs/demo/baseline runs/demo/npu
   ascend-workbook compare runs/demo/baseline runs/demo/npu --html precision.html --json precision.json
+  ascend-workbook compare gpu_dump npu_dump --layers
+  ascend-workbook compare gpu_dump npu_dump --tolerances
   ascend-workbook compare gpu.zip runs/demo/npu --attempts runs/demo
   ascend-workbook compare gpu_dump npu_dump --replay-on cpu npu
   ascend-workbook compare gpu_dump npu_dump --no-replay --csv numbers.csv
@@ -26,6 +28,8 @@ import argparse
 
 from helpers.commands import add_fail_on
 from helpers.precision.compare import around, compare
+from helpers.precision.factors import tolerances
+from helpers.precision.layers import layers
 from helpers.precision.questions import OF_COMPARE
 from helpers.report import TIERS, Report
 
@@ -53,6 +57,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="show only N rows before and after the first divergence")  # fmt: skip
     parser.add_argument("--attempts", metavar="RUN", help="keep this comparison in RUN and say whether the last change"
                         " helped (`ascend-workbook attempts RUN` lists all)")  # fmt: skip
+    parser.add_argument("--layers", action="store_true",
+                        help="show a plain report by layer: differences, cosine, pass or fail, platform")  # fmt: skip
+    parser.add_argument("--tolerances", action="store_true",
+                        help="show how many operators would be out under other tolerances")  # fmt: skip
     add_fail_on(parser, OF_COMPARE, "the comparison, or could not be looked for")
 
 
@@ -63,6 +71,14 @@ def run(args: argparse.Namespace) -> Report:
                      seed=args.seed, csv=args.csv, attempts=args.attempts, fail_on=args.fail_on, anyway=args.anyway,
                      scheduler=args.scheduler, replay_on=replay_on)  # fmt: skip
     return around(report, args.around) if args.around else report
+
+
+def show(report: Report, args: argparse.Namespace) -> bool:
+    """The views that were asked for, in place of the whole table; the files that are written keep it."""
+    for asked, view in ((args.layers, layers), (args.tolerances, tolerances)):
+        if asked:
+            print(view(report).text(args.lang))
+    return bool(args.layers or args.tolerances)
 
 
 def last(report: Report, args: argparse.Namespace) -> None:

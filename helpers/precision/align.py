@@ -12,6 +12,7 @@ from helpers.finding import Finding, Status
 from helpers.gates import asked
 from helpers.precision import answers
 from helpers.precision.amplified import explained
+from helpers.precision.attempts.verb import attempts as kept
 from helpers.precision.compare import compare
 from helpers.precision.curves import TOLERANCE, curves
 from helpers.precision.questions import CLASSES, gated
@@ -21,20 +22,23 @@ from helpers.report import Report, overview
 def align(
     baseline: str | Path, target: str | Path, *, tolerance: float = TOLERANCE, replaying: bool = True,
     only: Sequence[str] = (), sample: float = 1.0, seed: int = 0, fail_on: Iterable[str] = (),
-    history: Report | None = None, progress: Callable[[str], None] | None = None,
+    attempts: str | Path | None = None, progress: Callable[[str], None] | None = None,
 ) -> Report:  # fmt: skip
-    """Curves and tensors of two captures, answered in one report; options as of `curves` and `compare`.
+    """Curves and tensors of two captures, answered in one report; options as of `curves` and `compare`. With
+    `attempts` (a run's folder that keeps them) a last part tells whether the last change helped.
 
     Plain dumps have no log of losses: that question is then SKIPPED, not passed. Raises WorkbookError where a side
     cannot be read.
     """
     wanted = asked(fail_on, CLASSES)
-    comparison = compare(baseline, target, replaying=replaying, only=only, sample=sample, seed=seed, progress=progress)
+    comparison = compare(baseline, target, replaying=replaying, only=only, sample=sample, seed=seed, attempts=attempts,
+                         progress=progress)  # fmt: skip
     try:
         losses = curves(baseline, target, tolerance=tolerance)
     except WorkbookError as error:
         found = Finding("ACC250", Status.SKIPPED, error.key, error.arguments, weight=80)
         losses = Report("precision", "curves", (found,), tier=comparison.tier)
+    history = kept(attempts) if attempts is not None else None
     return join(losses, comparison, history=history, fail_on=wanted)
 
 

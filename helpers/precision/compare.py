@@ -30,7 +30,9 @@ from helpers.storage import open_storage, refuse_unwritable
 from helpers.words import Scalar
 
 COLUMNS = ("order", "step", "rank", "operator", "direction", "tensor", "dtype", "shape", "error_in", "error_out",
-           "own_error", "allowed", "judgement", "place")  # fmt: skip
+           "own_error", "allowed", "judgement", "place", "max_diff", "mean_diff", "cosine")  # fmt: skip
+#: On a page, where readers sort and filter, and in a terminal where details are asked for.
+DETAILS = ("max_diff", "mean_diff", "cosine")
 
 
 def compare(
@@ -144,8 +146,8 @@ def _table(facts: Comparison) -> Table:
                 outcome: Scalar = {"say": f"precision.only_{side}_why", "args": {"why": reason}}
                 place = str(operator.place) if operator.place else None
                 rows.append((len(rows), step.step, step.rank, operator.name, operator.direction, None, None, None,
-                             None, None, None, None, outcome, place))  # fmt: skip
-    return Table(tuple(map(Column, COLUMNS)), tuple(rows))
+                             None, None, None, None, outcome, place, None, None, None))  # fmt: skip
+    return Table(tuple(Column(name, detail=name in DETAILS) for name in COLUMNS), tuple(rows))
 
 
 def _row(step: StepComparison, judged: Judgement, tensor: TensorAgreement) -> tuple[Scalar, ...]:
@@ -156,7 +158,16 @@ def _row(step: StepComparison, judged: Judgement, tensor: TensorAgreement) -> tu
     place = str(operator.place) if operator.place else None
     who = (step.step, step.rank, operator.name, operator.direction, tensor.slot, tensor.dtype, list(tensor.shape))
     own = judged.own_error if judged.own else None
-    return (*who, *map(_finite, (judged.agreement.error_in, tensor.error, own, judged.allowed)), outcome, place)
+    return (*who, *map(_finite, (judged.agreement.error_in, tensor.error, own, judged.allowed)), outcome, place,
+            *map(_finite, _plain(tensor)))  # fmt: skip
+
+
+def _plain(tensor: TensorAgreement) -> tuple[float | None, float | None, float | None]:
+    """The greatest difference, the root mean square difference and the cosine, where values were read."""
+    found = tensor.metrics
+    if found is None:
+        return tensor.max_absolute, None, None
+    return found.max_absolute, found.euclidean / math.sqrt(max(found.measured, 1)), found.cosine
 
 
 def _finite(value: float | None) -> Scalar:

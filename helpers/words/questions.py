@@ -27,6 +27,13 @@ _HEADINGS = {
     "first": ("First call", "首次调用"),
     "next_step": ("Next step", "下一步"),
     "what": ("What", "内容"),
+    "tolerances": ("What the answer would be under another tolerance", "换用其他容差时的结论"),
+    "factor": ("Tolerance times", "容差倍数"),
+    "operators_out": ("Operators out", "超出的算子数"),
+    "layers": ("Report by layer", "逐层报告"),
+    "platform": ("Platform analysis", "平台分析"),
+    "max_diff": ("Greatest difference", "最大差"),
+    "mean_diff": ("Mean difference (root mean square)", "平均差（均方根）"),
     "same": ("Same?", "是否相同"),
 }
 _PLATFORM = {
@@ -60,6 +67,25 @@ WORDS: dict[str, Words] = {
         "就所记录的内容而言是同一个实验：选项、随机种子、初始权重与批次数据均无差异",
     ),
     "ACC210.all": Words("every operator has a partner on the other side", "每个算子在另一侧都有配对"),
+    "factor.none": Words(
+        "tolerance times {factor}: none of {of} operators is out", "容差乘以 {factor}：{of} 个算子均未超出"
+    ),
+    "factor.out": Words(
+        "tolerance times {factor}: {count} of {of} operators are out, first {first} (step {step}, rank {rank})",
+        "容差乘以 {factor}：{of} 个算子中有 {count} 个超出，最先为 {first}（第 {step} 步，rank {rank}）",
+    ),
+    "factor.nothing": Words("no operator was judged", "没有算子被判定"),
+    "layer.passed": Words("pass", "通过"),
+    "layer.failed": Words("FAIL", "不通过"),
+    "layer.unseen": Words("not compared", "未比对"),
+    "ACC293.layers": Words(
+        "{passed} layers pass, {failed} fail, {unseen} were not compared; the first that fails: {first}",
+        "{passed} 层通过，{failed} 层不通过，{unseen} 层未比对；最先不通过的是：{first}",
+    ),
+    "ACC293.platform": Words("{target} against the baseline on {baseline}", "{target} 对照基线 {baseline}"),
+    "ACC293.no_platform": Words(
+        "what the two sides ran on was not recorded (plain dumps)", "两侧的运行平台没有记录（普通 dump）"
+    ),
     "ACC291.first": Words("{count} step(s) to take; first: {first}", "有 {count} 项建议，首先：{first}"),
     "ACC291.profile": Words(
         "nothing is left to do here: go on to profiling, or capture later steps",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from helpers.__main__ import main
-from helpers.finding import Finding, Status
+from helpers.finding import Status
 from helpers.precision.align import align, summary
 from helpers.report import Report
 from tests.conftest import ROOT
@@ -91,10 +91,9 @@ def test_plain_dumps_are_not_called_the_same_experiment(sides: dict[str, Path]) 
     assert align(sides["plain"], sides["plain"], fail_on=["experiment"]).status is Status.FAIL
 
 
-def test_a_further_answer_has_its_place(sides: dict[str, Path]) -> None:
-    helped = Report("precision", "capture", (Finding("ACC200", Status.NOTE, "ACC210.all"),))
-    report = align(sides["gpu"], sides["twin"], history=helped)
-    assert asked(report) == [*QUESTIONS, "capture"] and report.parts[-1] is helped
+def test_whether_a_fix_helped_has_its_place(sides: dict[str, Path], tmp_path: Path) -> None:
+    report = align(sides["gpu"], sides["twin"], attempts=tmp_path)
+    assert asked(report) == [*QUESTIONS, "attempts"] and report.parts[-1].verb == "attempts"
 
 
 def test_the_command_writes_page_and_cases(sides: dict[str, Path], tmp_path: Path) -> None:

@@ -1,0 +1,121 @@
+"""Views of one comparison: layers with pass or fail and the platform, and what other tolerances would say."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.__main__ import main
+from helpers.finding import Status
+from helpers.precision.compare import compare
+from helpers.precision.factors import measures, out, tolerances
+from helpers.precision.layers import layers
+from helpers.report import Report
+from helpers.view import tolerance, widgets
+from tests.precision.curves.test_verb import log
+from tests.precision.dumps import as_capture
+from tests.precision.networks import convolutions
+
+GOLDEN = Path(__file__).parent / "data" / "golden"
+WRONG = "Functional.batch_norm.1.forward"
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    root = tmp_path_factory.mktemp("views")
+    convolutions(root / "gpu" / "dump")
+    convolutions(root / "npu" / "dump", faults={WRONG: lambda value: value * 1.01}, skip="Functional.relu.0.backward")
+    told = {"numerics": "ascend", "faults": ["aten::native_batch_norm@2:scale=1.01"], "fallbacks": {},
+            "dtypes_unknown": []}  # fmt: skip
+    for name in ("gpu", "npu"):
+        log(root / name / "gpulog.json", [1.0])
+    return (as_capture(root / "gpu", tier="cuda", versions={"torch": "2.13.0"}),
+            as_capture(root / "npu", tier="npu-simulated", simulator=told, versions={"torch": "2.13.0"}))  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sick(sides: tuple[Path, Path]) -> Report:
+    return compare(*sides, replaying=False)
+
+
+def rows(report: Report) -> dict[str, tuple[Any, ...]]:
+    assert report.table
+    return {str(row[0]): row for row in report.table.rows}
+
+
+def test_a_row_for_each_layer_with_its_differences(sick: Report) -> None:
+    report = layers(sick)
+    found = rows(report)
+    assert report.status is Status.FAIL and report.verdict("en").endswith(f"the first that fails: {WRONG}")
+    wrong, before = found[WRONG], found["Functional.batch_norm.0.forward"]
+    assert wrong[3] > wrong[4] > 0 and wrong[5] == pytest.approx(1.0) and wrong[6] == {"say": "layer.failed"}
+    assert before[3:] == (0.0, 0.0, pytest.approx(1.0), {"say": "layer.passed"})
+    assert found["Functional.relu.0.backward"][3:] == (None, None, None, {"say": "layer.unseen"}), "never a pass"
+    assert wrong[4] == pytest.approx(0.01, rel=0.1), "one percent of a normalised output"
+
+
+def test_the_platform_is_told_and_simulated_said(sick: Report) -> None:
+    report = layers(sick)
+    platform = {row[0]["say"]: row[1:3] for row in report.parts[0].table.rows}  # type: ignore[union-attr,index,call-overload]
+    assert platform["platform.tier"] == ("cuda", "npu-simulated")
+    assert platform["platform.simulated"] == ("false", "true")
+    assert platform["platform.numerics"] == (None, "ascend") and report.simulated
+    assert "simulated" in report.text("en") and "aten::native_batch_norm@2" in report.text("zh")
+    plain = layers(compare(Path(sick.facts["baseline"]) / "dump", Path(sick.facts["baseline"]) / "dump"))
+    assert plain.parts[0].status is Status.SKIPPED, "what was not recorded is not called known"
+
+
+def test_of_another_experiment_no_layer_passes(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    convolutions(tmp_path / "dump", seed=3)
+    report = layers(compare(sides[0], as_capture(tmp_path, tier="npu", seed=9)))
+    assert report.status is Status.SKIPPED and not report.table or {row[6]["say"] for row in rows(report).values()} <= {
+        "layer.unseen"}  # fmt: skip
+
+
+def test_at_factor_one_it_is_the_comparisons_own_judgement(sick: Report) -> None:
+    found = measures(sick)
+    assert [one.name for one in out(found, 1.0)] == sick.facts["parting"] and out(found, 1.0)[0].name == WRONG
+    counts = [len(out(found, factor)) for factor in (1e-6, 0.01, 1.0, 100.0, 1e9)]
+    assert counts == sorted(counts, reverse=True) and counts[-1] == 0 < counts[0]
+
+
+def test_the_table_over_several_factors(sick: Report) -> None:
+    report = tolerances(sick)
+    assert report.table and report.table.values("factor")[3] == 1.0 and report.table.values("first")[3] == WRONG
+    assert WRONG in report.verdict("zh")
+    assert tolerances(Report("precision", "compare")).status is Status.SKIPPED
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_slider_answers_without_comparing_again(
+    sick: Report, monkeypatch: pytest.MonkeyPatch, lang: str
+) -> None:
+    assert tolerance.tolerance_box(sick, lang).table == tolerances(sick).table, "headless: the table"
+    monkeypatch.delenv(widgets.HEADLESS)
+    pytest.importorskip("ipywidgets")
+    slider, told = tolerance.tolerance_box(sick, lang).children
+    assert WRONG in told.value
+    slider.value = 1e4
+    assert WRONG not in told.value and "10000" in told.value.replace("1e+04", "10000")
+    monkeypatch.setitem(__import__("sys").modules, "ipywidgets", None)
+    assert isinstance(tolerance.tolerance_box(sick, lang), Report), "no widgets: the table"
+
+
+def test_the_command_shows_the_views(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["compare", *map(str, sides), "--no-replay", "--lang", "en"]
+    assert main([*arguments, "--layers", "--tolerances"]) == 1
+    shown = capsys.readouterr().out
+    assert "Report by layer" in shown and "Tolerance times" in shown and "Platform analysis" in shown
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_text_is_the_golden_one(sick: Report, lang: str) -> None:
+    """Run with GOLDEN=1 to write the file anew, and read the difference before you commit it."""
+    said = "\n\n".join(view(sick).text(lang) for view in (layers, tolerances)) + "\n"
+    path = GOLDEN / f"views.{lang}.txt"
+    if os.environ.get("GOLDEN"):
+        path.write_text(said, encoding="utf-8")
+    assert said == path.read_text(encoding="utf-8")

@@ -34,7 +34,7 @@ _BY_RULE = {
 }  # fmt: skip
 NO_MANIFEST = "ACC205.no_manifest"
 #: Remarks that say: this was not looked at, or not wholly.
-_UNSEEN = (NO_MANIFEST, "ACC205.not_looked", "ACC235.unseen", "ACC217.sampled", "ACC217.selected")
+_UNSEEN = (NO_MANIFEST, "ACC205.not_looked", "ACC201.gap", "ACC235.unseen", "ACC217.sampled", "ACC217.selected")
 #: Of a finding that --fail-on makes.
 CODE = "ACC290"
 #: Below the finding that it speaks of, which stays the headline where it fails by itself.

@@ -302,6 +302,17 @@ WORDS: dict[str, Words] = {
         "Capture the same steps with the same number of processes on both sides.",
         "请在两侧以相同的进程数采集相同的步。",
     ),
+    "ACC201.ranks": Words(
+        "the baseline has ranks {baseline}, the target {target}: with another number of processes a rank has other"
+        " batches and other parts of the model than the rank of its number on the other side",
+        "基线有 rank {baseline}，目标有 rank {target}：进程数不同时，同号的 rank 处理的数据批次和模型分片并不相同",
+        "Where the numbers of processes differ, differences are expected; run both sides with the same number.",
+        "若进程数不同，出现差异是正常的；请在两侧使用相同的进程数。",
+    ),
+    "ACC201.gap": Words(
+        "neither side has rank {ranks}, though higher ones are there: what they did was not looked at",
+        "两侧都没有 rank {ranks}，但存在编号更大的 rank：其内容未检查",
+    ),
     "ACC206.no_npu": Words(
         "no NPU took part: {target} was compared with {baseline}, which says nothing about an NPU",
         "没有 NPU 参与：{target} 与 {baseline} 相比，对 NPU 不说明任何问题",

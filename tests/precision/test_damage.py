@@ -151,6 +151,42 @@ def test_other_rank_counts(sides: tuple[Path, Path], tmp_path: Path) -> None:
     report = compare(*sides, replaying=False)
     (told,) = (one for one in report.findings if one.key == "ACC201.one_sided")
     assert told.args["where"] == ["step 0 rank 2"]
+    (ranks,) = (one for one in report.findings if one.key == "ACC201.ranks")
+    assert ranks.args == {"baseline": [0, 1], "target": [0, 1, 2]} and ranks.status is Status.WARN
+    rest_is_compared(report)
+
+
+def test_a_rank_that_neither_side_has(sides: tuple[Path, Path]) -> None:
+    """And a run without a process group beside one with: its only process is rank 0."""
+    for side in sides:
+        (side / "step0" / "rank1").rename(side / "step0" / "rank2")
+    (sides[0] / "step0" / "rank0").rename(sides[0] / "step0" / "proc77")
+    report = compare(*sides, replaying=False)
+    (gap,) = (one for one in report.findings if one.key == "ACC201.gap")
+    assert gap.args["ranks"] == [1] and not {"ACC201.ranks", "ACC201.one_sided"} & {one.key for one in report.findings}
+    assert report.facts["first_divergence"] == FAULT
+
+
+def test_several_processes_of_one_rank(sides: tuple[Path, Path]) -> None:
+    shutil.copytree(sides[1] / "step0" / "rank0", sides[1] / "step0" / "proc5")
+    report = compare(*sides, replaying=False)
+    (told,) = (one for one in report.findings if one.rule == "ACC202")
+    assert told.key == "precision.same_rank" and "proc5" in told.message("en") and told.status is Status.FAIL
+    assert 0 not in report.table.values("rank")  # type: ignore[union-attr]
+    rest_is_compared(report)
+
+
+def test_a_cut_dump_is_compared_up_to_the_cut(sides: tuple[Path, Path]) -> None:
+    """Operators run again or not: what came after the cut is not called a difference of the runs."""
+    path = sides[1] / "step0" / "rank0" / "dump.json"
+    path.write_text(path.read_text()[: len(path.read_text()) // 2])
+    report = compare(*sides)
+    (told,) = (one for one in report.findings if one.key == "precision.json_salvaged")
+    count = told.args["count"]
+    assert isinstance(count, int) and 3 < count < 18 and f"the {count} entries" in told.message("en")
+    (alone,) = (one for one in report.findings if one.key == "ACC210.only")
+    assert "the other side's record is damaged there" in alone.message("en")
+    assert alone.args["count"] == 18 - count
     rest_is_compared(report)
 
 

@@ -14,7 +14,7 @@ from helpers.finding import Finding, Place, Status
 from helpers.migration import tensorflow
 from helpers.migration.files import Tree, tree
 from helpers.migration.knowledge import dress
-from helpers.migration.reading.settled import is_settled, written_for_npu
+from helpers.migration.reading.settled import unsettled, written_for_npu
 from helpers.migration.reading.source import Source, decode, parse
 from helpers.migration.reading.undecoded import Unreadable, refuse_binary, refuse_large
 from helpers.migration.registry import Rule, wanted
@@ -110,7 +110,7 @@ def scan_source(source: Source, *, strict: bool = False, rules: Iterable[Rule] |
         for finding in judge(source, {rule.code: rule.check}, strict=strict)
     ]
     if written_for_npu(source):
-        found = [finding for finding in found if not is_settled(source, finding)]
+        found = unsettled(source, found)
     return sorted(found, key=lambda f: (f.place.line, f.place.column, f.rule) if f.place else (0, 0, f.rule))
 
 

@@ -231,6 +231,12 @@ _RULES: dict[str, Words] = {
         "HCCL refuses float64 in collectives (all but Ascend 950); use float32",
         "HCCL 集合通信不支持 float64（Ascend 950 除外）；改用 float32",
     ),
+    "MIG115.digits": Words(
+        "HCCL refuses float64 in collectives (all but Ascend 950), and float32 tells a time of day to 128 s only: "
+        "reduce it as int64 (microseconds), or less a start that all ranks share",
+        "HCCL 集合通信不支持 float64（Ascend 950 除外），而 float32 表示时间戳只精确到 128 秒：请以 int64（微秒）规约，"
+        "或先减去各 rank 共同的起点",
+    ),
     "MIG115.kernel": Words(
         "float64 on the device: many NPU kernels lack it; float32, or compute this on the CPU",
         "设备上的 float64：许多 NPU 内核不支持；改用 float32 或在 CPU 上计算",

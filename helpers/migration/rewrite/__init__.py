@@ -18,7 +18,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.migration.files import Tree, tree
 from helpers.migration.reading.imports import TRANSFER, imported
-from helpers.migration.reading.settled import is_settled, written_for_npu
+from helpers.migration.reading.settled import unsettled, written_for_npu
 from helpers.migration.reading.source import Source, decode, parse
 from helpers.migration.reading.undecoded import Unreadable, refuse_binary
 from helpers.migration.registry import wanted
@@ -112,7 +112,7 @@ def judge(
     ported = work.ported if work is not None else Ported(root)
     relying = [finding for finding in scanned if class_of(finding) == AUTO]
     if ported.somewhere or written_for_npu(source):
-        relying = [finding for finding in relying if not is_settled(source, finding)]
+        relying = unsettled(source, relying)
     made = [finding for finding in scanned if class_of(finding) == REWRITE]
     script = alone or is_entry(source)
     around = work is not None and work.torch

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from helpers.finding import Finding
 from helpers.migration.closure import walk
-from helpers.migration.reading.settled import is_settled, written_for_npu
+from helpers.migration.reading.settled import unsettled, written_for_npu
 from helpers.migration.reading.source import Source, read
 from helpers.migration.reading.undecoded import Unreadable
 from helpers.migration.repair import AUTO, class_of
@@ -84,7 +84,7 @@ class Ported:
 
 def said(source: Source, scanned: Iterable[Finding]) -> Said:
     """Of a file with its findings: places that any device could stand in need nothing."""
-    needs = [finding for finding in scanned if class_of(finding) == AUTO and not is_settled(source, finding)]
+    needs = [finding for finding in unsettled(source, scanned) if class_of(finding) == AUTO]
     still = str(needs[0].place) if needs else ""
     return Said(written_for_npu(source), still, loads(source))
 

@@ -39,7 +39,9 @@ ELSEWHERE = ("startswith", "info", "debug", "warning", "error", "cuda", "type")
 #: What else may be called cuda.
 OTHER = {"impl", "implementation", "kernel", "kernel_type", "kernel_impl", "op_backend"}
 #: Options of a call that name something: `add_option(name="cuda")`.
-NAMING = {"name", "dest", "metavar", "tag", "label", "title"}
+NAMING = {
+    "dest", "name", "extra", "tag", "tags", "lang", "help", "metavar", "prefix", "suffix", "fmt", "label", "title",
+}  # fmt: skip
 #: Calls that take the word for a pattern, a path or the name of an attribute.
 PLAIN = ("re.", "os.path.", "logging.", "importlib.", "hasattr", "getattr", "setattr")
 #: Work on the text itself.

@@ -17,6 +17,7 @@ from helpers.migration.reading import choices
 from helpers.migration.reading.branches import branch, has_data_parallel, has_kernel
 from helpers.migration.reading.by_hand import says_cuda
 from helpers.migration.reading.calls import argument, method, string, within_string
+from helpers.migration.reading.closed import later_tests
 from helpers.migration.reading.compared import behind_last, in_both
 from helpers.migration.reading.flags import flags, is_type
 from helpers.migration.reading.kinds import DEVICE, DEVICE_TEXT, OWN, UNKNOWN, kinds
@@ -92,6 +93,11 @@ EXAMPLES: tuple[tuple[str, str, str | None], ...] = (
     ("class A:\n    T = dict(cuda=f)\n    def f(self, x):\n        return self.T[x.device.type]\n", "manual", None),
     ("from config import PEAK\nx = x.cuda()\npeak = PEAK[x.device.type]\n", "manual", None),
     ("if x.device.type == 'cuda':\n    pass\nelif x.device.type == 'npu':\n    pass\n", "auto", None),
+    (
+        "if x.device.type == 'cuda':\n    a()\nelif 卡 == 'mps':\n    b()\nelif x.device.type == 'npu':\n    c()\n",
+        "auto",
+        None,
+    ),
     ("if x.device.type == 'cuda':\n    y = scan_cuda(x)\nelse:\n    y = scan(x)\n", "auto", None),
     (
         "from torch import nn\nif x.device.type == 'cuda':\n    m = nn.DataParallel(m)\nelse:\n    m.to(x.device)\n",
@@ -262,11 +268,11 @@ def _in_both(source: Source, compare: ast.Compare, value: ast.expr, other: str) 
 
 
 def _asks_for_npu(source: Source, compare: ast.Compare) -> bool:
-    """The same `if` goes on with a branch for npu, or another comparison beside this one names it."""
+    """The same `if` goes on with a branch for npu."""
     above = source.names.parent(compare)
-    orelse = above.orelse if isinstance(above, (ast.If, ast.IfExp)) else []
-    others = orelse if isinstance(orelse, list) else [orelse]
-    tests = [other.test for other in others if isinstance(other, (ast.If, ast.IfExp))]
+    tests = list(later_tests(above)) if isinstance(above, ast.If) else []
+    if isinstance(above, ast.IfExp) and isinstance(above.orelse, ast.IfExp):
+        tests = [above.orelse.test]
     return any(string(inner) == "npu" for test in tests for inner in ast.walk(test))
 
 

@@ -4,6 +4,7 @@ kernels have no double: torch_npu casts or raises."""
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
 from helpers.finding import Finding
@@ -23,6 +24,8 @@ PATTERN = (
 KNOWN = Known(DOCUMENTED, ASCEND + "torch_npu/csrc/distributed/ProcessGroupHCCL.cpp", inferred=("kernel",))
 DOUBLE = {"torch.float64", "torch.double"}
 COLLECTIVES = {"all_reduce", "reduce", "all_gather", "broadcast", "reduce_scatter", "all_gather_into_tensor"}
+#: Words of names and keys for a time of day.
+OF_TIME = re.compile(r"(?:^|_)(?:time|timestamps?|start|now|clock)(?:_|$)", re.IGNORECASE)
 EXAMPLES = (
     (
         "import torch\nimport torch.distributed as dist\ndef f(a):\n"
@@ -30,6 +33,12 @@ EXAMPLES = (
         "rewrite",
         "import torch\nimport torch.distributed as dist\ndef f(a):\n"
         "    和 = torch.tensor([a], dtype=torch.float32, device='cuda')\n    dist.all_reduce(和)\n",
+    ),
+    (
+        "import time\nimport torch\nimport torch.distributed as dist\n始 = time.time()\n"
+        "t = torch.tensor([始], dtype=torch.double, device='cuda')\ndist.all_reduce(t, op=dist.ReduceOp.MIN)\n",
+        "manual",
+        None,
     ),
     ("import torch\nx = torch.zeros(3, dtype=torch.double, device='cuda')\n", "advice", None),
     ("import torch\ny = x.double()\n", "advice", None),
@@ -60,11 +69,22 @@ def _made(source: Source, call: ast.Call, dtype: ast.expr) -> Iterable[Finding]:
     device = argument(call, 99, "device")
     if device is None or (string(device) or "").startswith("cpu"):
         return
-    if _is_reduced(source, call):
+    if _is_reduced(source, call) and _needs_digits(source, call):
+        yield found(source, dtype, "MIG115.digits", MANUAL)
+    elif _is_reduced(source, call):
         edits = source.replace(dtype, "float64", "float32") or source.replace(dtype, "double", "float32")
         yield found(source, dtype, "MIG115.collective", REWRITE, edits)
     else:
         yield found(source, dtype, "MIG115.kernel", ADVICE)
+
+
+def _needs_digits(source: Source, call: ast.Call) -> bool:
+    """A time of day: seconds since 1970 are told to 128 s in float32."""
+    held = [inner for value in call.args for inner in ast.walk(value)]
+    held += [inner for name in held if isinstance(name, ast.Name) for value in source.names.values(name)
+             if isinstance(value, ast.expr) for inner in ast.walk(value)]  # fmt: skip
+    words = (getattr(node, "id", "") or getattr(node, "attr", "") or string(node) or "" for node in held)
+    return any(OF_TIME.search(word) for word in words)
 
 
 def _is_reduced(source: Source, call: ast.Call) -> bool:

@@ -71,6 +71,38 @@ def test_a_command_without_a_device_stays(line: str) -> None:
     assert not list(commands.check(text_source(line, "run.sh")))
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import torch\nif d.type == 'cuda':  # 显卡\n    torch.cuda.synchronize()\n    x = x.cuda()\n"
+        "elif d.type == 'mps':\n    pass\nelif d.type == 'npu':\n    torch.npu.synchronize()\n",
+        "import torch\nif 'cuda' in args.device:\n    n = torch.cuda.current_device()\n"
+        "elif 'npu' in args.device and HAS_NPU:\n    n = torch.npu.current_device()\n",
+        "import torch\nif d.startswith('cuda:'):\n    torch.cuda.set_device(d)\n"
+        "elif d.startswith('npu:'):\n    torch.npu.set_device(d)\n",
+        "import torch\nbackend = {'cuda': 'nccl', 'npu': 'hccl', 'cpu': 'gloo'}[d]  # 后端\n",
+    ],
+)
+def test_what_is_for_cuda_alone_stays(code: str) -> None:
+    """A script with a place of its own for an NPU keeps the one for CUDA, and the scan is silent about it then."""
+    after = _explicit(code)
+    assert after == IMPORT + code
+    assert not {class_of(finding) for finding in scan_source(parse(after), strict=True)} & {"auto", "rewrite"}
+    assert class_of(scan_source(parse(code), strict=True)[-1]) == "auto"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import torch\nif d.type != 'cuda':\n    pass\nelse:\n    torch.cuda.synchronize()  # 显卡\n",
+        "import torch\nif d.type == 'cuda':\n    torch.cuda.synchronize()\nelif d.type == 'mps':\n    pass\n",
+        "import torch\nif d.type in ('cuda', 'npu'):\n    torch.cuda.synchronize()\nelif d.type == 'npu':\n    pass\n",
+    ],
+)
+def test_another_branch_is_rewritten(code: str) -> None:
+    assert "torch.npu.synchronize()" in _explicit(code)
+
+
 def test_arguments_of_a_script_follow() -> None:
     given = "--device=cuda:1 --device cuda --backend NCCL --name cuda --distributed-backend nccl"
     asked = "--device=npu:1 --device npu --backend hccl --name cuda --distributed-backend nccl"

@@ -13,7 +13,9 @@ from types import ModuleType
 
 from helpers.finding import Finding
 from helpers.migration.knowledge import dress
+from helpers.migration.reading.closed import Span, closed, offset, within
 from helpers.migration.reading.imports import TRANSFER, imported
+from helpers.migration.reading.settled import NOT_TRUE_HERE
 from helpers.migration.reading.source import Source
 from helpers.migration.repair import AUTO, MANUAL, REWRITE, class_of, found
 from helpers.migration.rewrite.entry import is_harmless, transfer_edit
@@ -27,9 +29,12 @@ LINES = ("import torch_npu",)
 
 def explicit(source: Source, scanned: list[Finding]) -> tuple[list[Finding], list[Finding]]:
     """The findings whose edits are made, and those left to a person; `scanned` is what the scan found."""
+    only_cuda = closed(source)
     taken = [finding for finding in scanned if class_of(finding) == REWRITE and finding.rule not in OF_THE_NAME]
+    taken = [finding for finding in taken if not _stands_in(source, finding, only_cuda)]
     spans = sorted((edit.start, edit.end) for finding in taken for edit in finding.edits)
     own = [dress(finding, part.KNOWN) for part in PARTS for finding in part.check(source, spans)]
+    own = [finding for finding in own if not _stands_in(source, finding, only_cuda)]
     made = [*taken, *(finding for finding in own if finding.edits)]
     left = [finding for finding in scanned if class_of(finding) not in (AUTO, REWRITE) and not _mended(finding, own)]
     left += [finding for finding in own if class_of(finding) == MANUAL]
@@ -40,8 +45,14 @@ def explicit(source: Source, scanned: list[Finding]) -> tuple[list[Finding], lis
     return sorted(made, key=_at), sorted(left, key=_at)
 
 
+def _stands_in(source: Source, finding: Finding, spans: list[Span]) -> bool:
+    return finding.place is not None and within(offset(source, finding.place), spans)
+
+
 def _mended(finding: Finding, own: list[Finding]) -> bool:
     """A place that is manual under transfer_to_npu only because the device's name differs there."""
+    if finding.key in NOT_TRUE_HERE:
+        return True
     if finding.rule not in OF_THE_NAME or class_of(finding) != MANUAL or finding.rule == "MIG101":
         return False
     if finding.key == "MIG104.by_hand":  # what the script writes says npu now

@@ -20,7 +20,7 @@ from helpers.migration.repair import MANUAL, found
 from helpers.migration.rewrite.explicit.keys import certain, holds_keys
 from helpers.migration.rewrite.explicit.known import KNOWN, Spans, beside, edited, no_form, touches
 from helpers.migration.rewrite.explicit.outside import is_outside
-from helpers.migration.rules.device_string import TEXT, is_other
+from helpers.migration.rules.device_string import NAMING, TEXT, is_other
 
 __all__ = ["KNOWN", "check"]
 DEVICE = re.compile(r"cuda(:\d*)?\Z")
@@ -28,10 +28,6 @@ MESSAGES = {"print", "info", "debug", "warning", "warn", "error", "exception", "
 #: Calls that look up an attribute or key by its name.
 ATTRIBUTES = {"getattr", "hasattr", "setattr", "delattr"}
 KEYED = {"get", "pop", "setdefault"}
-#: Keyword arguments that hold a name of the program's own.
-OWN_NAMES = {
-    "dest", "name", "extra", "tag", "tags", "lang", "help", "metavar", "prefix", "suffix", "fmt", "label", "title",
-}  # fmt: skip
 EXAMPLES = (
     (
         "import torch\nx = torch.zeros(2, device='cuda')  # 显卡\n",
@@ -124,7 +120,7 @@ def _is_name(source: Source, node: ast.expr) -> bool:
         return not _is_literal(source, above)
     if isinstance(above, ast.keyword):
         above_call = source.names.parent(above)
-        return above.arg in OWN_NAMES or (isinstance(above_call, ast.Call) and method(above_call) == "extra")
+        return above.arg in NAMING or (isinstance(above_call, ast.Call) and method(above_call) == "extra")
     if isinstance(above, ast.Dict) and node in above.keys:
         up = source.names.parent(above)
         return isinstance(up, ast.keyword) and up.arg in ("extras_require", "package_data", "entry_points")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from helpers.finding import Edit, Finding
+from helpers.migration.reading.branches import branch, has_data_parallel
 from helpers.migration.reading.calls import method
 from helpers.migration.reading.kinds import is_options
 from helpers.migration.reading.names import load
@@ -40,6 +41,7 @@ NEAR_MISSES = (
     "def cuda():\n    pass\n",
     "ok = x.is_cuda or x.is_npu\n",
     "x.is_cuda = True\n",
+    "from torch import nn\nif x.is_cuda and 卡数 > 1:\n    y = nn.parallel.data_parallel(m, x)\nelse:\n    y = m(x)\n",
     "s = 'x.cuda()'\n",
     "class A:\n    @property\n    def cuda(self):\n        return self.n\n\nprint(A().cuda)\n",
     "class A:\n    @functools.cached_property\n    def cuda(self):\n        return self.n\n",
@@ -60,7 +62,7 @@ def check(source: Source, spans: Spans) -> Iterable[Finding]:
     for node in source.nodes(ast.Attribute):
         if node.attr != "is_cuda" or not load(node) or _knows_npu(source, node):
             continue
-        if not is_own(source, node):
+        if not is_own(source, node) and not has_data_parallel(source, branch(source, node)):
             edits = source.replace(node, "is_cuda", "is_npu")
             if not touches(edits, spans):
                 yield edited(source, node, "asked", edits, ".is_cuda", ".is_npu")

@@ -19,7 +19,6 @@ import sys
 
 from helpers.commands import behind
 from helpers.precision.baselines.verb import baseline
-from helpers.precision.options import LEVELS
 from helpers.report import Report
 
 NAME = "baseline"
@@ -33,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=int, default=4, help="training steps recorded (default 4)")
     parser.add_argument("--dump-steps", type=_numbers, default=None, metavar="N,N",
                         help="of these the steps with statistics, from 0 (default: first two and last)")
-    parser.add_argument("--level", choices=LEVELS, default="L1", help="msprobe's level (default L1: APIs)")
+    parser.add_argument("--level", choices=("L0", "L1", "mix"), default="L1", help="msprobe's level (default L1: APIs)")
     parser.add_argument("--seed", type=int, default=1234, help="seed set before the script's own")
     parser.add_argument("--no-statistics", action="store_true", help="record all but them; msprobe is not needed")
     parser.add_argument("--timing-steps", type=int, default=20, metavar="N",

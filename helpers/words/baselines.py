@@ -88,6 +88,7 @@ WORDS: dict[str, Words] = {
     **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
     **{f"baseline.row_{name}": Words(en, zh) for name, (en, zh) in _ROWS.items()},
     **{f"baseline.value_{name}": Words(en, zh) for name, (en, zh) in _VALUES.items()},
+    "baseline.asked": Words("as asked", "按要求"),
     "baseline.exists": Words(
         "{path}: is there already, and a bundle is never written over another",
         "{path}：已存在，不会覆盖已有的基线包",
@@ -120,8 +121,8 @@ WORDS: dict[str, Words] = {
         "复制到 NPU 所在的机器；在那里用 --steps {steps} --dump-steps {dump_steps} 采集，然后比对。",
     ),
     "ACC280.cpu": Words(
-        "no GPU took part: the CPU ({machine}) stood in for CUDA, so speed and memory are its own",
-        "没有 GPU 参与：由 CPU（{machine}）代替 CUDA，因此速度和内存均为 CPU 的数值",
+        "no GPU took part ({why}): the CPU ({machine}) stood in for CUDA, so speed and memory are its own",
+        "没有 GPU 参与（{why}）：由 CPU（{machine}）代替 CUDA，因此速度和内存均为 CPU 的数值",
         "Record on a machine where `python -c 'import torch; print(torch.cuda.is_available())'` prints True.",
         "请在 `python -c 'import torch; print(torch.cuda.is_available())'` 输出 True 的机器上录制。",
     ),

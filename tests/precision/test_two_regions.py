@@ -85,7 +85,7 @@ def test_the_page_runs_from_region_to_region(regions: tuple[Path, list[str]]) ->
     folder, printed = regions
     assert (folder / "npu" / "gpu.zip").read_bytes() == (folder / "gpu" / "gpu.zip").read_bytes()
     told = "\n".join(printed)
-    assert "the CPU (" in told and "steps/s" not in told, "a CPU, and too few steps for a speed"
+    assert "no GPU took part (" in told and "steps/s" not in told, "a CPU, and too few steps for a speed"
     assert "ACC284 the baseline is a bundle" in told and "attempts so far: 1" in told
     assert all((folder / "npu" / "runs" / "train" / f"{name}.html").is_file() for name in ("compare", "curves"))
     assert (folder / "npu" / "runs" / "train" / "attempts" / "0001.json").is_file()

@@ -14,8 +14,10 @@ from helpers.words import Scalar
 KIB = 1024
 
 
-def report(bundle: Bundle, recorded: Report, second: LaunchResult, out: Path, size: int, asked: str) -> Report:
-    """`size` in bytes; `asked` is the device that was asked for."""
+def report(
+    bundle: Bundle, recorded: Report, second: LaunchResult, out: Path, size: int, *, asked: str, why: Scalar
+) -> Report:
+    """`size` in bytes; `asked` is the device that was asked for, `why` there is no CUDA device, where it is known."""
     args: dict[str, Scalar] = {"machine": bundle.machine, "steps": bundle.run["steps"], "path": str(out),
                                "dump_steps": ",".join(map(str, bundle.run["dump_steps"])),
                                "size_kib": round(size / KIB, 1)}  # fmt: skip
@@ -23,7 +25,7 @@ def report(bundle: Bundle, recorded: Report, second: LaunchResult, out: Path, si
     tier = str(bundle.hardware["tier"])
     if tier == "cpu":
         status = Status.WARN if asked == "baseline" else Status.NOTE
-        found.append(Finding("ACC280", status, "ACC280.cpu", {"machine": bundle.machine}, weight=50))
+        found.append(Finding("ACC280", status, "ACC280.cpu", {"machine": bundle.machine, "why": why}, weight=50))
     if not bundle.statistics:
         found.append(Finding("ACC281", Status.SKIPPED, "ACC281.left_out"))
     if bundle.throughput is None:

@@ -97,7 +97,8 @@ def baseline(
         files = packed(folder / "recorded")
         bundle = _bundle(recorded, second, found, timed, files)
         size = write(target, bundle, files)
-        return report(bundle, recorded, second, target, size, asked=device)
+        why = found.why_not.get("cuda", {"say": "baseline.asked"})
+        return report(bundle, recorded, second, target, size, asked=device, why=why)
 
 
 def _timed(script: Path, args: Sequence[str], out: Path, found: Device, timed: Timed, seed: int, nproc: int,

@@ -1,0 +1,54 @@
+"""What a recorded baseline says of itself: the machine, what stood in, and what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.finding import Status
+from helpers.launch import LaunchResult
+from helpers.precision.baselines.bundle import Bundle
+from helpers.precision.baselines.rows import report
+from helpers.report import Report
+
+RUN = {"steps": 2, "dump_steps": [0, 1], "losses_apart": 0.0}
+SPEED = {"median": 12.5, "low": 10.0, "high": 14.0, "count": 9, "samples_per_s": 800.0}
+RECORDED = Report("precision", "capture", facts={"losses": [2.0, None, 1.5]})
+
+
+def told(tier: str, *, asked: str = "baseline", **facts: Any) -> Report:
+    hardware = {"tier": tier, "name": "NVIDIA H200", "count": 2}
+    known: dict[str, Any] = {"recorded": "2026-11-01", "statistics": True, "throughput": SPEED, "memory": {}}
+    bundle = Bundle(**{**known, "hardware": hardware, "run": RUN, **facts})
+    second = LaunchResult("finished", 0, Path("timed"), (), 1.0)
+    return report(bundle, RECORDED, second, Path("gpu.zip"), 2048, asked=asked, why={"say": "baseline.asked"})
+
+
+def keys(shown: Report) -> dict[str, Status]:
+    return {found.key: found.status for found in shown.findings}
+
+
+def test_a_whole_record_on_a_gpu_is_good() -> None:
+    metrics = {"accuracy": {"value": 0.93, "step": 100, "ended": True}}
+    shown = told("cuda", metrics=metrics, memory={"allocated_mib": 900.04})
+    assert keys(shown) == {"ACC280.recorded": Status.OK} and shown.tier == "cuda"
+    text = shown.text("en")
+    for part in ("2 x NVIDIA H200", "2 steps, 2 to 1.5", "12.5 steps/s", "800 samples/s", "900 MiB",
+                 "0.93 at step 100"):  # fmt: skip
+        assert part in text
+    assert shown.text("zh") and shown.findings[0].hint("en").count("--dump-steps 0,1") == 1
+
+
+@pytest.mark.parametrize(("asked", "status"), [("baseline", Status.WARN), ("cpu", Status.NOTE)])
+def test_a_cpu_in_its_place_is_said(asked: str, status: Status) -> None:
+    assert keys(told("cpu", asked=asked))["ACC280.cpu"] is status
+
+
+def test_what_is_missing_is_said() -> None:
+    metrics = {"accuracy": {"value": 0.5, "step": 3, "ended": False}}
+    found = keys(told("cuda", statistics=False, throughput=None, metrics=metrics))
+    assert {name for name, status in found.items() if status is Status.SKIPPED} == {
+        "ACC281.left_out", "ACC282.too_few", "ACC283.no_final",
+    }  # fmt: skip

@@ -1,7 +1,7 @@
 """Tell what to change where two captures differ: HF32, mixed precision, loss scale, random numbers, data, and more.
 
 Every rule speaks from what was captured, names the place, the change (a line of code or a variable) and its source, or
-says that its facts were not recorded. Exits 0; 2 where a side cannot be read.
+says that its facts were not recorded. Exits 0 whatever it advises, 2 where a side cannot be read.
 
 Examples:
   ascend-workbook advise runs/demo/baseline runs/demo/npu

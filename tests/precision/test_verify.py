@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from torch import nn
 from helpers import verify
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
+from helpers.precision.child import recorder, verify_child
 from helpers.precision.verify.tally import wilson
 from helpers.report import Report
 
@@ -331,6 +333,21 @@ def test_an_npu_beside_the_cpu_and_a_fault_on_it(network: str, simulator_env: di
     assert report.simulated and report.on_purpose and report.status is Status.FAIL
     assert report.facts["passed"] == 3 and report.facts["failed_inputs"] == [1]
     assert report.facts["worst"] == {**report.facts["worst"], "layer": "2", "input": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [(b"", "EOFError"), (b"PK random", "Error"), (pickle.dumps(print), "weights_only"), (None, "not a state_dict")],
+)
+def test_a_checkpoint_that_is_none_is_said_and_nothing_in_it_runs(
+    network: str, tmp_path: Path, content: bytes | None, text: str
+) -> None:
+    path = tmp_path / "a.pt"
+    torch.save([torch.ones(1)], path) if content is None else path.write_bytes(content)
+    job = {"factory": f"{network}:build", "checkpoint": str(path), "seed": 0}
+    with pytest.raises(verify_child.CannotStart, match="a.pt") as error:
+        verify_child.model_of(job, recorder)
+    assert text in str(error.value)
 
 
 def test_a_side_that_cannot_be_made_is_said(network: str) -> None:

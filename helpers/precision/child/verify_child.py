@@ -11,7 +11,9 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import pickle
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,7 +76,9 @@ def model_of(job: dict[str, Any], recorder: Any) -> torch.nn.Module:
     if not isinstance(model, torch.nn.Module):
         raise CannotStart(f"{job['factory']} gives a {type(model).__name__}, not a torch.nn.Module")
     if job["checkpoint"]:
-        content = torch.load(job["checkpoint"], map_location="cpu", weights_only=True)
+        content = read(job["checkpoint"])
+        if not isinstance(content, dict):
+            raise CannotStart(f"{job['checkpoint']}: holds a {type(content).__name__}, not a state_dict")
         part = next((content[key] for key in PARTS if isinstance(content.get(key), dict)), content)
         model.load_state_dict(part)
     if job["double"]:
@@ -83,11 +87,20 @@ def model_of(job: dict[str, Any], recorder: Any) -> torch.nn.Module:
     return model.train(job["mode"] == "train") if job["mode"] else model
 
 
+def read(path: str) -> Any:
+    """A .pt of tensors, left on the disk until they are needed where its format allows it. Raises CannotStart."""
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+    except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
+        text = (str(error).strip().splitlines() or ["no tensors are in it"])[0]
+        raise CannotStart(f"{path}: {type(error).__name__}: {text}") from error
+
+
 def inputs_of(job: dict[str, Any], recorder: Any) -> Inputs:
     recorder.seed_all(job["seed"])
     if not job["inputs"].endswith((".pt", ".pth")):
         return Inputs(call(job["inputs"]))
-    content = torch.load(job["inputs"], map_location="cpu", weights_only=True, mmap=True)
+    content = read(job["inputs"])
     return Inputs(content if isinstance(content, (list, tuple)) else [content])
 
 
@@ -144,8 +157,9 @@ def main(path: str) -> None:
     try:
         side = Side(job)
     except Exception as error:  # whatever a factory raises is told
-        text = str(error).strip().splitlines() or [""]
-        print(json.dumps({"error": f"{type(error).__name__}: {text[0]}"[:400]}), file=channel, flush=True)
+        text = " ".join(line.strip() for line in str(error).splitlines()[:3])
+        told = text if isinstance(error, CannotStart) else f"{type(error).__name__}: {text}"
+        print(json.dumps({"error": told[:400]}), file=channel, flush=True)
         raise
     print(json.dumps(side.facts), file=channel, flush=True)
     for line in sys.stdin:

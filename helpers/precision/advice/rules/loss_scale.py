@@ -33,7 +33,8 @@ def check(seen: Seen) -> Iterator[Finding]:
         raise CannotCheck("ACC262.no_log")
     for found in judge_scale(baseline, target) if baseline and target else ():
         args: dict[str, Scalar] = {**found.args, "source": AMP}
-        yield Finding(CODE, found.status, f"ACC262.{found.key.partition('.')[2]}", args, found.place, weight=70)
+        key, status = f"{CODE}.{found.key.partition('.')[2]}", min(found.status, Status.WARN)
+        yield Finding(CODE, status, key, args, found.place, weight=70)
     record = settings(seen.comparison.target)
     saturating = [name for name, value in SATURATES if record and record.environment.get(name) == value]
     if saturating and (half or scaled):

@@ -25,6 +25,7 @@ _VERBS = {
     "capture": "helpers.precision.capture",
     "baseline": "helpers.precision.baselines.verb",
     "align": "helpers.precision.align",
+    "bisect": "helpers.precision.bisect",
     "compare": "helpers.precision.compare",
     "layers": "helpers.precision.layers",
     "tolerances": "helpers.precision.factors",

@@ -11,6 +11,7 @@ Examples:
   ascend-workbook capture --device npu --out runs/demo/npu train.py --batch-size 16
   ascend-workbook capture --task statistics --steps 5 --dump-steps 0,4 --out runs/demo/statistics train.py
   ascend-workbook capture --list conv2d --data-mode forward --out runs/demo/conv train.py
+  ascend-workbook capture --bisect --device npu --out runs/demo/bisect train.py
   ascend-workbook capture --device npu-simulated --fault "aten::convolution@3:scale=1.01" --out runs/sick train.py
 """
 
@@ -20,6 +21,7 @@ import argparse
 import sys
 
 from helpers.commands import behind
+from helpers.precision.bisect import bisect
 from helpers.precision.capture import capture
 from helpers.precision.options import DATA_MODES, LEVELS, TASKS
 from helpers.report import Report
@@ -46,6 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-mode", action="append", default=[], choices=DATA_MODES, metavar="MODE",
                         help=f"only a part of each operator (may be repeated): {', '.join(DATA_MODES)}")  # fmt: skip
     parser.add_argument("--no-estimate", action="store_true", help="do not run two steps first to tell what it writes")
+    parser.add_argument("--bisect", action="store_true",
+                        help="both sides: statistics of all, then tensors around the first that parts")  # fmt: skip
     parser.add_argument("--fault", default="", help="simulated NPU only: a fault to inject")
     parser.add_argument("--numerics", choices=("cpu", "ascend"), default="",
                         help="simulated NPU only: ascend rounds as an NPU's matrix unit does")  # fmt: skip
@@ -57,16 +61,24 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",")]
 
 
+def _tell(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
 def run(args: argparse.Namespace) -> Report:
     """Captures and reports what was written."""
     settings = {"ASCEND_WORKBOOK_SIM_FAULT": args.fault} if args.fault else {}
     if args.numerics:
         settings["ASCEND_WORKBOOK_SIM_NUMERICS"] = args.numerics
+    if args.bisect:
+        return bisect(args.script, behind(args.args), out=args.out, device=args.device, steps=args.steps,
+                      dump_steps=args.dump_steps, level=args.level, seed=args.seed, limit_mib=args.limit_mib,
+                      nproc=args.nproc, settings=settings, progress=_tell)  # fmt: skip
     return capture(
         args.script, behind(args.args),
         out=args.out, device=args.device, steps=args.steps, dump_steps=args.dump_steps,
         level=args.level, task=args.task, seed=args.seed, limit_mib=args.limit_mib, nproc=args.nproc,
         ranks=args.ranks, scope=args.scope, names=args.names, data_mode=args.data_mode or ("all",),
         estimate=not args.no_estimate, settings=settings,
-        progress=lambda message: print(message, file=sys.stderr, flush=True),
+        progress=_tell,
     )  # fmt: skip

@@ -107,7 +107,7 @@ def _clear(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for made in (folder / manifest.DUMP, *folder.glob("dry.rank*")):
         shutil.rmtree(made, ignore_errors=True)
-    patterns = ("side.rank*.json", "budget.rank*.json", "over_limit.json", manifest.NAME)
+    patterns = ("side.rank*.json", "budget.rank*.json", "over_limit.json", "dry.port", manifest.NAME)
     for stale in (path for pattern in patterns for path in folder.glob(pattern)):
         stale.unlink(missing_ok=True)
 
@@ -119,6 +119,7 @@ def _plugin(dump: Path, options: Options, tier: str, estimate: bool) -> Plugin:
         "config_path": str(path), "dump_path": str(dump), "iterations": list(options.dump_steps),
         "dumps": options.task != FINGERPRINTS, "estimates": estimate, "dry_path": str(dump.parent / "dry_dump"),
         "saves_tensors": options.task == "tensor", "ranks": len(options.ranks) or options.nproc,
+        "only": list(options.ranks) if options.nproc > 1 else [],
         "limit_bytes": options.limit_mib * MIB, "block_torch_npu": not tier.startswith("npu"),
         "settings_path": str(SETTINGS),
     })  # fmt: skip

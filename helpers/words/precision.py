@@ -313,6 +313,20 @@ WORDS: dict[str, Words] = {
         "neither side has rank {ranks}, though higher ones are there: what they did was not looked at",
         "两侧都没有 rank {ranks}，但存在编号更大的 rank：其内容未检查",
     ),
+    "ACC203.found": Words(
+        "bisected: statistics of everything took {statistics_mib} MiB and pointed at {suspects}; whole tensors around"
+        " it took {tensors_mib} MiB, those of all operators would have taken {whole_mib} MiB (both sides)",
+        "二分采集：全部统计量占 {statistics_mib} MiB，指向 {suspects}；其周围的完整张量占 {tensors_mib} MiB，"
+        "而全部算子的张量需要 {whole_mib} MiB（两侧合计）",
+    ),
+    "ACC203.nothing": Words(
+        "bisected: statistics of everything took {statistics_mib} MiB and show no place to look at, so that no tensors"
+        " were captured ({tensors_mib} MiB of {whole_mib} MiB; suspects: {suspects}); statistics do not see everything",
+        "二分采集：全部统计量占 {statistics_mib} MiB，未显示可疑之处，因此未采集张量（{whole_mib} MiB 中的"
+        " {tensors_mib} MiB；可疑算子：{suspects}）；统计量并不能发现所有问题",
+        "`capture --task tensor` on both sides compares every value.",
+        "在两侧用 `capture --task tensor` 可比对每个数值。",
+    ),
     "ACC206.no_npu": Words(
         "no NPU took part: {target} was compared with {baseline}, which says nothing about an NPU",
         "没有 NPU 参与：{target} 与 {baseline} 相比，对 NPU 不说明任何问题",

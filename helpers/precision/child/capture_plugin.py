@@ -29,7 +29,8 @@ WATCH_EVERY_S = 0.2
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """`config`: config_path (msprobe's), dump_path, iterations (list of int), limit_bytes, block_torch_npu,
     settings_path (the file that reads the settings in force), dumps (False: fingerprints alone, without msprobe),
-    estimates (whether to tell first how much will be written), dry_path, saves_tensors, ranks (how many dump)."""
+    estimates (whether to tell first how much will be written), dry_path, saves_tensors, ranks (how many
+    dump), only (which; none named: all)."""
     if not config["dumps"]:
         _Capture(observer, config, _NoDebugger(), _NothingKept(), {}).install()
         return
@@ -38,6 +39,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]
     from msprobe.pytorch import PrecisionDebugger
 
+    config["dumps_here"] = not config["only"] or observer.rank in config["only"]
     told = dry.fork(observer, config) if config["estimates"] else {}
     if told:
         _refuse(observer, config, told)

@@ -14,7 +14,9 @@ import math
 import os
 import shutil
 import signal
+import socket
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,8 +28,8 @@ STEPS = 2
 #: What a data_name adds to an entry of dump.json.
 NAME_BYTES = 80
 ALIGNED = 64
-#: Each attempt of torchrun has its own keys in the store (torch/distributed/rendezvous.py); this is ours.
-ATTEMPT = "1000000"
+#: Until rank 0 has chosen a port for the copies' rendezvous.
+WAIT_S = 60.0
 
 
 def fork(observer: Any, config: dict[str, Any]) -> dict[str, Any] | None:
@@ -58,7 +60,10 @@ def _become_dry(observer: Any, config: dict[str, Any], folder: Path, parent: int
     output = os.open(str(folder / "output.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    os.environ["TORCHELASTIC_RESTART_COUNT"] = ATTEMPT
+    if observer.world_size > 1:
+        # torchrun's own store would keep the addresses of these copies for the run itself
+        os.environ["MASTER_PORT"] = str(_port(folder.parent / "dry.port", observer.rank))
+        os.environ["TORCHELASTIC_USE_AGENT_STORE"] = "False"
     observer.log.path = folder / observer.log.path.name
     observer.out, observer.limit = folder, STEPS
     content = json.loads(Path(config["config_path"]).read_text(encoding="utf-8"))
@@ -70,12 +75,28 @@ def _become_dry(observer: Any, config: dict[str, Any], folder: Path, parent: int
     config.update(config_path=str(path), dump_path=config["dry_path"], iterations=[0])
 
 
+def _port(path: Path, rank: int) -> int:
+    """A free port, chosen by rank 0 and told to the others in a file."""
+    if rank == 0:
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            aside = path.with_name("dry.port.part")
+            aside.write_text(str(found.getsockname()[1]), encoding="utf-8")
+        aside.replace(path)
+    deadline = time.monotonic() + WAIT_S
+    while not path.is_file():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{path}: rank 0 chose no port")
+        time.sleep(0.05)
+    return int(path.read_text(encoding="utf-8"))
+
+
 def _found(folder: Path, config: dict[str, Any], log: str, status: int) -> dict[str, Any]:
     """From the dumps and the log that the child left; its own error where it did not come so far."""
     try:
         steps = json.loads((folder / log).read_text(encoding="utf-8"))["steps"]
         size = sum(_size(path, config["saves_tensors"]) for path in Path(config["dry_path"]).glob("step0/*"))
-        if not steps or not size:
+        if not steps or (not size and config["dumps_here"]):
             raise ValueError(_last_words(folder) or f"it ended with status {status}")
         plain = steps[1]["time_s"] if len(steps) > 1 else None
         shutil.rmtree(folder)

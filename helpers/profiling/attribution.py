@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from helpers.profiling.intervals import I64
+
+I32 = npt.NDArray[np.int32]
 
 
 class Nesting:
@@ -37,12 +41,24 @@ class Nesting:
             at = self.parent[at]
         return self.rows[at] if at >= 0 else -1
 
-    def inherited(self, values: Sequence[str]) -> dict[int, str]:
-        """Row -> its value, or where that is empty the value of the nearest operator around it that has one."""
-        found: dict[int, str] = {}
-        for row, parent in zip(self.rows, self.parent):
-            found[row] = values[row] or (found[self.rows[parent]] if parent >= 0 else "")
-        return found
+    def innermost_at(self, moments_ns: I64) -> I32:
+        """The same for many moments: (n,) rows or -1."""
+        at = np.searchsorted(self.start_ns, moments_ns, "right") - 1
+        parent = np.array([*self.parent, -1], np.int64)
+        ends = np.append(self.end_ns, np.int64(2**63 - 1))  # at -1: nothing encloses it, which ends the search
+        while (early := ends[at] < moments_ns).any():
+            at = np.where(early, parent[at], at)
+        return np.array([*self.rows, -1], np.int32)[at]
+
+    def inherit(self, values: I32, bare: Sequence[bool], wanted: I32) -> None:
+        """In `values` (one a row, counting in `bare`): each wanted row of these that is bare gets the value of the
+        nearest operator around it that is not."""
+        for at in np.flatnonzero(np.isin(self.rows, wanted)).tolist():
+            above = at
+            while above >= 0 and bare[values[self.rows[above]]]:
+                above = self.parent[above]
+            if above >= 0:
+                values[self.rows[at]] = values[self.rows[above]]
 
     def self_ns(self) -> dict[int, int]:
         """Row -> its duration without what its direct children take."""
@@ -54,12 +70,21 @@ class Nesting:
         return dict(zip(self.rows, own))
 
 
-def nestings(
-    lanes: Sequence[str], start_ns: Sequence[int], duration_ns: Sequence[int], rows: Sequence[int]
-) -> dict[str, Nesting]:
-    """One Nesting a lane; `rows` names the operators, the other columns run beside it."""
-    places: dict[str, list[int]] = {}
-    for at, lane in enumerate(lanes):
-        places.setdefault(lane, []).append(at)
-    start, duration = np.array(start_ns, np.int64), np.array(duration_ns, np.int64)
-    return {lane: Nesting(start[at], duration[at], [rows[one] for one in at]) for lane, at in places.items()}
+def nestings(lane: I32, start_ns: I64, duration_ns: I64, rows: npt.NDArray[np.integer[Any]]) -> dict[int, Nesting]:
+    """One Nesting a lane; `rows` (n,) names the operators, the other columns run beside it."""
+    order = np.argsort(lane, kind="stable")
+    lanes, first = np.unique(lane[order], return_index=True)
+    pieces = np.split(order, first[1:])
+    return {
+        number: Nesting(start_ns[at], duration_ns[at], rows[at].tolist()) for number, at in zip(lanes.tolist(), pieces)
+    }
+
+
+def innermost(threads: dict[int, Nesting], lane: I32, moments_ns: I64) -> I32:
+    """For each moment on a lane the row of the innermost operator, or -1: (n,)."""
+    found = np.full(lane.size, -1, np.int32)
+    for number in np.unique(lane).tolist():
+        if number in threads:
+            there = lane == number
+            found[there] = threads[number].innermost_at(moments_ns[there])
+    return found

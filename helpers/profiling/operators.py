@@ -79,9 +79,8 @@ def _host(trace: Trace, rows: Rows) -> dict[tuple[str, str], dict[int, int]]:
 def host_self_ns(trace: Trace) -> dict[int, int]:
     """Row of a host operator -> its self time in nanoseconds."""
     hosts = np.flatnonzero(trace.where(("host_op",)))
-    lanes = [trace.lanes[trace.lane[row]] for row in hosts]
-    start, duration = trace.start_ns[hosts].tolist(), trace.duration_ns[hosts].tolist()
     own: dict[int, int] = {}
-    for thread in nestings(lanes, start, duration, hosts.tolist()).values():
+    threads = nestings(trace.lane[hosts], trace.start_ns[hosts], trace.duration_ns[hosts], hosts)
+    for thread in threads.values():
         own.update(thread.self_ns())
     return own

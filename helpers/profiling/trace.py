@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ KINDS = (
 )
 DEVICE_KINDS = KINDS[:5]
 I32 = npt.NDArray[np.int32]
+UNTOLD = -1
 
 
 class Event(NamedTuple):
@@ -61,7 +62,8 @@ class Trace:
 
     `marked` is False where the profile has no step marks and one step stands for the whole of it. `left_out`
     counts events that could not be used, by reason; `memory_records` the allocations seen. `simulated`: the file says
-    that its device was a simulated one, whose times are the CPU's. Raises ValueError when the columns do not fit.
+    that its device was a simulated one, whose times are the CPU's. `cut_at`: the byte at which a file that was cut
+    short ends; the events are those before it. Raises ValueError when the columns do not fit.
     """
 
     names: tuple[str, ...]
@@ -82,6 +84,7 @@ class Trace:
     memory_records: int = 0
     simulated: bool = False
     left_out: dict[str, int] = field(default_factory=dict)
+    cut_at: int | None = None
 
     def __post_init__(self) -> None:
         columns = (self.kind, self.lane, self.shape, self.step, self.launched_by, self.start_ns, self.duration_ns)
@@ -118,56 +121,109 @@ class Trace:
         return self.count("compute", "communication", "copy") > 0
 
 
+class Texts(NamedTuple):
+    """A column of texts on its way into a Trace: `code` (n,) counts in `texts`, in which one may stand twice."""
+
+    texts: Sequence[str]
+    code: I32
+
+    @classmethod
+    def of(cls, values: Iterable[str]) -> Texts:
+        numbers: dict[str, int] = {}
+        code = np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int32)
+        return cls(tuple(numbers), code)
+
+    def compact(self, first: Iterable[str] = ()) -> Texts:
+        """Without the texts that no row has, and each one once; those in `first` before the others."""
+        numbers = {text: at for at, text in enumerate(first)}
+        used = np.flatnonzero(np.bincount(self.code, minlength=len(self.texts)))
+        code = np.zeros(len(self.texts), np.int32)
+        code[used] = [numbers.setdefault(self.texts[at], len(numbers)) for at in used.tolist()]
+        return Texts(tuple(numbers), code[self.code])
+
+
 def build(
     events: list[Event], *, source: str, dialect: str, left_out: dict[str, int] | None = None, memory_records: int = 0,
     simulated: bool = False,
 ) -> Trace:
-    """A Trace of what a reader found; steps come from `step` events or else the events' own step numbers."""
-    steps, marked = _steps(events)
-    column = {name: _texts(getattr(event, name) for event in events) for name in ("name", "lane", "shape")}
-    start = np.fromiter((event.start_ns for event in events), np.int64, len(events))
-    kind = np.fromiter((KINDS.index(event.kind) for event in events), np.int8, len(events))
-    launched_by = np.fromiter((event.launched_by for event in events), np.int32, len(events))
+    """A Trace of single events; steps come from `step` events or else the events' own step numbers."""
+    count = len(events)
+    return assemble(
+        Texts.of(event.name for event in events),
+        np.fromiter((KINDS.index(event.kind) for event in events), np.int8, count),
+        Texts.of(event.lane for event in events),
+        Texts.of(event.shape for event in events),
+        np.fromiter((event.launched_by for event in events), np.int32, count),
+        np.fromiter((event.start_ns for event in events), np.int64, count),
+        np.fromiter((event.duration_ns for event in events), np.int64, count),
+        np.fromiter((UNTOLD if event.step is None else event.step for event in events), np.int64, count),
+        source=source,
+        dialect=dialect,
+        left_out=left_out,
+        memory_records=memory_records,
+        simulated=simulated,
+    )
+
+
+def assemble(
+    name: Texts,
+    kind: npt.NDArray[np.int8],
+    lane: Texts,
+    shape: Texts,
+    launched_by: I32,
+    start_ns: I64,
+    duration_ns: I64,
+    told: I64 | None = None,
+    *,
+    source: str,
+    dialect: str,
+    left_out: dict[str, int] | None = None,
+    memory_records: int = 0,
+    simulated: bool = False,
+    cut_at: int | None = None,
+) -> Trace:
+    """A Trace of columns (n,). `told`: the step that the file names for an event, UNTOLD where it names none."""
+    told = np.full(start_ns.size, UNTOLD, np.int64) if told is None else told
+    steps, marked = _steps(name, kind, start_ns, duration_ns, told)
+    names, lanes, shapes = name.compact(), lane.compact(), shape.compact(first=("",))
     return Trace(
-        names=column["name"][0],
-        lanes=column["lane"][0],
-        shapes=column["shape"][0],
+        names=tuple(names.texts),
+        lanes=tuple(lanes.texts),
+        shapes=tuple(shapes.texts),
         steps=steps,
-        name=column["name"][1],
+        name=names.code,
         kind=kind,
-        lane=column["lane"][1],
-        shape=column["shape"][1],
-        step=_step_of(events, steps, start, kind, launched_by),
+        lane=lanes.code,
+        shape=shapes.code,
+        step=_step_of(steps, start_ns, kind, launched_by, told),
         launched_by=launched_by,
-        start_ns=start,
-        duration_ns=np.fromiter((event.duration_ns for event in events), np.int64, len(events)),
+        start_ns=start_ns,
+        duration_ns=duration_ns,
         source=source,
         dialect=dialect,
         marked=marked,
         memory_records=memory_records,
         simulated=simulated,
         left_out=left_out or {},
+        cut_at=cut_at,
     )
 
 
-def _texts(values: Iterable[str]) -> tuple[tuple[str, ...], I32]:
-    """Distinct texts in order of appearance, and for each value its number."""
-    numbers: dict[str, int] = {}
-    column = np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int32)
-    return tuple(numbers), column
-
-
-def _steps(events: list[Event]) -> tuple[tuple[Step, ...], bool]:
-    marks = sorted((e.start_ns, e.start_ns + e.duration_ns, _number(e.name)) for e in events if e.kind == "step")
+def _steps(
+    name: Texts, kind: npt.NDArray[np.int8], start_ns: I64, duration_ns: I64, told: I64
+) -> tuple[tuple[Step, ...], bool]:
+    at = np.flatnonzero(kind == KINDS.index("step"))
+    columns = zip(start_ns[at].tolist(), (start_ns + duration_ns)[at].tolist(), name.code[at].tolist())
+    marks = sorted((start, end, _number(name.texts[code])) for start, end, code in columns)
     if marks:  # a step lasts until the next begins: what lies between two marks belongs to the one before
         ends = [max(end, following[0]) for (_, end, _), following in zip(marks, marks[1:])] + [marks[-1][1]]
         return tuple(Step(number, start, end) for (start, _, number), end in zip(marks, ends)), True
-    spans: dict[int, tuple[int, int]] = {}
-    for event in events:
-        low, high = spans.get(event.step or 0, (event.start_ns, event.start_ns))
-        spans[event.step or 0] = (min(low, event.start_ns), max(high, event.start_ns + event.duration_ns))
-    named = any(event.step is not None for event in events)
-    return tuple(Step(number, *spans[number]) for number in sorted(spans)), named
+    number_of = np.maximum(told, 0)
+    spans = []
+    for number in np.unique(number_of).tolist():
+        rows = number_of == number
+        spans.append(Step(number, int(start_ns[rows].min()), int((start_ns + duration_ns)[rows].max())))
+    return tuple(spans), bool((told != UNTOLD).any())
 
 
 def _number(name: str) -> int:
@@ -176,7 +232,7 @@ def _number(name: str) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def _step_of(events: list[Event], steps: tuple[Step, ...], start: I64, kind: npt.NDArray[np.int8], by: I32) -> I32:
+def _step_of(steps: tuple[Step, ...], start: I64, kind: npt.NDArray[np.int8], by: I32, told: I64) -> I32:
     """Host events belong to the step they start in, device events to that of the operator which launched them.
 
     The device runs behind the host, so without a known launch what starts after the last step belongs to it.
@@ -191,8 +247,7 @@ def _step_of(events: list[Event], steps: tuple[Step, ...], start: I64, kind: npt
     step = np.where(inside, at, -1).astype(np.int32)
     launched = device & (by >= 0)
     step[launched] = step[by[launched]]
-    told = {one.number: number for number, one in enumerate(steps)}
-    for row, event in enumerate(events):
-        if event.step is not None:
-            step[row] = told.get(event.step, -1)
+    for number in np.unique(told[told != UNTOLD]).tolist():
+        last = max((at for at, one in enumerate(steps) if one.number == number), default=-1)
+        step[told == number] = last
     return step

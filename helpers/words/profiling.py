@@ -96,6 +96,18 @@ _ERRORS = {
         "Record the profile again; if it stays, report it to who wrote the profiler.",
         "请重新采集；若仍出现，请向该 profiler 的维护者反馈。",
     ),
+    "profiling.too_long": Words(
+        "{path}: from byte {byte} on one value is longer than {limit} bytes",
+        "{path}：从第 {byte} 字节起，单个值超过 {limit} 字节",
+        "No event is that long: the file is damaged, or is no trace. Copy or record it again.",
+        "事件不会如此之长：文件已损坏，或不是 trace。请重新复制或采集。",
+    ),
+    "profiling.bad_base": Words(
+        "{path}: baseTimeNanoseconds is {value}, which is no time since 1970 in nanoseconds",
+        "{path}：baseTimeNanoseconds 为 {value}，不是自 1970 年起的纳秒数",
+        "Record the profile again.",
+        "请重新采集。",
+    ),
     "profiling.not_a_trace": Words(
         "{path}: is JSON but no trace: expected a list of events or an object with traceEvents, found {found}",
         "{path}：是 JSON 但不是 trace：应为事件列表或含 traceEvents 的对象，实际为 {found}",
@@ -227,6 +239,17 @@ _DATA = {
         "请看该步除训练外还做了什么：日志、检查点、评估、首次出现的形状。",
     ),
     "PRF304.all": Words("all {events} events could be used", "{events} 个事件全部可用"),
+    "PRF304.cut_short": Words(
+        "{path}: the file is cut short at byte {byte}; only the {events} usable events before it were read",
+        "{path}：文件在第 {byte} 字节处被截断；只读取了其前的 {events} 个可用事件",
+        "The profiler was stopped while writing, or the copy is not complete: steps are missing. Record or copy it "
+        "again.",
+        "采集在写文件时被中断，或复制不完整：缺少若干步。请重新采集或复制。",
+    ),
+    "PRF304.unpaired": Words(
+        "{count} beginnings or ends of events lack the other and were left out, beside {events} events",
+        "{count} 个事件的开始或结束缺少另一半，已略去（另有 {events} 个事件）",
+    ),
     "PRF304.no_time": Words(
         "{count} events without a usable time were left out "
         "of {events}", "{count} 个事件没有可用时间，已略去（共 {events} 个）"

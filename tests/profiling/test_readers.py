@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.profiling import analyse
 from helpers.profiling.readers import locate, read
 from helpers.profiling.readers.tables import step_times
 from helpers.profiling.trace import Trace
@@ -157,3 +159,67 @@ def test_a_timeline_that_does_not_say_what_its_tasks_are(tmp_path: Path) -> None
     trace = read(tmp_path)
     assert trace.left_out == {"unknown_task_type": 6}
     assert trace.count("compute") == 0
+
+
+def test_a_file_cut_short_gives_what_is_whole_and_says_so(tmp_path: Path) -> None:
+    text = (DATA / "cuda.pt.trace.json").read_bytes()
+    path = tmp_path / "a.trace.json"
+    path.write_bytes(text[: len(text) * 3 // 4])
+    trace, whole = read(path), read(DATA / "cuda.pt.trace.json")
+    assert trace.cut_at == len(text) * 3 // 4
+    assert whole.cut_at is None
+    assert 0 < len(trace) < len(whole)
+    assert trace.duration_ns.tolist() == whole.duration_ns.tolist()[: len(trace)]
+    told = [one for part in analyse(path).parts for one in part.findings if one.key == "PRF304.cut_short"]
+    assert [(one.status, one.args["byte"], one.args["events"]) for one in told] == [
+        (Status.WARN, trace.cut_at, len(trace))
+    ]
+
+
+def test_beginnings_and_ends_are_one_event(tmp_path: Path) -> None:
+    trace = json.loads((DATA / "cuda.pt.trace.json").read_text())
+    complete = [one for one in trace["traceEvents"] if one.get("cat") == "cpu_op"]
+    halves = [one for one in trace["traceEvents"] if one.get("cat") != "cpu_op"]
+    ends = [{"ph": "E", "pid": one["pid"], "tid": one["tid"], "ts": one["ts"] + one["dur"]} for one in complete]
+    begins = [{**one, "ph": "B"} for one in sorted(complete, key=lambda one: -one["dur"])]
+    halves += sorted(ends + begins, key=lambda one: one["ts"])  # at one moment what ends comes first
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({**trace, "traceEvents": halves}))
+    found, whole = read(path), read(DATA / "cuda.pt.trace.json")
+    assert sorted(events(found, "host_op")) == sorted(events(whole, "host_op"))
+    launchers = [{trace.names[trace.name[by]] for by in trace.launched_by if by >= 0} for trace in (found, whole)]
+    assert launchers[0] == launchers[1]
+    assert found.left_out == {}
+    halves += [{"ph": "E", "pid": 1, "tid": 99, "ts": 5}, {"ph": "B", "pid": 1, "tid": 98, "ts": 5}]
+    path.write_text(json.dumps({**trace, "traceEvents": halves}))
+    assert read(path).left_out == {"unpaired": 2}
+
+
+def test_times_count_from_a_base_wherever_it_stands(tmp_path: Path) -> None:
+    one = {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}
+    path = tmp_path / "a.json"
+    for content in ({"baseTimeNanoseconds": 7, "traceEvents": [one]}, {"traceEvents": [one], "baseTimeNanoseconds": 7}):
+        path.write_text(json.dumps(content))
+        assert read(path).start_ns.tolist() == [1507]
+    path.write_text(json.dumps({"baseTimeNanoseconds": "soon", "traceEvents": [one]}))
+    with pytest.raises(WorkbookError) as caught:
+        read(path)
+    assert (caught.value.key, caught.value.arguments["value"]) == ("profiling.bad_base", "soon")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"ts": None}, "no_time"),
+        ({"ts": "soon"}, "no_time"),
+        ({"dur": "-0.001"}, "negative_duration"),
+        ({"ts": -5}, "time_out_of_range"),
+        ({"ts": 1e30}, "time_out_of_range"),
+        ({"dur": 1e30}, "time_out_of_range"),
+    ],
+)
+def test_what_is_left_out_is_counted(tmp_path: Path, change: dict[str, object], reason: str) -> None:
+    one = {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}
+    (tmp_path / "a.json").write_text(json.dumps({"traceEvents": [one, {**one, **change}]}))
+    trace = read(tmp_path / "a.json")
+    assert (len(trace), trace.left_out) == (1, {reason: 1})

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers.profiling.attribution import Nesting
+from helpers.profiling.attribution import Nesting, innermost, nestings
 from helpers.profiling.trace import Event, Trace, build
 from tests.profiling.conftest import US, step
 
@@ -64,8 +64,25 @@ def test_nesting() -> None:
 
 def test_what_an_operator_lacks_comes_from_the_nearest_around_it() -> None:
     nesting = Nesting(np.array([0, 10, 20, 200], np.int64), np.array([100, 30, 10, 10], np.int64), [3, 1, 0, 2])
-    assert nesting.inherited(["", "", "", "outer"]) == {3: "outer", 1: "outer", 0: "outer", 2: ""}
-    assert nesting.inherited(["", "own", "", "outer"]) == {3: "outer", 1: "own", 0: "own", 2: ""}
+    texts = ["", "own", "outer"]
+    for before, wanted, after in (
+        ([0, 0, 0, 2], [0, 1, 2], [2, 2, 0, 2]),  # 2 has nothing around it
+        ([0, 1, 0, 2], [0, 1], [1, 1, 0, 2]),
+        ([0, 0, 0, 2], [0], [2, 0, 0, 2]),
+        ([0, 0, 0, 0], [0], [0, 0, 0, 0]),
+    ):
+        values = np.array(before, np.int32)
+        nesting.inherit(values, [not text for text in texts], np.array(wanted, np.int32))
+        assert values.tolist() == after
+
+
+def test_many_moments_on_many_lanes() -> None:
+    starts, lengths = np.array([0, 10, 0, 20], np.int64), np.array([100, 30, 50, 10], np.int64)
+    threads = nestings(np.array([4, 4, 9, 4], np.int32), starts, lengths, np.array([7, 8, 9, 5]))
+    lanes = np.array([4, 9, 4, 4, 4, 2, 9], np.int32)
+    moments = np.array([25, 25, 35, 45, 150, 5, -5], np.int64)
+    assert innermost(threads, lanes, moments).tolist() == [5, 9, 8, 7, -1, -1, -1]
+    assert innermost(threads, lanes[:0], moments[:0]).tolist() == []
 
 
 def test_operators_of_equal_start_nest_by_length() -> None:

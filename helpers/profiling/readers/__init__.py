@@ -7,7 +7,7 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.profiling.readers import ascend, kineto
-from helpers.profiling.readers.events import load
+from helpers.profiling.readers.loading import load
 from helpers.profiling.trace import Trace
 
 TRACES = ("*.json", "*.json.gz")
@@ -23,10 +23,8 @@ def read(path: str | os.PathLike[str]) -> Trace:
     found = locate(Path(path))
     if found.is_dir():
         return ascend.read_folder(found)
-    content = load(found)
-    if isinstance(content, list):
-        return ascend.read_events(content, found)
-    return kineto.read(content, found)
+    loaded = load(found)
+    return ascend.read_timeline(loaded) if loaded.is_list else kineto.read(loaded)
 
 
 def locate(path: Path) -> Path:

@@ -7,14 +7,17 @@ Formats: https://www.hiascend.com/document (Ascend PyTorch Profiler, "output fil
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from helpers.errors import WorkbookError
-from helpers.profiling.attribution import Nesting, nestings
+from helpers.profiling.attribution import Nesting, innermost, nestings
 from helpers.profiling.readers import tables
-from helpers.profiling.readers.events import Times, load
-from helpers.profiling.readers.kineto import span_kind
-from helpers.profiling.trace import Event, Trace, build
+from helpers.profiling.readers.columns import Columns, Flows
+from helpers.profiling.readers.kineto import same, span_kind
+from helpers.profiling.readers.loading import I8, Loaded, load, numbered, renamed, shapes, usable
+from helpers.profiling.readers.records import UNKNOWN
+from helpers.profiling.trace import I32, KINDS, Texts, Trace, assemble, build
 
 FOLDER = "_ascend_pt"
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
@@ -23,7 +26,17 @@ TIMELINE = "trace_view.json"
 SIMULATED = tables.SIMULATED
 COMPUTE = {SIMULATED, "AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV", "AI_CPU", "DSA_SQE"}
 COPY = {"PCIE_DMA_SQE", "SDMA_SQE", "MEMCPY_ASYNC"}
+#: Old versions do not tell what a task is
+UNKNOWN_TASKS = ("", "Other", "N/A", "UNKNOWN")
+HARDWARE = "Ascend Hardware"
 COLLECTIVE_PROCESSES = ("HCCL", "Communication")
+CATEGORIES = {
+    "cpu_op": "host_op",
+    "python_function": "python",
+    "user_annotation": "annotation",
+    "enqueue": "runtime",
+    "dequeue": "runtime",
+}
 
 
 def output_of(folder: Path) -> Path | None:
@@ -40,104 +53,98 @@ def read_folder(folder: Path) -> Trace:
     if output is None:
         raise WorkbookError("profiling.not_parsed", path=str(folder), wanted=[TIMELINE, tables.KERNELS])
     if (output / TIMELINE).is_file():
-        return read_events(load(output / TIMELINE), output / TIMELINE)
+        return read_timeline(load(output / TIMELINE))
     found, simulated = tables.kernels(output / tables.KERNELS)
     return build(found, source=str(folder), dialect="ascend", simulated=simulated)
 
 
-def read_events(content: Any, path: Path) -> Trace:
-    """The Trace of a parsed trace_view.json. Raises WorkbookError where it is not one."""
-    if not isinstance(content, list):
-        raise WorkbookError("profiling.not_a_trace", path=str(path), found=type(content).__name__)
-    records = [one for one in content if isinstance(one, dict)]
-    processes = _processes(records)
-    times = Times()
-    pairs = [(one, _event(one, processes, times)) for one in records if one.get("ph") == "X"]
-    kept = [(one, event) for one, event in pairs if event]
-    if not kept:
-        raise WorkbookError("profiling.no_events", path=str(path))
-    events = _launches([event for _, event in kept], [one for one, _ in kept], records, times)
-    memory = tables.count(path.with_name(tables.MEMORY))
-    return build(
-        events,
-        source=str(path),
+def read_timeline(loaded: Loaded) -> Trace:
+    """The Trace of a trace_view.json. Raises WorkbookError where nothing in it can be used."""
+    events = loaded.events
+    process = [events.processes.get(pid, "") for pid, _, _ in events.groups]
+    kinds = [kind_of(name, category, task) for name, (_, category, task) in zip(process, events.groups)]
+    kind = numbered(kinds)[events.columns.group]
+    kind = renamed(kind, events.columns.name, ("host_op", "annotation"), [span_kind(name) for name in events.names])
+    kind = renamed(kind, events.columns.name, ("communication_task",), [_collective(name) for name in events.names])
+    unknown = [name == HARDWARE and task in UNKNOWN_TASKS for name, (_, _, task) in zip(process, events.groups)]
+    if count := int(np.array(unknown, np.bool_)[events.columns.group].sum()):
+        loaded.left_out["unknown_task_type"] = count
+    columns, kind = usable(loaded, kind)
+    shape = shapes(loaded, columns, kind, lambda dims: tables.shape(str(dims or "")))
+    launched_by, shape = _launches(loaded, columns, kind, shape)
+    lanes = [f"{events.processes.get(pid, '')} {tid}" for pid, tid, _, _ in events.lanes]
+    return assemble(
+        Texts(events.names, columns.name),
+        kind,
+        Texts(lanes, columns.lane),
+        shape,
+        launched_by,
+        columns.start_ns,
+        columns.duration_ns,
+        source=str(loaded.path),
         dialect="ascend",
-        left_out=dict(times.left_out),
-        memory_records=memory,
-        simulated=_simulated(records),
+        left_out=dict(loaded.left_out),
+        memory_records=tables.count(loaded.path.with_name(tables.MEMORY)),
+        simulated=any(task == SIMULATED for _, _, task in events.groups),
+        cut_at=loaded.cut_at,
     )
 
 
-def _simulated(records: list[dict[str, Any]]) -> bool:
-    return any(isinstance(one.get("args"), dict) and one["args"].get("Task Type") == SIMULATED for one in records)
-
-
-def _processes(records: list[dict[str, Any]]) -> dict[Any, str]:
-    names = ((one.get("pid"), one.get("args")) for one in records if one.get("name") == "process_name")
-    return {pid: str(args.get("name")) for pid, args in names if isinstance(args, dict)}
-
-
-def _event(one: dict[str, Any], processes: dict[Any, str], times: Times) -> Event | None:
-    process, name = processes.get(one.get("pid"), ""), str(one.get("name", ""))
-    raw = one.get("args")
-    args: dict[str, Any] = raw if isinstance(raw, dict) else {}
-    kind = _kind(process, name, str(one.get("cat") or ""), str(args.get("Task Type") or ""), times)
-    when = times.of(one) if kind else None
-    if not kind or not when:
-        return None
-    shape = tables.shape(str(args.get("Input Dims") or "")) if kind == "host_op" else ""
-    return Event(name, kind, f"{process} {one.get('tid')}", *when, shape)
-
-
-def _kind(process: str, name: str, category: str, task: str, times: Times) -> str | None:
-    if process == "Ascend Hardware":
-        if task not in COMPUTE | COPY and task in ("", "Other", "N/A", "UNKNOWN"):
-            times.left_out["unknown_task_type"] += 1
+def kind_of(process: str, category: str, task: str) -> str | None:
+    """The kind that an event's process, category and Task Type tell, or None for what is no work of its own."""
+    if process == HARDWARE:
         return "compute" if task in COMPUTE else "copy" if task in COPY else "device_other"
     if process in COLLECTIVE_PROCESSES:
-        return "communication" if name.startswith("hcom") else "communication_task"
-    if process == "CANN":
-        return "runtime"
-    known = {"cpu_op": "host_op", "python_function": "python", "user_annotation": "annotation"}
-    known |= {"enqueue": "runtime", "dequeue": "runtime"}
-    kind = known.get(category)
-    return span_kind(name) or kind if kind in ("host_op", "annotation") else kind
+        return "communication_task"
+    return "runtime" if process == "CANN" else CATEGORIES.get(category)
 
 
-def _launches(
-    events: list[Event], raw: list[dict[str, Any]], records: list[dict[str, Any]], times: Times
-) -> list[Event]:
-    """Follows the `async_npu` flows: from the kernel's place and start to the operator that launched it."""
-    hosts = [row for row, event in enumerate(events) if event.kind == "host_op"]
-    threads = nestings(
-        [str(raw[row].get("tid")) for row in hosts],
-        [events[row].start_ns for row in hosts],
-        [events[row].duration_ns for row in hosts],
-        hosts,
-    )
-    flows = [one for one in records if one.get("cat") == "async_npu"]
-    begins = {one.get("id"): one for one in flows if one.get("ph") == "s"}
-    launched: dict[tuple[Any, Any, int], int] = {}
-    for one in flows:
-        begin = begins.get(one.get("id"))
-        if one.get("ph") == "f" and begin is not None:
-            place = (one.get("pid"), one.get("tid"), times.moment(one.get("ts")))
-            launched[place] = _operator_at(threads, begin, times)
-    keys = ((one.get("pid"), one.get("tid"), event.start_ns) for one, event in zip(raw, events))
-    linked = [event._replace(launched_by=launched.get(key, -1)) for event, key in zip(events, keys)]
-    return _with_shapes(linked, threads, set(launched.values()))
+def _collective(name: str) -> str | None:
+    return "communication" if name.startswith("hcom") else None
 
 
-def _with_shapes(events: list[Event], threads: dict[str, Nesting], launchers: set[int]) -> list[Event]:
-    """The innermost operator that launches (`Conv2D`) has no shapes of its own: those of `aten::conv2d` around it."""
-    shapes = [event.shape for event in events]
-    for thread in threads.values():
-        for row, shape in thread.inherited(shapes).items():
-            if row in launchers:
-                events[row] = events[row]._replace(shape=shape)
-    return events
+def _launches(loaded: Loaded, columns: Columns, kind: I8, shape: Texts) -> tuple[I32, Texts]:
+    """Follows the `async_npu` flows: from the kernel's place and start to the operator that launched it.
+
+    The innermost operator that launches (`Conv2D`) has no shapes of its own: it gets those of the nearest around it
+    (`aten::conv2d`).
+    """
+    hosts = np.flatnonzero(kind == KINDS.index("host_op"))
+    thread = Texts([str(tid) for _, tid, _, _ in loaded.events.lanes], columns.lane).compact()
+    threads = nestings(thread.code[hosts], columns.start_ns[hosts], columns.duration_ns[hosts], hosts)
+    ends, operator = _arrows(loaded, thread, threads)
+    launched_by = _launched_by(loaded, columns, ends, operator)
+    code = shape.code.copy()
+    bare = [not text for text in shape.texts]
+    for one in threads.values():
+        one.inherit(code, bare, np.unique(operator[operator >= 0]))
+    return launched_by, Texts(shape.texts, code)
 
 
-def _operator_at(threads: dict[str, Nesting], begin: dict[str, Any], times: Times) -> int:
-    thread = threads.get(str(begin.get("tid")))
-    return thread.innermost(times.moment(begin.get("ts"))) if thread else -1
+def _arrows(loaded: Loaded, thread: Texts, threads: dict[int, Nesting]) -> tuple[Flows, I32]:
+    """The flows' ends, and for each the operator at its beginning, or -1."""
+    flows = loaded.events.flows
+    begins, ends = (np.flatnonzero(flows.is_end == which) for which in (0, 1))
+    begin = same(flows.id, begins, ends)
+    ends, begin = ends[begin >= 0], begin[begin >= 0]
+    numbers = {text: at for at, text in enumerate(thread.texts)}
+    of_place = np.array([numbers.get(str(tid), -1) for _, tid in loaded.events.places] or [-1], np.int32)
+    operator = innermost(threads, of_place[flows.place[begin]], flows.at_ns[begin])
+    kept = Flows(flows.is_end[ends], flows.id[ends], flows.place[ends], flows.at_ns[ends])
+    return kept, operator
+
+
+def _launched_by(loaded: Loaded, columns: Columns, ends: Flows, operator: I32) -> I32:
+    """For each event the operator of the last arrow that ends where it starts, or -1."""
+    numbers = {place: at for at, place in enumerate(loaded.events.places)}
+    of_lane = np.array([numbers.get((pid, tid), -1) for pid, tid, _, _ in loaded.events.lanes], np.int64)
+    moments = np.unique(ends.at_ns)
+    at = np.searchsorted(moments, columns.start_ns)
+    hit = moments[np.minimum(at, moments.size - 1)] == columns.start_ns if moments.size else np.zeros(at.size, np.bool_)
+    places = of_lane[columns.lane]
+    key = np.where(hit & (places >= 0), places * moments.size + at, UNKNOWN)
+    arrow_key = ends.place * np.int64(moments.size) + np.searchsorted(moments, ends.at_ns)
+    both = np.concatenate([arrow_key, key])
+    rows = np.arange(both.size)
+    arrow = same(both, rows[: arrow_key.size], rows[arrow_key.size :])
+    return np.where(arrow >= 0, np.append(operator, np.int32(-1))[arrow], -1).astype(np.int32)

@@ -2,19 +2,26 @@
 
 Categories changed their names (Operator -> cpu_op, Kernel -> kernel, Runtime -> cuda_runtime) and times their
 form (whole epoch microseconds, then fractions, then microseconds after `baseTimeNanoseconds`); all are read.
+`displayTimeUnit` changes what a viewer shows and not the unit, which is always the microsecond.
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-from helpers.errors import WorkbookError
-from helpers.profiling.attribution import nestings
-from helpers.profiling.readers.events import Times
-from helpers.profiling.trace import Event, Trace, build
+import numpy as np
+import numpy.typing as npt
 
+from helpers.profiling.attribution import innermost, nestings
+from helpers.profiling.intervals import I64
+from helpers.profiling.readers.columns import Columns
+from helpers.profiling.readers.loading import I8, Loaded, base_ns, numbered, renamed, shapes, usable
+from helpers.profiling.readers.records import UNKNOWN
+from helpers.profiling.trace import I32, KINDS, Texts, Trace, assemble
+
+Rows = npt.NDArray[np.intp]
+ON_DEVICE = ("compute", "communication", "copy")
 CATEGORIES = {
     "cpu_op": "host_op",
     "operator": "host_op",
@@ -34,34 +41,34 @@ COLLECTIVES = ("nccl", "rccl", "hccl", "oneccl")
 SPANS = {"ProfilerStep#": "step", "enumerate(DataLoader)#": "loading", "Optimizer.": "annotation"}
 
 
-def read(content: Any, path: Path) -> Trace:
-    """The Trace of a parsed Kineto file. Raises WorkbookError where it is not one."""
-    if not isinstance(content, dict) or not isinstance(content.get("traceEvents"), list):
-        raise WorkbookError("profiling.not_a_trace", path=str(path), found=type(content).__name__)
-    times = Times(int(content.get("baseTimeNanoseconds") or 0))
-    events: list[Event] = []
-    raw: list[dict[str, Any]] = []
-    for one in content["traceEvents"]:
-        event = _event(one, times) if isinstance(one, dict) and one.get("ph") == "X" else None
-        if event:
-            events.append(event)
-            raw.append(_arguments(one))
-    if not events:
-        raise WorkbookError("profiling.no_events", path=str(path))
-    memory = sum(1 for one in content["traceEvents"] if isinstance(one, dict) and one.get("name") == "[memory]")
-    left_out = dict(times.left_out)
-    return build(_launches(events, raw), source=str(path), dialect="kineto", left_out=left_out, memory_records=memory)
+def read(loaded: Loaded) -> Trace:
+    """The Trace of a Kineto file. Raises WorkbookError where nothing in it can be used."""
+    events = loaded.events
+    kind = numbered([kind_of(category) for _, category, _ in events.groups])[events.columns.group]
+    kind = renamed(kind, events.columns.name, ("host_op", "annotation"), [span_kind(name) for name in events.names])
+    kind = renamed(kind, events.columns.name, ("compute",), [_collective(name) for name in events.names])
+    columns, kind = usable(loaded, kind, base_ns(loaded))
+    lane = _lanes(loaded, columns, kind)
+    return assemble(
+        Texts(events.names, columns.name),
+        kind,
+        lane,
+        shapes(loaded, columns, kind, _shape),
+        _launched_by(columns, kind, lane.code),
+        columns.start_ns,
+        columns.duration_ns,
+        source=str(loaded.path),
+        dialect="kineto",
+        left_out=dict(loaded.left_out),
+        memory_records=events.memory_records,
+        cut_at=loaded.cut_at,
+    )
 
 
-def kind_of(category: str, name: str) -> str | None:
-    """The kind of an event, or None for what is no work of its own (the trace's own frame, GPU annotations)."""
+def kind_of(category: str) -> str | None:
+    """The kind that a category alone tells; None for what is no work of its own (the frame, GPU annotations)."""
     category = category.lower()
-    kind = CATEGORIES.get(category) or ("runtime" if category.endswith(RUNTIME_ENDINGS) else None)
-    if kind in ("host_op", "annotation"):
-        return span_kind(name) or kind
-    if kind == "compute" and any(word in name.lower() for word in COLLECTIVES):
-        return "communication"
-    return kind
+    return CATEGORIES.get(category) or ("runtime" if category.endswith(RUNTIME_ENDINGS) else None)
 
 
 def span_kind(name: str) -> str | None:
@@ -69,26 +76,19 @@ def span_kind(name: str) -> str | None:
     return next((kind for start, kind in SPANS.items() if name.startswith(start)), None)
 
 
-def _event(one: dict[str, Any], times: Times) -> Event | None:
-    name = str(one.get("name", ""))
-    kind = kind_of(str(one.get("cat") or ""), name)
-    when = times.of(one) if kind else None
-    if not kind or not when:
-        return None
-    shape = _shape(_arguments(one).get("Input Dims")) if kind == "host_op" else ""
-    return Event(name, kind, _lane(one, kind), *when, shape)
+def _collective(name: str) -> str | None:
+    return "communication" if any(word in name.lower() for word in COLLECTIVES) else None
 
 
-def _arguments(one: dict[str, Any]) -> dict[str, Any]:
-    args = one.get("args")
-    return args if isinstance(args, dict) else {}
-
-
-def _lane(one: dict[str, Any], kind: str) -> str:
-    args = _arguments(one)
-    if kind in ("compute", "communication", "copy") and "stream" in args:
-        return f"device {args.get('device', one.get('pid'))} stream {args['stream']}"
-    return f"{one.get('pid')}/{one.get('tid')}"
+def _lanes(loaded: Loaded, columns: Columns, kind: I8) -> Texts:
+    """Device work runs on a device's stream, all else on a thread."""
+    threads = [f"{pid}/{tid}" for pid, tid, _, _ in loaded.events.lanes]
+    streams = [
+        thread if stream is None else f"device {pid if device is None else device} stream {stream}"
+        for thread, (pid, _, device, stream) in zip(threads, loaded.events.lanes)
+    ]
+    on_device = np.isin(kind, numbered(ON_DEVICE))
+    return Texts([*threads, *streams], (columns.lane + on_device * len(threads)).astype(np.int32)).compact()
 
 
 def _shape(dims: Any) -> str:
@@ -98,25 +98,27 @@ def _shape(dims: Any) -> str:
     return " ".join(json.dumps(one, separators=(",", ":")) for one in dims if one)
 
 
-def _launches(events: list[Event], raw: list[dict[str, Any]]) -> list[Event]:
-    """Links device events to the operator that launched them: by external id, else by where its call was made."""
-    hosts = [row for row, event in enumerate(events) if event.kind == "host_op"]
-    by_id = {raw[row].get("External id", raw[row].get("external id")): row for row in hosts}
-    by_id.pop(None, None)
-    calls = {raw[row].get("correlation"): event for row, event in enumerate(events) if event.kind == "runtime"}
-    calls.pop(None, None)
-    threads = nestings(
-        [events[row].lane for row in hosts],
-        [events[row].start_ns for row in hosts],
-        [events[row].duration_ns for row in hosts],
-        hosts,
-    )
-    linked = list(events)
-    for row, event in enumerate(events):
-        if event.kind in ("compute", "communication", "copy"):
-            operator = by_id.get(raw[row].get("External id", raw[row].get("external id")), -1)
-            call = calls.get(raw[row].get("correlation"))
-            if operator < 0 and call is not None and call.lane in threads:
-                operator = threads[call.lane].innermost(call.start_ns)
-            linked[row] = event._replace(launched_by=operator)
-    return linked
+def _launched_by(columns: Columns, kind: I8, lane: I32) -> I32:
+    """For device events the operator that launched them: by external id, else by where its call was made."""
+    hosts, calls = (np.flatnonzero(kind == KINDS.index(name)) for name in ("host_op", "runtime"))
+    device = np.flatnonzero(np.isin(kind, numbered(ON_DEVICE)))
+    found = same(columns.external, hosts, device)
+    call = same(columns.correlation, calls, device)
+    threads = nestings(lane[hosts], columns.start_ns[hosts], columns.duration_ns[hosts], hosts)
+    open_ones = (found < 0) & (call >= 0)
+    call = call[open_ones]
+    found[open_ones] = innermost(threads, lane[call], columns.start_ns[call])
+    launched = np.full(kind.size, -1, np.int32)
+    launched[device] = found
+    return launched
+
+
+def same(number: I64, among: Rows, rows: Rows) -> I32:
+    """For each of `rows` the last row `among` those that has the same number, or -1: (rows,)."""
+    among = among[number[among] != UNKNOWN]
+    if not among.size:
+        return np.full(rows.size, -1, np.int32)
+    ordered = among[np.argsort(number[among], kind="stable")]
+    at = np.searchsorted(number[ordered], number[rows], "right") - 1
+    found = ordered[np.maximum(at, 0)]
+    return np.where((at >= 0) & (number[found] == number[rows]), found, -1).astype(np.int32)

@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 from helpers.errors import WorkbookError
-from helpers.profiling.readers.events import nanoseconds
+from helpers.profiling.readers.times import nanoseconds
 from helpers.profiling.trace import Event
 from helpers.words import Scalar
 

@@ -1,4 +1,5 @@
-"""Could every event be used? One without a time, or with a negative one, is left out and counted."""
+"""Could every event be used? One without a time, or with a negative one, is left out and counted; of a file that
+was cut short, what is whole is read."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
 from helpers.profiling.facts import Profile
+from helpers.words import Scalar
 
 CODE = "PRF304"
 
@@ -13,5 +15,9 @@ CODE = "PRF304"
 def check(profile: Profile) -> Iterator[Finding]:
     for reason, count in sorted(profile.trace.left_out.items()):
         yield Finding(CODE, Status.WARN, f"PRF304.{reason}", {"count": count, "events": len(profile.trace)})
-    if not profile.trace.left_out:
+    if profile.trace.cut_at is not None:
+        args: dict[str, Scalar] = {"path": profile.trace.source, "byte": profile.trace.cut_at}
+        args["events"] = len(profile.trace)
+        yield Finding(CODE, Status.WARN, "PRF304.cut_short", args)
+    elif not profile.trace.left_out:
         yield Finding(CODE, Status.OK, "PRF304.all", {"events": len(profile.trace)})

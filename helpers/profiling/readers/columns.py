@@ -1,0 +1,164 @@
+"""The events of a trace as columns: whole numbers in numpy, each text once. An event takes 56 bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from helpers.profiling.intervals import I64
+from helpers.profiling.readers.pairs import pairs
+from helpers.profiling.readers.records import NONE, UNKNOWN, Label, Record
+from helpers.profiling.readers.times import nanoseconds_of
+from helpers.profiling.trace import I32
+
+MEMORY = "[memory]"
+FLOW = "async_npu"
+FAR = 2**62
+
+
+class Interned(dict[Any, int]):
+    """Numbers for whatever it is asked for, in order of appearance."""
+
+    def __missing__(self, key: Hashable) -> int:
+        self[key] = number = len(self)
+        return number
+
+    def codes(self, keys: Iterable[Hashable], count: int) -> I32:
+        return np.fromiter(map(self.__getitem__, keys), np.int32, count)
+
+
+class Columns(NamedTuple):
+    """Complete events in the file's order, each column (n,): `name` counts in Events.names, `lane` in its lanes,
+    `group` in its groups, `dims` in its dims; `external` and `correlation` are the file's numbers, -1: none; times in
+    nanoseconds, times.NO_TIME or times.OUT_OF_RANGE."""
+
+    name: I32
+    lane: I32
+    group: I32
+    dims: I32
+    external: I64
+    correlation: I64
+    start_ns: I64
+    duration_ns: I64
+
+
+class Flows(NamedTuple):
+    """Both ends of the `async_npu` arrows, each column (n,): `place` counts in Events.places."""
+
+    is_end: I32
+    id: I64
+    place: I32
+    at_ns: I64
+
+
+@dataclass(frozen=True)
+class Events:
+    """All of a trace that is used. Lanes are (pid, tid, device, stream), groups (pid, cat, Task Type), places
+    (pid, tid); `dims` the JSON texts of input shapes, empty for none; `unpaired`: halves that lack the other."""
+
+    columns: Columns
+    flows: Flows
+    names: list[str]
+    lanes: list[tuple[Label, Label, Label, Label]]
+    groups: list[tuple[Label, str, str]]
+    dims: list[bytes]
+    places: list[tuple[Label, Label]]
+    processes: dict[Label, str]
+    memory_records: int
+    unpaired: int
+
+
+class Collector:
+    """Takes batches of records, gives Events. Counters (`ph` C) are passed over."""
+
+    def __init__(self) -> None:
+        self._names, self._lanes, self._groups, self._dims = Interned(), Interned(), Interned(), Interned()
+        self._places, self._ids = Interned(), Interned()
+        self._columns: list[Columns] = []
+        self._flows: list[Flows] = []
+        self._halves: list[Record] = []
+        self._processes: dict[Label, str] = {}
+        self._memory_records = 0
+
+    def take(self, batch: Sequence[Record]) -> None:
+        complete = [one for one in batch if one.ph == "X"]
+        if complete:
+            self._complete(complete)
+        if len(complete) < len(batch):
+            self._others([one for one in batch if one.ph != "X" and one.ph != "C"])
+
+    def events(self) -> Events:
+        """All that was taken; to be called once, for beginnings and ends become events here."""
+        paired, unpaired = pairs(self._halves)
+        if paired:
+            self._complete(paired)
+        return Events(
+            columns=Columns(*_joined(self._columns, Columns._fields)),
+            flows=Flows(*_joined(self._flows, Flows._fields)),
+            names=list(self._names),
+            lanes=list(self._lanes),
+            groups=list(self._groups),
+            dims=list(self._dims),
+            places=list(self._places),
+            processes=self._processes,
+            memory_records=self._memory_records,
+            unpaired=unpaired,
+        )
+
+    def _complete(self, batch: list[Record]) -> None:
+        count = len(batch)
+        args = [one.args or NONE for one in batch]
+        external = [a.external_old if a.external == UNKNOWN else a.external for a in args]
+        self._columns.append(
+            Columns(
+                self._names.codes([one.name for one in batch], count),
+                self._lanes.codes([(e.pid, e.tid, a.device, a.stream) for e, a in zip(batch, args)], count),
+                self._groups.codes([(e.pid, e.cat or "", a.task or "") for e, a in zip(batch, args)], count),
+                self._dims.codes([bytes(a.dims) for a in args], count),
+                self._numbers(external),
+                self._numbers([a.correlation for a in args]),
+                nanoseconds_of([one.ts for one in batch]),
+                nanoseconds_of([one.dur for one in batch]),
+            )
+        )
+
+    def _others(self, batch: list[Record]) -> None:
+        flows = [one for one in batch if one.cat == FLOW]
+        if flows:
+            self._flows.append(
+                Flows(
+                    np.array([one.ph == "f" for one in flows], np.int32),
+                    self._numbers([one.id for one in flows]),
+                    self._places.codes([(one.pid, one.tid) for one in flows], len(flows)),
+                    nanoseconds_of([one.ts for one in flows]),
+                )
+            )
+        self._halves += [one for one in batch if one.ph in ("B", "E")]
+        self._memory_records += sum(one.name == MEMORY for one in batch)
+        named = (one for one in batch if one.name == "process_name" and one.args is not None)
+        self._processes.update((one.pid, str(one.args.name)) for one in named if one.args is not None)
+
+    def _numbers(self, labels: list[Label]) -> I64:
+        """Whole numbers as they are; -1 for none; other texts by numbers from -FAR downwards."""
+        try:
+            return np.array(labels, np.int64)
+        except (TypeError, ValueError, OverflowError):
+            return np.array([self._number(one) for one in labels], np.int64)
+
+    def _number(self, label: Label) -> int:
+        if label is None:
+            return UNKNOWN
+        if isinstance(label, str) and label.isdecimal():
+            label = int(label)
+        fits = isinstance(label, int) and -FAR < label < 2**63
+        return int(label) if fits else -FAR - self._ids[label]
+
+
+def _joined(parts: Sequence[tuple[Any, ...]], fields: Sequence[str]) -> list[Any]:
+    """Column after column, for the parts of one are freed before the next is joined."""
+    wide = {"external", "correlation", "start_ns", "duration_ns", "id", "at_ns"}
+    empty = [np.empty(0, np.int64 if name in wide else np.int32) for name in fields]
+    return [np.concatenate([empty[at], *(part[at] for part in parts)]) for at in range(len(fields))]

@@ -1,0 +1,90 @@
+"""A trace file's events, whatever wrote it, with what every dialect needs of them: usable times, kinds, texts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from helpers.errors import WorkbookError
+from helpers.profiling.readers.columns import Collector, Columns, Events
+from helpers.profiling.readers.document import Document
+from helpers.profiling.readers.times import LIMIT, NO_TIME, OUT_OF_RANGE
+from helpers.profiling.trace import KINDS, Texts
+
+I8 = npt.NDArray[np.int8]
+NO_KIND = -1
+
+
+@dataclass
+class Loaded:
+    """What a trace file holds. `members`: of the object around the events; `cut_at`: see Document."""
+
+    path: Path
+    is_list: bool
+    members: dict[str, Any]
+    events: Events
+    cut_at: int | None
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def load(path: Path) -> Loaded:
+    """The events of a .json or .json.gz file. Raises WorkbookError naming the file and the place of a fault."""
+    document, collector = Document(path), Collector()
+    for batch in document.batches():
+        collector.take(batch)
+    events = collector.events()
+    left_out = Counter({"unpaired": events.unpaired} if events.unpaired else {})
+    return Loaded(path, document.is_list, document.members, events, document.cut_at, left_out)
+
+
+def base_ns(loaded: Loaded) -> int:
+    """`baseTimeNanoseconds`: what the times of torch 2.x count from, 0 where they count from the epoch."""
+    value = loaded.members.get("baseTimeNanoseconds") or 0
+    if not isinstance(value, int) or not 0 <= value < LIMIT:
+        raise WorkbookError("profiling.bad_base", path=str(loaded.path), value=str(value)[:40])
+    return value
+
+
+def usable(loaded: Loaded, kind: I8, base: int = 0) -> tuple[Columns, I8]:
+    """The columns of the events that have a kind and usable times, and their kinds; the others are counted.
+
+    Raises WorkbookError where none is left.
+    """
+    rows = np.flatnonzero(kind != NO_KIND)
+    start, duration = (column[rows] for column in loaded.events.columns[-2:])
+    known = (start != NO_TIME) & (duration != NO_TIME)
+    backwards = known & (duration < 0) & (duration != OUT_OF_RANGE)
+    absolute = np.where(start > -LIMIT, start + base, start)
+    near = (absolute >= 0) & (absolute < LIMIT) & (duration != OUT_OF_RANGE)
+    reasons = {"no_time": ~known, "negative_duration": backwards, "time_out_of_range": known & ~backwards & ~near}
+    loaded.left_out.update({reason: int(of.sum()) for reason, of in reasons.items() if of.any()})
+    rows = rows[known & ~backwards & near]
+    if not rows.size:
+        raise WorkbookError("profiling.no_events", path=str(loaded.path))
+    columns = Columns(*(column[rows] for column in loaded.events.columns))
+    return columns._replace(start_ns=columns.start_ns + base), kind[rows]
+
+
+def numbered(kinds: Sequence[str | None]) -> I8:
+    return np.array([NO_KIND if kind is None else KINDS.index(kind) for kind in kinds], np.int8)
+
+
+def renamed(kind: I8, name: npt.NDArray[np.int32], of: Sequence[str], by: Sequence[str | None]) -> I8:
+    """Kinds (n,) in which those among `of` are what the event's name says, where it says anything: `by` one a name."""
+    said = numbered(by)[name]
+    at = np.isin(kind, numbered(of)) & (said != NO_KIND)
+    return np.where(at, said, kind).astype(np.int8)
+
+
+def shapes(loaded: Loaded, columns: Columns, kind: I8, text_of: Callable[[Any], str]) -> Texts:
+    """The input shapes of host operators; `text_of` makes them of the JSON value."""
+    texts = [text_of(json.loads(raw, parse_float=str)) if raw else "" for raw in loaded.events.dims]
+    code = np.where(kind == KINDS.index("host_op"), columns.dims, len(texts)).astype(np.int32)
+    return Texts([*texts, ""], code)

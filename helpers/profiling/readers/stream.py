@@ -1,0 +1,64 @@
+"""A trace file's bytes in pieces, unpacked where it is gzip, so that no file has to fit into memory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from pathlib import Path
+from types import TracebackType
+from typing import Union
+
+from helpers.errors import WorkbookError
+
+PIECE = 2**20
+
+
+class Source:
+    """A .json or .json.gz file, read piece by piece. `cut` says, at its end, that a gzip stream ended too early.
+
+    Raises WorkbookError, naming the file, for what cannot be read or unpacked.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.cut = False
+        try:
+            plain = path.open("rb")
+        except OSError as cause:
+            raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+        self._plain = plain
+        self._file: Union[gzip.GzipFile, io.BufferedReader] = gzip.GzipFile(fileobj=plain) if _packed(path) else plain
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._plain.close()
+
+    def read(self, size: int = PIECE) -> bytes:
+        """`size` bytes, fewer only at the end."""
+        pieces, left = [], size
+        try:
+            # read1 hands out all that could be unpacked; read would lose it to the error of a stream cut short
+            while left and (piece := self._file.read1(left)):
+                pieces.append(piece)
+                left -= len(piece)
+        except EOFError:
+            self.cut = True
+        except (OSError, zlib.error) as cause:
+            raise WorkbookError("profiling.unreadable", path=str(self.path), error=str(cause)) from cause
+        return b"".join(pieces)
+
+    def place(self, byte: int) -> tuple[int, int]:
+        """(line, column) of a byte from the present position on, both from 1."""
+        line, column = 1, 1
+        while byte > 0 and (piece := self.read(min(byte, PIECE))):
+            byte -= len(piece)
+            at = piece.rfind(b"\n")
+            line, column = line + piece.count(b"\n"), len(piece) - at if at >= 0 else column + len(piece)
+        return line, column
+
+
+def _packed(path: Path) -> bool:
+    return path.suffix == ".gz"

@@ -20,6 +20,7 @@ from helpers.migration.scan import scan_source
 TORCH = "import torch\nimport torch.nn as nn\nimport torch.distributed as dist\nimport os\n"
 UNSUPPORTED = (
     "import triton.language as tl",
+    "from pynvrtc.compiler import Program\nprogram = Program(code.encode(), name)",
     "try:\n    import triton\nexcept ImportError:\n    triton = MagicMock()\n@triton.jit",
     "import pynvml\nhandle = pynvml.nvmlDeviceGetHandleByIndex(0)",
     "from cpm_kernels.kernels.base import KernelFunction\nf = KernelFunction(module, name)",

@@ -52,6 +52,7 @@ EXAMPLES = (
         "c = {'device': 'npu'}\nif c['device'] == 'npu':\n    pass\n",
     ),
     ("import torch\ns = torch.amp.GradScaler('cuda')\n", "import torch\ns = torch.amp.GradScaler('npu')\n"),
+    ("device = getattr(args, 'device', 'cuda')  # 默认\n", "device = getattr(args, 'device', 'npu')  # 默认\n"),
     ("n = device.replace('cuda:', '')\n", "n = device.replace('npu:', '')\n"),
     ("import torch\nm = getattr(torch, 'cuda')\n", "import torch\nm = getattr(torch, 'npu')\n"),
     ("device = 'cu' 'da:0'; other = 'cuda:1'\n", "device = 'cu' 'da:0'; other = 'npu:1'\n"),
@@ -127,7 +128,8 @@ def _is_name(source: Source, node: ast.expr) -> bool:
     if isinstance(above, ast.Call) and node in above.args:
         called = method(above) or getattr(above.func, "id", "")
         if called in ATTRIBUTES:
-            return source.names.resolve(above.args[0]) != "torch" or above.args.index(node) != 1
+            at = above.args.index(node)  # the third is a value: what to take, or to set
+            return at == 0 or (at == 1 and source.names.resolve(above.args[0]) != "torch")
         if called in KEYED and isinstance(above.func, ast.Attribute):
             return above.args[0] is node
         return called in MESSAGES or called in ("add_argument", "type", "add_parser", "import_module", "__import__")

@@ -69,8 +69,11 @@ def main(argv: list[str] | None = None) -> int:
 class Parser(argparse.ArgumentParser):
     """Says what is wrong with a command line as every other error is said: in words, with the next step."""
 
+    given: list[str]
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does; words that a verb does not know are an error of that verb, which knows its options."""
+        self.given = list(args or ())
         known, unknown = super().parse_known_args(args, namespace)
         if unknown and self._subparsers is None:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -87,6 +90,10 @@ class Parser(argparse.ArgumentParser):
         near = get_close_matches(unknown[1], own, 1, 0.6) if unknown else []
         if near:
             raise WorkbookError("command.misspelt", error=message, command=self.prog, nearest=near[0])
+        missing = re.search(r"arguments are required: (.*)", message)
+        behind = [name for name in (missing[1].split(", ") if missing else []) if name in self.given]
+        if behind:  # argparse gives all that follows the script to the script
+            raise WorkbookError("command.behind", name=behind[0], command=self.prog)
         raise WorkbookError("command.usage", error=message, command=self.prog)
 
 

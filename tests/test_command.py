@@ -227,3 +227,11 @@ def test_a_misspelt_option_leads_to_the_verbs_own_help(capsys: pytest.CaptureFix
     assert "Did you mean --details? `ascend-workbook scan --help`" in shown
     assert main(["scan", "x", "--zzz", "--lang", "en"]) == 2
     assert "See `ascend-workbook scan --help`" in capsys.readouterr().err
+
+
+def test_a_needed_option_behind_the_script_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["capture", "train.py", "--out", "somewhere"]) == 2
+    said = capsys.readouterr().err
+    assert "--out stands behind the script" in said and "ascend-workbook capture --out" in said
+    assert main(["capture", "train.py"]) == 2
+    assert "required: --out" in capsys.readouterr().err

@@ -132,6 +132,12 @@ WORDS: dict[str, Words] = {
     "command.written": Words("report: {path}", "报告：{path}"),
     "command.error": Words("error: {message}", "错误：{message}"),
     "command.hint": Words("next step: {hint}", "下一步：{hint}"),
+    "command.behind": Words(
+        "{name} stands behind the script, where every option is the script's own",
+        "{name} 写在脚本之后，而脚本之后的选项都属于脚本本身",
+        "Put it before the script: `{command} {name} ... SCRIPT`.",
+        "请写在脚本之前：`{command} {name} ... 脚本`。",
+    ),
     "command.usage": Words(
         "the command line cannot be understood: {error}",
         "无法理解命令行：{error}",

@@ -6,7 +6,6 @@ the same worker process, in the same batches and blocks: the numbers are the sam
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 #: Seconds to find the scheduler and one worker of it; between looks at what is done; without any worker.
 CONNECT, LOOK, ALONE = 10, 5, 60
-#: Before Python 3.11 asyncio's is one of its own.
-TIMEOUTS = (TimeoutError, asyncio.TimeoutError)
 
 
 @contextlib.contextmanager
@@ -48,6 +45,7 @@ def serve(line: str) -> str:
 def _client(address: str) -> Client:
     try:
         from distributed import Client
+        from distributed import TimeoutError as Late  # before Python 3.11 not the builtin one
     except ImportError as cause:
         raise WorkbookError("precision.scheduler_missing", error=str(cause)) from cause
     try:
@@ -56,7 +54,7 @@ def _client(address: str) -> Client:
         raise WorkbookError("precision.scheduler_silent", address=address, error=str(cause)) from cause
     try:
         client.wait_for_workers(1, timeout=CONNECT)
-    except TIMEOUTS as cause:
+    except Late as cause:
         client.close()
         raise WorkbookError("precision.scheduler_empty", address=address) from cause
     return client
@@ -72,6 +70,7 @@ def _measure(client: Client, address: str, jobs: Sequence[Job], sample: Sample) 
 
 
 def _wait(client: Client, address: str, futures: list[Future]) -> None:
+    from distributed import TimeoutError as Late
     from distributed import wait
 
     alone = 0
@@ -80,7 +79,7 @@ def _wait(client: Client, address: str, futures: list[Future]) -> None:
             with client.as_current():
                 wait(futures, timeout=LOOK)
             return
-        except TIMEOUTS as cause:
+        except Late as cause:
             alone = 0 if client.nthreads() else alone + LOOK
             if alone >= ALONE:
                 raise WorkbookError("precision.scheduler_empty", address=address) from cause

@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -149,7 +150,7 @@ def _report(folder: Path, about: dict[str, Any], result: LaunchResult) -> Report
     if result.trouble is not None:
         raise WorkbookError("precision.capture_failed", tier=about["tier"], trouble=result.trouble,
                             path=str(result.output_path))  # fmt: skip
-    _check_fault_struck(result.output_path)
+    _check_fault_struck(result.output_path, int(about["nproc"]))
     parts = [] if about["task"] == FINGERPRINTS else written.parts(folder / manifest.DUMP, about)
     sides = {path.stem.partition(".")[2]: json.loads(path.read_text(encoding="utf-8"))
              for path in sorted(folder.glob("side.rank*.json"))}  # fmt: skip
@@ -178,12 +179,15 @@ def _check_limits(folder: Path, about: dict[str, Any]) -> None:
         raise WorkbookError("precision.over_limit", limit_mib=about["limit_mib"], wrote_mib=wrote, path=str(folder))
 
 
-def _check_fault_struck(output: Path) -> None:
-    """The simulator says at its end when a fault's call never came."""
+def _check_fault_struck(output: Path, nproc: int) -> None:
+    """Each process says at its end when a fault's call never came to it; one of a single rank comes to no other."""
     lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
-    missed = next((line for line in lines if "NPU simulator: the fault" in line and "never struck" in line), None)
-    if missed:
-        raise WorkbookError("precision.fault_never_struck", message=missed.partition(": ")[2])
+    missed = [line.partition("NPU simulator: ")[2] for line in lines if "never struck: " in line]
+    by_fault = Counter(line.partition(" never struck")[0] for line in missed if line.startswith("the fault "))
+    for fault, processes in by_fault.items():
+        if processes >= nproc:
+            told = f"{fault} never struck in {processes} process(es)"
+            raise WorkbookError("precision.fault_never_struck", message=told)
 
 
 def _success(whole: manifest.Manifest, parts: list[written.Part], result: LaunchResult) -> Report:

@@ -32,6 +32,11 @@ _HEADINGS = {
     "operators_out": ("Operators out", "超出的算子数"),
     "layers": ("Report by layer", "逐层报告"),
     "platform": ("Platform analysis", "平台分析"),
+    "fixed_limits": ("Fixed limits beside the judgement", "固定阈值与本工具判定的对照"),
+    "by_cosine": ("Cosine >= 0.99", "余弦 ≥ 0.99"),
+    "beyond": ("Elements beyond", "超出元素占比"),
+    "by_elements": ("Every element", "逐元素"),
+    "by_noise": ("Judgement", "本工具判定"),
     "max_diff": ("Greatest difference", "最大差"),
     "mean_diff": ("Mean difference (root mean square)", "平均差（均方根）"),
     "same": ("Same?", "是否相同"),
@@ -86,6 +91,11 @@ WORDS: dict[str, Words] = {
     "ACC293.no_platform": Words(
         "what the two sides ran on was not recorded (plain dumps)", "两侧的运行平台没有记录（普通 dump）"
     ),
+    "ACC294.counts": Words(
+        "of {of} outputs the cosine rejects {cosine}, limits per element {elements}, the judgement {noise}",
+        "{of} 个输出中，余弦阈值拒绝 {cosine} 个，逐元素阈值拒绝 {elements} 个，本工具判定 {noise} 个不通过",
+    ),
+    "ACC294.nothing": Words("no output was saved on both sides", "没有两侧都保存了数值的输出"),
     "ACC291.first": Words("{count} step(s) to take; first: {first}", "有 {count} 项建议，首先：{first}"),
     "ACC291.profile": Words(
         "nothing is left to do here: go on to profiling, or capture later steps",

@@ -29,12 +29,14 @@ steps: int = 4  # optimizer steps of each run / 每次运行的优化步数
 fault: str = ""  # simulated NPU only: a fault to inject, written as shown below / 仅模拟 NPU：注入的故障，写法见下文
 baseline: str = ""  # a baseline recorded elsewhere: a bundle or a capture's folder / 在别处录制的基线：基线包或采集目录
 numerics: str = "cpu"  # simulated NPU only: "ascend" rounds as its cube does / 仅模拟 NPU："ascend" 按矩阵单元舍入
+fail_on: str = ""  # classes that turn the run red: "unpaired,dtype" / 使运行变红的类别，如 "unpaired,dtype"
 
 # %%
 from helpers import advise, capture, compare, curves, verify
 from helpers.notebook import begin
-from helpers.precision.align import join
+from helpers.precision.align import join, summary
 from helpers.precision.compare import around
+from helpers.view.tolerance import tolerance_box
 
 run = begin("precision", lang, run_dir, device)
 options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1}), "progress": run.progress}
@@ -46,7 +48,8 @@ options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1
 # 开始之前会说明最多写入多少数据，超过即停止。
 # 每次采集以清单结束，其中有每个文件的校验和，因此中途被终止的采集不会被当作完整数据。
 #
-# 先采集基线。若给出 `baseline`，则使用它而不在此采集：例如在另一个区域的 GPU 上用 `ascend-workbook baseline` 录制的 zip
+# 先采集基线。若给出 `baseline`，则使用它而不在此采集：例如在另一个区域的 GPU 上用 `ascend-workbook baseline`
+# 录制的 zip
 # （步骤见 `docs/two-regions.zh-CN.md`）。基线包中没有张量，此时按统计量和曲线比对，无法判断的内容会注明。
 
 # %% [markdown] lang="en"
@@ -70,7 +73,8 @@ against if baseline else recorded
 
 # %% [markdown] lang="zh"
 # 再采集 NPU 一侧：同一个脚本，通过 transfer_to_npu 运行。`fault` 和 `numerics` 只作用于模拟 NPU 的子进程，例如
-# `aten::convolution@3:scale=1.01` 把第 3 次卷积的结果乘以 1.01，`aten::convolution_backward@5:scale=1.01` 作用于反向。
+# `aten::convolution@3:scale=1.01` 把第 3 次卷积的结果乘以 1.01，`aten::convolution_backward@5:scale=1.01`
+# 作用于反向。
 
 # %% [markdown] lang="en"
 # Then the NPU's side: the same script under transfer_to_npu. `fault` and `numerics` reach only the simulated NPU:
@@ -88,7 +92,8 @@ target
 # %% [markdown] lang="zh"
 # ## 损失曲线
 #
-# 第一步的损失在任何更新之前得到，只取决于前向计算：两侧应当几乎相同。之后训练会放大舍入误差，曲线逐渐分开不一定是错误，
+# 第一步的损失在任何更新之前得到，只取决于前向计算：两侧应当几乎相同。之后训练会放大舍入误差，
+# 曲线逐渐分开不一定是错误，
 # 要由逐张量比对来判断。图的上半部分是两条曲线，下半部分是相对差；红线是持续分开的第一步，虚线是尖峰。`curves` 也接受
 # 其他日志：TensorBoard 目录、CSV、trainer_state.json、Megatron-LM 或普通文本日志，两侧格式可以不同。
 
@@ -111,15 +116,18 @@ run.picture(losses)
 # %% [markdown] lang="zh"
 # ## 逐张量比对
 #
-# 先比结构（缺失的算子、形状、数据类型），再比数值。误差是相对 L2 误差。看曲线上的第一个跳变：之后的算子只是继承了误差，
-# 红线标出最先出现差异的算子。数值完全相同时曲线为零。
+# 先比结构（缺失的算子、形状、数据类型），再比数值。误差是相对 L2 误差，按执行次序排列，前向与反向分开，
+# 虚线是允许误差。
+# 看曲线上的第一个跳变：之后的算子只是继承了误差，红线标出最先出现差异的算子。数值完全相同的点落在零线上。
 
 # %% [markdown] lang="en"
 # ## Comparison by tensor
 #
-# Structure before numbers: missing operators, shapes, dtypes. Errors are relative L2. Look for the first jump of the
-# line: what comes after it has only inherited the error. The red line marks the operator that parts the runs first;
-# where both sides give the same numbers the line lies at zero.
+# Structure before numbers: missing operators, shapes, dtypes. Errors are relative L2 in the order of execution,
+# forward
+# and backward apart; the dashed line is what is allowed. Look for the first jump: what comes after it has only
+# inherited
+# the error. The red line marks the operator that parts the runs first; equal numbers lie at zero.
 
 # %%
 comparison = run.save(compare(against, run.folder / "target", progress=run.progress), "comparison")
@@ -154,12 +162,14 @@ print("first divergence:", comparison.facts["first_divergence"])
 # %% [markdown] lang="zh"
 # ## 建议
 #
-# 十种已知原因逐一检查：采集数据中看到了什么、应改的代码行或环境变量及其来源。缺少数据的会说明“未检查”，不当作没有问题。
+# 十种已知原因逐一检查：采集数据中看到了什么、应改的代码行或环境变量及其来源。缺少数据的会说明“未检查”，
+# 不当作没有问题。
 
 # %% [markdown] lang="en"
 # ## Advice
 #
-# Ten known causes, one row each: what was seen in the captures, the line or variable to change, and its source. A cause
+# Ten known causes, one row each: what was seen in the captures, the line or variable to change, and its source. A
+# cause
 # whose facts were not recorded says *not looked*, which is not the same as clean.
 
 # %%
@@ -174,7 +184,8 @@ run.save(advise(run.folder / "baseline", run.folder / "target"), "advice")
 # %% [markdown] lang="en"
 # ## Many inputs
 #
-# A few training steps see a few batches. `verify` runs one network on both devices over many inputs, module by module:
+# A few training steps see a few batches. `verify` runs one network on both devices over many inputs, module by
+# module:
 # pass rate with its interval, and the worst input, to be run again with `only=[number]`. Here it is the sample's
 # network; put your own `file.py:function` in its place.
 
@@ -193,17 +204,34 @@ many = verify(f"{parts}:model", f"{parts}:model", inputs, device_b=device, setti
 print(run.save(many, "many_inputs").verdict(lang))
 
 # %% [markdown] lang="zh"
+# 换用其他容差，结论会变吗？拖动滑块即可，不会重新比对；无界面运行时显示为表格。
+
+# %% [markdown] lang="en"
+# Would another tolerance change the answer? Move the slider; nothing is compared again. A run without a reader
+# shows a
+# table.
+
+# %%
+tolerance_box(comparison, lang)
+
+# %% [markdown] lang="zh"
 # ## 结论
 #
-# 两份报告合为一份，写入运行目录。若有算子使两侧出现差异，最后一行会报错，批量运行随之变红。
+# 依次回答四个问题，各有一份报告，合为一页写入运行目录；另写一份 JUnit 文件供 CI 使用。若有算子使两侧出现差异，
+# 或存在 `fail_on` 所列类别的发现，最后一行会报错，批量运行随之变红，与命令的 `--fail-on` 相同。
 
 # %% [markdown] lang="en"
 # ## Verdict
 #
-# Both reports joined, written into the run's folder. Where an operator parts the runs the last line raises, so that
-# a batch turns red.
+# Four questions answered in order, a report each, joined on one page in the run's folder, with a JUnit file for CI
+# servers. Where an operator parts the runs, or a finding of a class in `fail_on` is there, the last line raises, so
+# that a batch turns red, as the command does with `--fail-on`.
 
 # %%
-report = run.save(join(losses, comparison))
+report = run.save(join(losses, comparison, fail_on=fail_on))
+_ = (run.folder / "report.junit.xml").write_text(report.junit(lang), encoding="utf-8")
+summary(report)
+
+# %%
 print(report.verdict(lang))
 print("verdict:", report.headline.key, "| ran on:", report.or_raise().tier)

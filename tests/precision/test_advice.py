@@ -174,6 +174,8 @@ NEAR_MISSES: list[tuple[str, Any, list[str]]] = [
     ("ACC266", compared(Call("Functional.dropout", error=0.4, before=0.3)), []),  # inherited, the mask is the same
     ("ACC267", compared(CONV, baseline=manifest("cuda", batches=order("a")),
                         target=manifest("npu", batches=order("a", "b"))), []),  # one side took more steps
+    ("ACC267", compared(CONV, baseline=manifest("cuda", batches=order("a", "b")),
+                        target=manifest("npu", batches=order("a"))), []),
     ("ACC268", compared(CONV, baseline=manifest("cuda", experiment=LEFT_OPEN),
                         target=manifest("npu", experiment=LEFT_OPEN)), []),  # foreach on both
     ("ACC269", compared(Call("Distributed.all_reduce"), target=manifest("npu", nproc=2)), []),

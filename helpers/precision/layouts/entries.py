@@ -20,6 +20,9 @@ from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, Te
 INPUTS = (("input_args", "input"), ("input_kwargs", "input"), ("input", "input"), ("grad_output", "input"),
           ("parameters", "parameters"))  # fmt: skip
 OUTPUTS = ("output", "grad_input")
+#: With beta=0 their first input is ignored, NaN in it too, and often never written (torch.empty).
+#: https://docs.pytorch.org/docs/stable/generated/torch.baddbmm.html
+SCALED = ("addmm", "addmv", "addbmm", "baddbmm")
 
 
 def operator(name: str, entry: Any, order: int, files: Path, places: dict[str, Place]) -> Operator:
@@ -33,6 +36,8 @@ def operator(name: str, entry: Any, order: int, files: Path, places: dict[str, P
     outputs = tuple(t for part in OUTPUTS for t in _tensors(entry.get(part), "output", files))
     forward = name.replace(f".{BACKWARD}", f".{FORWARD}")
     plain = tuple(p for part in ("input_args", "input_kwargs") for p in arguments.plain(entry.get(part), "input"))
+    if direction == FORWARD and head.rpartition(".")[2].rstrip("_") in SCALED and ("input.beta", 0) in plain:
+        inputs = tuple(record for record in inputs if record.slot != "input.0")
     place = places.get(name, places.get(forward))
     return Operator(name, head, call, direction, order, inputs, outputs, place, plain)
 

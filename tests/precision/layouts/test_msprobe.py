@@ -183,3 +183,15 @@ def test_msprobes_own_samples(shared: Path, name: str, operators: int) -> None:
     if run.level == "mix":
         assert "Module.blocks.0.Block.forward.0" in run.containers
         assert "Module.blocks.0.qkv.Linear.forward.0" in run.containers
+
+
+@pytest.mark.parametrize(("beta", "slots"), [(0.0, ["input.1", "input.2"]), (0, ["input.1", "input.2"]),
+                                             (1.0, ["input.0", "input.1", "input.2"])])  # fmt: skip
+def test_an_input_that_is_ignored_is_none(tmp_path: Path, beta: float, slots: list[str]) -> None:
+    """Attention calls baddbmm(torch.empty(...), q, k, beta=0): what lies in that memory is chance."""
+    dump = Dump(tmp_path)
+    chance, q, k = torch.full((1, 1, 1), float("nan")), torch.ones(2, 3, 4), torch.ones(2, 4, 3)
+    dump.forward("Torch.baddbmm", [chance, q, k], [q @ k], beta=beta)
+    dump.save()
+    (run,) = read_dump(tmp_path)
+    assert [record.slot for record in run.operators[0].inputs] == slots

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -124,6 +125,20 @@ def test_a_killed_capture_is_seen_as_incomplete(tmp_path: Path) -> None:
     with pytest.raises(WorkbookError) as caught:
         compare(tmp_path, tmp_path)
     assert caught.value.key == "precision.incomplete"
+
+
+def test_a_capture_that_could_not_write_is_seen_as_incomplete(tmp_path: Path) -> None:
+    """As on a full disk, writing fails in the midst of a file: here no file may be larger than 20 kB."""
+    command = [sys.executable, "-m", "helpers", "capture", "--device", "cpu", "--no-estimate", "--task", "statistics",
+               "--out", str(tmp_path), str(SCRIPT)]  # fmt: skip
+    limit = 20_000
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))  # fmt: skip
+    assert done.returncode == 2 and "the capture on cpu failed" in done.stderr and "dump.json" in done.stderr
+    about = manifest.load(tmp_path)
+    assert about is not None and not about.complete
+    with pytest.raises(WorkbookError, match="not complete"):
+        compare(tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ Examples:
   ascend-workbook analyse gpu.pt.trace.json.gz --html report.html
 
 Reads what torch.profiler writes (CPU, CUDA, ROCm; .json, .json.gz) and the *_ascend_pt folders of
-torch_npu.profiler. Nothing is written into the profile.
+torch_npu.profiler, exported as text or db. Files of gigabytes are read piece by piece; of one that was cut short,
+what is whole. Nothing is written into the profile.
 """
 
 from __future__ import annotations

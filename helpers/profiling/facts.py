@@ -15,7 +15,7 @@ from helpers.errors import WorkbookError
 from helpers.profiling.breakdown import Breakdown, break_down
 from helpers.profiling.intervals import Intervals
 from helpers.profiling.operators import Operator, operators
-from helpers.profiling.readers import ascend, locate, read, tables
+from helpers.profiling.readers import locate, read, told_steps
 from helpers.profiling.trace import Trace
 
 SIMULATED = "npu-simulated"
@@ -78,8 +78,7 @@ class Profile:
 def load_profile(path: str | os.PathLike[str]) -> Profile:
     """The Profile at the path (readers.read says what it may be), with the record that `profile` left there."""
     found = locate(Path(path))
-    output = ascend.output_of(found) if found.is_dir() else None
-    told = tables.step_times(output / tables.STEPS) if output and (output / tables.STEPS).is_file() else {}
+    told = told_steps(found) if found.is_dir() else {}
     return Profile.of(read(found), _record(found, Path(path)), told)
 
 

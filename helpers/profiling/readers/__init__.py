@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from helpers.errors import WorkbookError
-from helpers.profiling.readers import ascend, kineto
+from helpers.profiling.readers import ascend, database, kineto, tables
 from helpers.profiling.readers.loading import load
 from helpers.profiling.trace import Trace
 
@@ -22,16 +22,33 @@ def read(path: str | os.PathLike[str]) -> Trace:
     """
     found = locate(Path(path))
     if found.is_dir():
-        return ascend.read_folder(found)
+        return _folder(found)
     loaded = load(found)
     return ascend.read_timeline(loaded) if loaded.is_list else kineto.read(loaded)
+
+
+def _folder(folder: Path) -> Trace:
+    """The richest that the folder holds: its timeline, its database, its table of kernels."""
+    output, exported = ascend.output_of(folder), database.find(folder)
+    timeline = output is not None and (output / ascend.TIMELINE).is_file()
+    return ascend.read_folder(folder) if timeline or exported is None else database.read(exported)
+
+
+def told_steps(folder: Path) -> dict[int, dict[str, int]]:
+    """What the profiler's own table says of each step, in nanoseconds by column; empty where there is none."""
+    for output in (folder / ascend.OUTPUT, folder):
+        if (output / tables.STEPS).is_file():
+            return tables.step_times(output / tables.STEPS)
+        if (output / database.ANALYSIS).is_file():
+            return database.step_times(output / database.ANALYSIS)
+    return {}
 
 
 def locate(path: Path) -> Path:
     """The one profile at or below the path."""
     if not path.exists():
         raise WorkbookError("profiling.no_such_path", path=str(path))
-    if path.is_file() or path.name.endswith(ascend.FOLDER) or ascend.output_of(path):
+    if path.is_file() or path.name.endswith(ascend.FOLDER) or ascend.output_of(path) or database.find(path):
         return path
     found = sorted(path.glob(f"**/*{ascend.FOLDER}")) or sorted(file for like in TRACES for file in path.glob(like))
     found = [one for one in found if one.is_dir() or TRACE_NAME in one.name]

@@ -1,0 +1,195 @@
+"""torch_npu's export as SQLite: `ascend_pytorch_profiler_<rank>.db`, beside it `analysis.db` with the step times.
+
+Times are nanoseconds since the epoch. Texts stand once, in STRING_IDS. A task and the operator that launched it share
+a connection id; the operator's own number names a set of these in CONNECTION_IDS. Files are opened to be read only.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers.errors import WorkbookError
+from helpers.profiling.attribution import nestings
+from helpers.profiling.intervals import I64
+from helpers.profiling.readers import ascend, tables
+from helpers.profiling.readers.columns import Interned
+from helpers.profiling.readers.kineto import same, span_kind
+from helpers.profiling.readers.loading import I8, NO_KIND, numbered
+from helpers.profiling.readers.records import UNKNOWN
+from helpers.profiling.trace import I32, KINDS, Texts, Trace, assemble
+
+PATTERN = "ascend_pytorch_profiler*.db"
+ANALYSIS = "analysis.db"
+BATCH = 50_000
+#: ENUM_API_TYPE of PYTORCH_API -> the kind
+API = {50001: "host_op", 50002: "runtime", 50003: "python", 50004: "annotation"}
+KIND = {"step": "step", "CANN": "runtime", "Communication": "communication", "kernel": "compute"}
+STEPS = "SELECT 'ProfilerStep#' || id, startNs, endNs, 'step', 'step', NULL, NULL, NULL FROM STEP_TIME"
+#: Each gives name, start, end, what tells the kind, lane, shapes, what else may be the shapes (in some versions the
+#: columns of shapes and of types are exchanged), connection
+QUERIES = {
+    "PYTORCH_API": """SELECT n.value, CAST(a.startNs AS INTEGER), CAST(a.endNs AS INTEGER), a.type,
+        'python ' || a.globalTid, s.value, d.value, a.connectionId
+        FROM PYTORCH_API a LEFT JOIN STRING_IDS n ON n.id = a.name LEFT JOIN STRING_IDS s ON s.id = a.inputShapes
+        LEFT JOIN STRING_IDS d ON d.id = a.inputDtypes""",
+    "CANN_API": """SELECT n.value, a.startNs, a.endNs, 'CANN', 'CANN ' || a.globalTid, NULL, NULL, NULL
+        FROM CANN_API a LEFT JOIN STRING_IDS n ON n.id = a.name""",
+    "TASK": """SELECT t.value, a.startNs, a.endNs, t.value, 'Ascend Hardware ' || a.streamId, NULL, NULL,
+        a.connectionId FROM TASK a LEFT JOIN STRING_IDS t ON t.id = a.taskType""",
+    "COMPUTE_TASK_INFO": """SELECT n.value, a.startNs, a.endNs, 'kernel', 'Ascend Hardware ' || a.streamId, s.value,
+        NULL, a.connectionId FROM TASK a JOIN COMPUTE_TASK_INFO i ON i.globalTaskId = a.globalTaskId
+        LEFT JOIN STRING_IDS n ON n.id = i.name LEFT JOIN STRING_IDS s ON s.id = i.inputShapes""",
+    "COMMUNICATION_OP": """SELECT n.value, a.startNs, a.endNs, 'Communication', 'Communication ' || a.groupName, NULL,
+        NULL, a.connectionId FROM COMMUNICATION_OP a LEFT JOIN STRING_IDS n ON n.id = a.opName""",
+}
+#: A kernel is what COMPUTE_TASK_INFO lists. Tasks called AI_CORE that it does not list are pieces of collectives.
+UNLESS = " WHERE a.globalTaskId NOT IN (SELECT globalTaskId FROM COMPUTE_TASK_INFO)"
+SHAPES = re.compile(r'[\d,;\s"]*\d[\d,;\s"]*')
+
+
+def find(folder: Path) -> Path | None:
+    """The database of a profile's folder, or None."""
+    return min((one for inner in (folder / ascend.OUTPUT, folder) for one in inner.glob(PATTERN)), default=None)
+
+
+def read(path: Path) -> Trace:
+    """The Trace of a database. Raises WorkbookError, naming the file, where it is broken or holds no event."""
+    try:
+        with closing(_open(path)) as database:
+            return _Reader(database).trace(path)
+    except sqlite3.Error as cause:
+        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+
+
+def step_times(path: Path) -> dict[int, dict[str, int]]:
+    """What analysis.db says of each step, as tables.step_times; empty where it says nothing."""
+    try:
+        with closing(_open(path)) as database:
+            if "StepTraceTime" not in _tables(database):
+                return {}
+            rows = database.execute("SELECT step, computing, free FROM StepTraceTime").fetchall()
+    except sqlite3.Error as cause:
+        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+    numbered_rows = [row for row in rows if str(row[0]).isdigit() and None not in row]
+    return {
+        int(step): {"Computing": round(computing * 1000), "Free": round(free * 1000)}
+        for step, computing, free in numbered_rows
+    }
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+
+
+def _tables(database: sqlite3.Connection) -> set[str]:
+    return {str(name) for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+class _Reader:
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self.database = database
+        self.tables = _tables(database)
+        self.names, self.lanes, self.shapes = Interned(), Interned(), Interned({"": 0})
+        self.parts: list[tuple[Any, ...]] = []
+        self.backwards = 0
+
+    def trace(self, path: Path) -> Trace:
+        for query in self._queries():
+            for rows in self._batches(query):
+                self._take(rows)
+        if not self.parts:
+            raise WorkbookError("profiling.no_events", path=str(path))
+        name, kind, lane, shape, start, duration, connection = (np.concatenate(column) for column in zip(*self.parts))
+        launched_by = self._launched_by(kind, connection)
+        self._inherit(shape, kind, lane, start, duration, launched_by)
+        return assemble(
+            Texts(list(self.names), name),
+            kind,
+            Texts(list(self.lanes), lane),
+            Texts(list(self.shapes), shape),
+            launched_by,
+            start,
+            duration,
+            source=str(path),
+            dialect="ascend",
+            left_out={"negative_duration": self.backwards} if self.backwards else {},
+            memory_records=self._count("OP_MEMORY"),
+        )
+
+    def _queries(self) -> Iterator[str]:
+        if "STEP_TIME" in self.tables:
+            yield STEPS
+        for table, query in QUERIES.items():
+            if {table, "STRING_IDS"} <= self.tables:
+                yield query + (UNLESS if table == "TASK" and "COMPUTE_TASK_INFO" in self.tables else "")
+
+    def _batches(self, query: str) -> Iterator[list[tuple[Any, ...]]]:
+        cursor = self.database.execute(query)
+        while rows := cursor.fetchmany(BATCH):
+            yield rows
+
+    def _take(self, rows: list[tuple[Any, ...]]) -> None:
+        kinds = numbered([kind_of(row[3], row[0] or "") for row in rows])
+        times = np.array([(row[1], row[2]) if None not in row[1:3] else (0, -1) for row in rows], np.int64)
+        kept = (kinds != NO_KIND) & (times[:, 1] >= times[:, 0])
+        self.backwards += int(((kinds != NO_KIND) & ~kept).sum())
+        count = len(rows)
+        part = (
+            self.names.codes((row[0] or "" for row in rows), count),
+            kinds,
+            self.lanes.codes((row[4] or "" for row in rows), count),
+            self.shapes.codes((_shape(row[5], row[6]) for row in rows), count),
+            times[:, 0],
+            times[:, 1] - times[:, 0],
+            np.array([UNKNOWN if row[7] is None else row[7] for row in rows], np.int64),
+        )
+        self.parts.append(tuple(column[kept] for column in part))
+
+    def _inherit(self, shape: I32, kind: I8, lane: I32, start: I64, duration: I64, launched_by: I32) -> None:
+        """The operators that launch have no shapes of their own: they get those of the nearest around them."""
+        hosts = np.flatnonzero(kind == KINDS.index("host_op"))
+        bare = [not text for text in self.shapes]
+        for thread in nestings(lane[hosts], start[hosts], duration[hosts], hosts).values():
+            thread.inherit(shape, bare, np.unique(launched_by[launched_by >= 0]))
+
+    def _launched_by(self, kind: I8, connection: I64) -> I32:
+        """Device task -> its connection -> the operator that has it."""
+        launched = np.full(kind.size, -1, np.int32)
+        if "CONNECTION_IDS" not in self.tables:
+            return launched
+        pairs = self.database.execute("SELECT id, connectionId FROM CONNECTION_IDS").fetchall()
+        owner, of = np.array(pairs, np.int64).reshape(-1, 2).T
+        hosts = np.flatnonzero(kind == KINDS.index("host_op"))
+        device = np.flatnonzero(np.isin(kind, numbered(("compute", "copy", "communication"))))
+        both = np.concatenate([connection[hosts], owner])
+        host = same(both, np.arange(hosts.size), np.arange(hosts.size, both.size))
+        of, host = of[host >= 0], host[host >= 0]
+        both = np.concatenate([of, connection[device]])
+        pair = same(both, np.arange(of.size), np.arange(of.size, both.size))
+        launched[device[pair >= 0]] = hosts[host[pair[pair >= 0]]]
+        return launched
+
+    def _count(self, table: str) -> int:
+        counted = self.database.execute(f"SELECT COUNT(*) FROM {table}").fetchone() if table in self.tables else (0,)
+        return int(counted[0])
+
+
+def kind_of(told: Any, name: str) -> str | None:
+    """The kind of a row by what tells it, or None."""
+    if isinstance(told, int):
+        kind = API.get(told)
+        span = span_kind(name) if kind in ("host_op", "annotation") else None
+        return None if span == "step" else span or kind  # STEP_TIME tells the steps
+    return KIND.get(told, "copy" if told in ascend.COPY else "device_other")
+
+
+def _shape(first: str | None, second: str | None) -> str:
+    text = next((one for one in (first, second) if one and SHAPES.fullmatch(one)), "")
+    return tables.shape(text)

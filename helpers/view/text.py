@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from helpers.finding import Finding
@@ -16,13 +17,16 @@ ROWS = 40
 WORD = re.compile(r"[!-~]+ *|[^!-~][，。；：、）”]*|\s")
 
 
-def render(report: Report, lang: str | None = None, *, details: bool = False) -> str:
-    """Verdict first, then table, findings and parts. With `details` all rows, each with its details under it."""
+def render(report: Report, lang: str | None = None, *, details: bool = False, above: Sequence[str] = ()) -> str:
+    """Verdict first, then table, findings and parts. With `details` all rows, each with its details under it.
+
+    `above`: remarks on device and circumstances that stand over this part and hold for it too.
+    """
     lang = language(lang)
+    told = [say("report.tier", lang, tier=report.tier)] if report.tier else []
+    told += report.circumstances(lang)
     lines = [f"{report.status.name}  {report.title(lang)}: {report.verdict(lang)}"]
-    if report.tier:
-        lines.append(say("report.tier", lang, tier=report.tier))
-    lines += report.circumstances(lang)
+    lines += [] if told == list(above) else told
     if report.table:
         lines += ["", *_table(report, lang, details)]
     shown = remarks(report)
@@ -31,7 +35,7 @@ def render(report: Report, lang: str | None = None, *, details: bool = False) ->
     if report.listing:
         lines += ["", report.listing.text.rstrip("\n")]
     for part in report.parts:
-        lines += ["", render(part, lang, details=details)]
+        lines += ["", render(part, lang, details=details, above=told)]
     return "\n".join(lines)
 
 

@@ -206,7 +206,7 @@ def _facts(facts: Comparison, mark: Scalar) -> dict[str, Any]:
         "first_divergence": ", ".join(facts.named) or None,
         "first_divergence_outcome": first[1].outcome if first else None,
         "parting": [one.name for step in facts.steps for one in step.judged if one.outcome in PARTING],
-        "status": Status.FAIL.name if first else Status.OK.name,
+        "status": Status.FAIL.name if first or facts.start else Status.OK.name,
         "judged": not facts.stopped,
         "sides": [platform.about(side) for side in (facts.baseline, facts.target)],
         "row": mark,

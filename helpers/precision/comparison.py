@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helpers.errors import WorkbookError
-from helpers.precision import divergence, formats, manifest, tolerance
+from helpers.precision import divergence, formats, manifest, start, tolerance
 from helpers.precision.agreement import agreements as compare_all
 from helpers.precision.agreement import verified
 from helpers.precision.discrepancy import Discrepancy
@@ -19,9 +19,10 @@ from helpers.precision.experiment import differences
 from helpers.precision.layouts import read_runs
 from helpers.precision.options import FINGERPRINTS
 from helpers.precision.pairing import Pairing, pair
-from helpers.precision.record import BACKWARD, Run
+from helpers.precision.record import BACKWARD, FORWARD, Run
 from helpers.precision.replay import Replays, replay
 from helpers.precision.selection import EVERYTHING, Selection
+from helpers.precision.start import Start
 from helpers.precision.workers import Measure, measure_all
 
 if TYPE_CHECKING:
@@ -88,7 +89,16 @@ class Comparison:
             return None
         found = [(one, divergence.first(one.judged)) for one in self.steps]
         parted = [(one, judged) for one, judged in found if judged is not None]
-        return min(parted, key=lambda pair: (pair[0].step, pair[1].agreement.pair.order), default=None)
+        first = min(parted, key=lambda pair: (pair[0].step, pair[1].agreement.pair.order), default=None)
+        return None if first and self.start and first[1].outcome == divergence.JUMP else first
+
+    @cached_property
+    def start(self) -> Start:
+        """What the first step began with otherwise, where no record of both experiments tells."""
+        firsts = [one for one in self.steps if one.step == 0]
+        if not firsts or (self.baseline.about is not None and self.target.about is not None):
+            return Start((), 0, ())
+        return start.look([judged.agreement for judged in firsts[0].judged])
 
     @cached_property
     def named(self) -> list[str]:
@@ -96,8 +106,20 @@ class Comparison:
         if self.first is None:
             return []
         step, judged = self.first
-        handed = divergence.makers(step.judged, judged) if judged.outcome == divergence.JUMP else []
+        jumps = judged.outcome == divergence.JUMP
+        handed = divergence.makers(step.judged, judged) or self.missing if jumps else []
         return handed or list(judged.handed_by) or [judged.name]
+
+    @property
+    def missing(self) -> list[str]:
+        """Forward calls of the baseline alone that stand just before the first parting operator, which reads what they
+        would have made."""
+        if self.first is None or self.first[1].outcome != divergence.JUMP:
+            return []
+        pairing, here = self.first[0].pairing, self.first[1].agreement.pair.baseline
+        paired = [one.baseline.order for one in pairing.pairs if one.baseline.order < here.order]
+        return [one.name for one in pairing.only_baseline
+                if max(paired, default=-1) < one.order < here.order and one.direction == FORWARD]  # fmt: skip
 
     @property
     def bare(self) -> bool:

@@ -431,6 +431,48 @@ WORDS: dict[str, Words] = {
         "每个张量只读取了 {share}（种子 {seed}）：{count} 个张量的相对误差的不确定度最大为其自身的 {worst}"
         "（一个标准误），最大误差与 NaN 只反映样本",
     ),
+    "ACC204.one": Words("{where}: {error}", "{where}：{error}"),
+    "ACC204.scaled": Words("{where}: {error}, times {factor}", "{where}：{error}，倍数 {factor}"),
+    "ACC204.seed": Words(
+        "the runs began differently: {count} of {total} weights and the data differ ({names}): another seed, or another"
+        " experiment; no operator is to blame",
+        "两次运行的起点不同：{total} 个权重中有 {count} 个不同，数据也不同（{names}）："
+        "随机种子或实验不同；不是算子的问题",
+        "Give both runs the same seed, weights and data; `capture` does so and records it.",
+        "请让两次运行使用相同的种子、权重和数据；`capture` 会这样做并加以记录。",
+    ),
+    "ACC204.weights": Words(
+        "the runs began with other weights: {count} of {total} differ ({names}), the data is the same; no operator is"
+        " to blame",
+        "两次运行的初始权重不同：{total} 个中有 {count} 个不同（{names}），数据相同；不是算子的问题",
+        "Load the same checkpoint on both sides, or seed before the model is built.",
+        "请在两侧加载同一个检查点，或在构建模型之前设置随机种子。",
+    ),
+    "ACC204.few": Words(
+        "{count} of {total} weights differ at the start ({names}), the others and the data are the same; no operator is"
+        " to blame",
+        "{total} 个权重中有 {count} 个在起点就不同（{names}），其余权重与数据相同；不是算子的问题",
+        "Look at how this weight is loaded or converted: a wrong mapping or scale of the checkpoint.",
+        "请检查该权重的加载或转换方式：检查点的映射或缩放可能有误。",
+    ),
+    "ACC204.data": Words(
+        "the runs read other data ({names}), their {total} weights are the same; no operator is to blame",
+        "两次运行读取的数据不同（{names}），{total} 个权重相同；不是算子的问题",
+        "Give both runs the same batches: order, shuffling seed, workers, preprocessing.",
+        "请让两次运行使用相同的批次：顺序、打乱种子、工作进程、预处理。",
+    ),
+    "ACC230.other_start": Words(
+        "operators were not judged further: the runs began with other weights or data",
+        "未进一步判定算子：两次运行的初始权重或数据不同",
+    ),
+    "ACC230.missing": Words(
+        "the target lacks {operator} (step {step}, rank {rank}), which only the baseline calls: the input of"
+        " {receiver}, which comes next, differs by {error_in}; called at {place}",
+        "目标侧缺少 {operator}（第 {step} 步，rank {rank}），只有基线调用了它："
+        "紧随其后的 {receiver} 的输入误差为 {error_in}；调用位置 {place}",
+        "Look for the branch, patch or fused operator that leaves it out.",
+        "请检查遗漏该算子的分支、补丁或融合算子。",
+    ),
     "ACC230.other_experiment": Words(
         "operators were not judged: the runs differ in {what} before any operator ran",
         "未对算子作出判定：两次运行在任何算子执行之前就有不同（{what}）",

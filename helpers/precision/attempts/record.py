@@ -67,7 +67,7 @@ def attempt_of(report: Report, facts: Comparison) -> Attempt:
     force = about.get("settings") or {}
     return Attempt(
         at=datetime.now(timezone.utc).isoformat(timespec="seconds"), status=report.status.name,
-        judged=not facts.stopped and not facts.bare, first=_first(report),
+        judged=not (facts.stopped or facts.bare or facts.start), first=_first(report),
         parting=len(report.facts["parting"]), compared=sum(report.facts["outcomes"].values()), loss=_loss(report),
         baseline=_identity(facts.baseline), scope={**{name: about.get(name) for name in SCOPE}, **names},
         settings=settings, other={"commit": str(about.get("commit", "")), **{k: str(v) for k, v in force.items()}},

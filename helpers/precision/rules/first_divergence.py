@@ -33,13 +33,18 @@ def check(facts: Comparison) -> Iterator[Finding]:
         raise CannotCheck("ACC230.other_experiment", what=list(dict.fromkeys(one.name for one in facts.differences)))
     if facts.bare:
         raise CannotCheck("ACC230.no_operators")
+    if facts.first is None and facts.start:
+        raise CannotCheck("ACC230.other_start")
     if facts.first is None:
         yield from _healthy(facts)
         return
     step, judged = facts.first
     args = _arguments(step, judged)
     key = _key(judged)
-    if key == "unseen" and facts.named != [judged.name]:
+    if key == "unseen" and facts.missing and facts.named == facts.missing:
+        key = "missing"
+        args.update(operator=list(facts.named), receiver=judged.name)
+    elif key == "unseen" and facts.named != [judged.name]:
         key = "handed"
         args.update(operator=list(facts.named), receiver=judged.name, kernels=_kernels(step, facts.named))
     elif key == "handed_back":

@@ -20,7 +20,7 @@ NAME = "analyse"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", help="a trace file, an *_ascend_pt folder, or a folder that holds one of these")
+    parser.add_argument("path", help="a trace file, an *_ascend_pt folder, or a folder of one or of several ranks")
     parser.add_argument("--top", type=int, default=15, metavar="N", help="operators to list (default: 15)")
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from functools import partial
+from pathlib import Path
 
 from helpers.finding import Finding, Status
 from helpers.profiling import rules
 from helpers.profiling.breakdown import PARTS
+from helpers.profiling.every_rank import analyse_ranks
 from helpers.profiling.facts import Profile, load_profile
+from helpers.profiling.readers import ranks_at
 from helpers.report import Chart, Column, Report, Table, overview
 from helpers.rules import judge, rules_of
 from helpers.words import Scalar
@@ -20,9 +24,17 @@ SAVINGS = ("PRF311", "PRF312", "PRF313", "PRF315")
 def analyse(path: str | os.PathLike[str], *, top: int = 15) -> Report:
     """The report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote.
 
-    Its parts are `time_by_kind` (chart: the median step, stacked), `top_operators` and `step_times`.
+    Its parts are `time_by_kind` (chart: the median step, stacked), `top_operators` and `step_times`. Of a folder with
+    a profile from each of several ranks: a row a rank, and such a report of each as a part.
     Raises WorkbookError for what is no profile, or a broken one.
     """
+    several = ranks_at(Path(path))
+    if several:
+        return analyse_ranks(several, partial(_analyse, top=top), STAGE)
+    return _analyse(path, top=top)
+
+
+def _analyse(path: str | os.PathLike[str], *, top: int) -> Report:
     profile = load_profile(path)
     findings = judge(profile, rules_of(rules))
     verdict = summary(profile, findings)

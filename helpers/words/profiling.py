@@ -3,6 +3,7 @@
 from helpers.words import Words
 
 _HEADINGS = {
+    "ranks": ("Ranks", "各 rank"),
     "analyse": ("Where the time goes", "时间花在哪里"),
     "profile": ("What was recorded", "采集到的数据"),
     "time_by_kind": ("Time by kind", "按类别的耗时"),
@@ -312,6 +313,18 @@ _TIME = {
         "无法判断时间花在哪里：没有设备侧耗时，而主机算子只负责下发",
         "Record again with both activities, CPU and NPU (or CUDA), and read the profiler's log.",
         "请同时采集 CPU 与 NPU（或 CUDA）后重试，并查看 profiler 日志。",
+    ),
+    "PRF310.ranks": Words(
+        "{read} of {ranks} ranks were read; rank {most} computes most, {most_ms} ms a step, and rank {least} least, "
+        "{least_ms} ms",
+        "已读取 {read}/{ranks} 个 rank；每步计算最多的是 rank {most}（{most_ms} ms），"
+        "最少的是 rank {least}（{least_ms} ms）",
+    ),
+    "PRF310.unread": Words(
+        "rank {rank} could not be read: {error}",
+        "rank {rank} 无法读取：{error}",
+        "The other ranks were looked at; copy or record this one again.",
+        "其余 rank 已分析；请重新复制或采集该 rank。",
     ),
     "PRF310.none": Words(
         "most of the step is {kind}: {share} % of {step_ms} ms; "

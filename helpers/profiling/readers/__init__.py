@@ -8,6 +8,7 @@ from pathlib import Path
 from helpers.errors import WorkbookError
 from helpers.profiling.readers import ascend, database, kineto, tables
 from helpers.profiling.readers.loading import load
+from helpers.profiling.readers.ranks import by_rank
 from helpers.profiling.trace import Trace
 
 TRACES = ("*.json", "*.json.gz")
@@ -50,11 +51,23 @@ def locate(path: Path) -> Path:
         raise WorkbookError("profiling.no_such_path", path=str(path))
     if path.is_file() or path.name.endswith(ascend.FOLDER) or ascend.output_of(path) or database.find(path):
         return path
-    found = sorted(path.glob(f"**/*{ascend.FOLDER}")) or sorted(file for like in TRACES for file in path.glob(like))
-    found = [one for one in found if one.is_dir() or TRACE_NAME in one.name]
+    found = _below(path)
     if not found:
         raise WorkbookError("profiling.no_profile", path=str(path))
     if len(found) > 1:
         names = [str(one.relative_to(path)) for one in found[:8]]
         raise WorkbookError("profiling.many_profiles", path=str(path), count=len(found), names=names)
     return found[0]
+
+
+def ranks_at(path: Path) -> dict[int, Path]:
+    """Rank -> its profile where the folder holds one from each of several ranks, else empty."""
+    if not path.is_dir() or path.name.endswith(ascend.FOLDER):
+        return {}
+    found = by_rank(_below(path))
+    return found if len(found) > 1 else {}
+
+
+def _below(path: Path) -> list[Path]:
+    found = sorted(path.glob(f"**/*{ascend.FOLDER}")) or sorted(file for like in TRACES for file in path.glob(like))
+    return [one for one in found if one.is_dir() or TRACE_NAME in one.name]

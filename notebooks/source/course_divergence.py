@@ -1,0 +1,279 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown] lang="zh"
+# # 课程：谁最先分开？
+#
+# 四个案件，每个都是同一个小网络在“GPU”与 NPU 上各训练一次，NPU 一侧被人动了手脚：有的只在反向，有的只在第 10 步，
+# 有的只在 rank 1，最后一个同时有两种差异，其中一种无害。你来判断。请先看证据，再打开答案。
+#
+# 没有 NPU 也能做：故障由模拟 NPU 按要求注入，报告中会注明 simulated。每个单元都很短，可以改了再运行。
+
+# %% [markdown] lang="en"
+# # Course: who parts first?
+#
+# Four cases. In each, one small network trains once on the "GPU" and once on the NPU, and somebody has tampered with
+# the NPU's side: in the backward alone, at step 10 alone, on rank 1 alone; the last case has two differences, and one
+# of them is benign. You decide. Look at the evidence before you open the answer.
+#
+# No NPU is needed: the simulated NPU injects the faults, and every report says that it is simulated. The cells are
+# short; change them and run them again.
+
+# %% tags=["parameters"]
+lang: str = "en"  # language of reports / 报告语言: en | zh
+device: str = "npu-simulated"  # faults exist on the simulated NPU alone / 只有模拟 NPU 能注入故障
+run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
+workers: int = 2  # captures at a time / 同时进行的采集数
+
+# %%
+from concurrent.futures import ThreadPoolExecutor
+
+from helpers import capture, compare, curves
+from helpers.notebook import begin
+from helpers.precision.compare import around
+from helpers.precision.thumb import fixed_limits
+from helpers.view.tolerance import tolerance_box
+
+run = begin("course", lang, run_dir, device)
+FAULT, NUMERICS = "ASCEND_WORKBOOK_SIM_FAULT", "ASCEND_WORKBOOK_SIM_NUMERICS"
+
+# %% [markdown] lang="zh"
+# ## 采集证据
+#
+# 每个案件一次采集，另有单进程与双进程的基线各一次。`settings` 只作用于模拟 NPU。先不要看 `settings` 的内容：
+# 它就是答案。
+
+# %% [markdown] lang="en"
+# ## Collecting the evidence
+#
+# One capture for each case, and a baseline each for one process and for two. `settings` reach the simulated NPU
+# alone.
+# Do not read them yet: they are the answer.
+
+# %%
+one, two = {"steps": 11, "dump_steps": (0, 9)}, {"steps": 1, "dump_steps": (0,), "nproc": 2}
+cases = {
+    "gpu_pair": ("baseline", two, {}),
+    "gpu": ("baseline", one, {}),
+    "first": (device, one, {FAULT: "aten::convolution_backward@2:scale=1.02"}),
+    "second": (device, one, {FAULT: "aten::native_layer_norm@step=10:scale=1.03"}),
+    "fourth": (device, one, {NUMERICS: "ascend", FAULT: "aten::_softmax@1:scale=1.003"}),
+    "third": (device, two, {FAULT: "aten::_softmax@rank=1:scale=1.02"}),
+}
+
+# %%
+def collect(name):
+    where, options, settings = cases[name]
+    script = run.path("notebooks/scripts/course_net.py")
+    return capture(script, out=run.folder / name, device=where, settings=settings, estimate=False, **options)
+
+
+with ThreadPoolExecutor(workers) as pool:
+    print([report.status.name for report in pool.map(collect, cases)])
+
+# %% [markdown] lang="zh"
+# ## 案件一：曲线说一切正常
+#
+# 先看曲线：十一步的损失都在容差之内。可以结案了吗？
+
+# %% [markdown] lang="en"
+# ## Case 1: the curves say that all is well
+#
+# The curves first: over eleven steps the losses stay within the tolerance. Is the case closed?
+
+# %%
+print(curves(run.folder / "gpu", run.folder / "first").verdict(lang))
+
+# %% [markdown] lang="zh"
+# **想一想**：几步之内，曲线看得见前向的故障，还是反向的故障？再看误差曲线。
+
+# %% [markdown] lang="en"
+# **Think**: within a few steps, do curves show a fault of the forward, or of the backward? Then look at the error
+# curve.
+
+# %%
+first = compare(run.folder / "gpu", run.folder / "first", replaying=False)
+run.picture(first)
+
+# %% [markdown] lang="zh"
+# <details><summary>答案（先自己判断）</summary>
+#
+# 第 0 步前向的点全部为零，第一个离开零线的是反向的一个卷积：它的输入误差为零，输出误差却是 2 %，
+# 所以错误的梯度不是传来的，是它自己算出来的。优化器无罪：更新发生在反向之后。损失之所以看不见，
+# 是因为一层的梯度大了 2 %，只相当于这一层的学习率略大；几千步之后才会显出差别。
+# </details>
+
+# %% [markdown] lang="en"
+# <details><summary>Answer (decide first)</summary>
+#
+# In step 0 every forward point is zero. The first point to leave the zero line is a convolution's backward. Its input
+# error is zero and its output error 2 %, so the wrong gradient was not handed to it: it made it. The optimizer comes
+# after and is innocent. The losses do not show it, because a gradient 2 % too large in one layer is much like a
+# larger
+# learning rate of that layer; it takes thousands of steps to tell.
+# </details>
+
+# %%
+around(first, rows=2)
+
+# %% [markdown] lang="zh"
+# ## 案件二：一直正常，直到第 10 步
+#
+# 只采集第 0 步会得出“没有问题”。先让曲线告诉我们该采集哪一步。
+
+# %% [markdown] lang="en"
+# ## Case 2: all is well until step 10
+#
+# Whoever captures step 0 alone finds nothing. Let the curves say which step to capture.
+
+# %%
+print(curves(run.folder / "gpu", run.folder / "second").verdict(lang))
+
+# %%
+second = compare(run.folder / "gpu", run.folder / "second", replaying=False)
+print("first divergence:", second.facts["first_divergence"], "| step:", second.headline.args["step"])
+
+# %% [markdown] lang="zh"
+# **练习**：为什么报告说是第 9 步，而故障写的是 `step=10`？
+#
+# <details><summary>答案</summary>
+#
+# 采集的步从 0 数起，模拟器的故障与曲线从 1 数起，说的是同一步。第 0 步的张量逐位相同，所以不是权重或数据的问题，
+# 而是某个算子只在这一步算错：真实世界中常见的原因是形状、数值范围或损失缩放在这一步发生了变化。
+# </details>
+
+# %% [markdown] lang="en"
+# **Exercise**: the report says step 9, the fault was written `step=10`. Why?
+#
+# <details><summary>Answer</summary>
+#
+# Captured steps count from 0; the simulator's faults and the curves count from 1: it is the same step. In step 0 the
+# tensors are equal to the last bit, so neither weights nor data are to blame: an operator computes wrongly in this
+# step
+# alone. In real life a shape, a range of values or the loss scale changed there.
+# </details>
+
+# %% [markdown] lang="zh"
+# ## 案件三：两个进程，只有一个有问题
+#
+# 打印出来的损失来自 rank 0，看上去一切正常。
+
+# %% [markdown] lang="en"
+# ## Case 3: two processes, one of them is wrong
+#
+# The printed loss is rank 0's, and looks fine.
+
+# %%
+third = compare(run.folder / "gpu_pair", run.folder / "third", replaying=False)
+print("first divergence:", third.facts["first_divergence"], "| rank:", third.headline.args["rank"])
+
+# %% [markdown] lang="zh"
+# <details><summary>为什么 rank 0 的梯度最后也会错？</summary>
+#
+# 梯度在两个进程之间求平均（all-reduce），rank 1 的错误在第一次更新时就传给了 rank 0。因此要逐 rank 比较，
+# 并看谁最先分开；
+# 只看 rank 0 会去怀疑优化器。
+# </details>
+
+# %% [markdown] lang="en"
+# <details><summary>Why do rank 0's gradients end up wrong too?</summary>
+#
+# Gradients are averaged between the processes (all-reduce), so rank 1's error reaches rank 0 with the first update.
+# Compare each rank, and ask who parts first; whoever looks at rank 0 alone suspects the optimizer.
+# </details>
+
+# %% [markdown] lang="zh"
+# ## 案件四：两种差异，一种无害
+#
+# 前三个案件没有用重算（`replaying=False`），故障足够大。现在需要重算：以 float64 重做每个算子，量出舍入本身有多大。
+# 这次 NPU 按矩阵单元舍入（`numerics="ascend"`，卷积的输入舍入到 HF32），几乎每个张量都与基线不同。
+# 另外还有一处真正的故障。
+# 三种规则各有说法：余弦 ≥ 0.99；逐元素 |a − b| ≤ 1e-5 + 1e-3·|b|；以及考虑舍入与继承误差的判定。
+
+# %% [markdown] lang="en"
+# ## Case 4: two differences, one of them benign
+#
+# The first three cases did without replaying (`replaying=False`): the faults were coarse. Now it is needed: every
+# operator is run again in float64, to measure how much rounding itself makes. Here the NPU rounds as its matrix
+# unit does (`numerics="ascend"`: inputs of convolutions are rounded to HF32), so that
+# almost every tensor differs from the baseline. And there is one true fault. Three rules have their say: cosine of at
+# least 0.99; every element within |a - b| <= 1e-5 + 1e-3 |b|; and the judgement that knows rounding and inheritance.
+
+# %%
+fourth = compare(run.folder / "gpu", run.folder / "fourth")
+limits = fixed_limits(fourth)
+limits
+
+# %% [markdown] lang="zh"
+# **先判断**：卷积（HF32 舍入）和 softmax，哪一个差异无害？哪条规则会让你放过真凶，哪条会让你冤枉好人？
+
+# %% [markdown] lang="en"
+# **Decide first**: convolution (rounded to HF32) or softmax, whose difference is benign? Which rule lets the
+# culprit go,
+# and which one accuses the innocent?
+
+# %%
+print(limits.verdict(lang))
+print("first divergence:", fourth.facts["first_divergence"])
+
+# %% [markdown] lang="zh"
+# <details><summary>答案</summary>
+#
+# 卷积的差异无害：它不超过 HF32 舍入所能解释的大小，并且**每个**卷积都有。softmax 整体放大了 0.3 %：方向没有变，
+# 余弦仍是 1.0，所以余弦规则看不见。逐元素规则则拒绝了大量无辜的输出：接近零的元素相对误差总是很大，
+# 而且误差会沿网络继承。只有问“这个算子自己引入的误差，是否超出舍入和它的输入所能解释的？”，才能指出是谁。
+# 判定不通过的有两个：softmax 的前向，以及它自己的反向（反向用到前向保存的错误结果）；最先的那个就是答案。
+# </details>
+
+# %% [markdown] lang="en"
+# <details><summary>Answer</summary>
+#
+# The convolutions' difference is benign: it is no larger than HF32 rounding explains, and *every* convolution has it.
+# The softmax is too large by 0.3 % throughout: its direction has not changed, the cosine is still 1.0, and the cosine
+# rule is blind. The rule per element rejects many innocent outputs: elements near zero always have large relative
+# errors, and errors are inherited along the network. Only one question names the culprit: does this operator add more
+# than rounding and its inputs explain? Two fail it: the softmax, and its own backward, which uses the wrong result
+# that
+# the forward saved. The first of them is the answer.
+# </details>
+
+# %% [markdown] lang="zh"
+# ## 移动容差
+#
+# 如果容差大一些或小一些，结论会变吗？拖动滑块（无界面运行时为表格）。好的结论在很宽的范围内不变。
+
+# %% [markdown] lang="en"
+# ## Move the tolerance
+#
+# Would the answer change under a larger or smaller tolerance? Move the slider (a table in a run without a reader). A
+# good answer stays the same over a wide range.
+
+# %%
+tolerance_box(fourth, lang)
+
+# %% [markdown] lang="zh"
+# **最后的练习**：把案件一的 `scale=1.02` 改成 `scale=1.00001` 再运行。还能找到吗？从多小开始找不到，
+# 为什么那样是对的？
+#
+# <details><summary>答案</summary>
+#
+# float32 的舍入与求和次序本身就能造成约 2e-6 的相对误差。小于它的“故障”与舍入无法区分，报告说“一致”是诚实的；
+# 一个什么都能找到的工具，也会在健康的运行中找到东西。
+# </details>
+
+# %% [markdown] lang="en"
+# **Last exercise**: change `scale=1.02` of case 1 to `scale=1.00001` and run again. Is it still found? Below which
+# size
+# is it not, and why is that right?
+#
+# <details><summary>Answer</summary>
+#
+# Rounding in float32 and the order of sums alone make relative errors of about 2e-6. A "fault" below that cannot
+# be told
+# from rounding, and "agrees" is the honest word. A tool that finds everything finds something in healthy runs too.
+# </details>

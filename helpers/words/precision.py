@@ -651,6 +651,14 @@ WORDS: dict[str, Words] = {
         "Compare the optimizer's settings and the gradient norms; run one update on both from the saved gradients.",
         "请比较优化器设置与梯度范数，并用保存的梯度在两种设备上各执行一次更新。",
     ),
+    "ACC235.explained": Words(
+        "after the update of step {step} (rank {rank}) what {operator} reads differs by {error}; the gradients of that "
+        "step differ by {gradients} already, so an optimizer that is off by less is not seen",
+        "在第 {step} 步（rank {rank}）更新之后，{operator} 读到的数据误差为 {error}；该步的梯度本身已相差 {gradients}，"
+        "因此小于此的优化器偏差看不出来",
+        "Capture both sides without reduced formats (HF32 and TF32 off) to judge the optimizer's update.",
+        "请在两侧关闭降精度格式（HF32、TF32）后再次采集，以判断优化器的更新。",
+    ),
     "ACC235.unseen": Words(
         "what the optimizer computes was not looked at: no step was captured together with the one after it"
         " (captured: {steps})",

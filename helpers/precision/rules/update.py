@@ -4,17 +4,21 @@ unseen, and that is said."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from statistics import median
 
 from helpers.finding import Finding, Status
 from helpers.precision.comparison import Comparison, StepComparison
-from helpers.precision.record import FORWARD
+from helpers.precision.record import BACKWARD, FORWARD
 from helpers.words import Scalar
 
 CODE = "ACC235"
-#: Relative L2 error of what the first operator of the next step reads, its weights among it. Rounding and HF32
-#: leave about 1e-5 after one update; an optimizer that is off by half leaves the update's own size, 1e-3 and more.
+#: Relative L2 error of what the first operator of the next step reads, its weights among it. Rounding leaves about
+#: 1e-5 after one update; an optimizer that is off by half leaves the update's own size, 1e-3 and more.
 LIMIT = 1e-4
+#: Weights differ by no more than the gradients that moved them, where the update is no larger than the weights.
+#: Measured with HF32, a network with batch norm, 16 samples: gradients 5e-2 apart, weights 7e-3 after one update.
 
 
 def check(facts: Comparison) -> Iterator[Finding]:
@@ -35,7 +39,18 @@ def _parted(before: StepComparison, after: StepComparison) -> Iterator[Finding]:
     if first is None or began is None:
         return
     error, had = first.agreement.error_in, began.agreement.error_in
-    if error > max(LIMIT, 30 * had):
-        where: dict[str, Scalar] = {"step": before.step, "rank": after.rank, "operator": first.name}
-        args = {**where, "error": error, "limit": LIMIT}
-        yield Finding(CODE, Status.WARN, "ACC235.parted", args, weight=200)
+    if error <= max(LIMIT, 30 * had):
+        return
+    gradients = _gradients(before)
+    where: dict[str, Scalar] = {"step": before.step, "rank": after.rank, "operator": first.name, "error": error}
+    if error <= gradients:
+        yield Finding(CODE, Status.NOTE, "ACC235.explained", {**where, "gradients": gradients}, weight=60)
+    else:
+        yield Finding(CODE, Status.WARN, "ACC235.parted", {**where, "limit": max(LIMIT, gradients)}, weight=200)
+
+
+def _gradients(step: StepComparison) -> float:
+    """By how much the step's gradients differ, in the middle: single ones may be next to nothing on both sides."""
+    errors = (one.agreement.error_out for one in step.judged if one.agreement.pair.target.direction == BACKWARD)
+    told = [error for error in errors if error is not None and math.isfinite(error)]
+    return median(told) if told else 0.0

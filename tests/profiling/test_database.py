@@ -48,6 +48,7 @@ def folder(tmp_path: Path) -> Path:
             ("1000", "9000", 1, None, n["ProfilerStep#5"], None, None, 50001),
             ("1100", "2000", 1, None, n["aten::conv2d"], n["8,3,4,4;2,3,1,1"], n["float;float"], 50001),
             ("1200", "1900", 1, 0, n["Conv2D"], None, None, 50001),
+            ("2100", "2200", 1, None, n["aten::conv2d"], None, None, 50001),
             ("1950", "1990", 2, 7, n["Dequeue@Conv2D"], None, None, 50002),
         ]
         database.executemany("INSERT INTO PYTORCH_API VALUES (?, ?, ?, ?, ?, ?, ?, ?)", api)
@@ -75,7 +76,7 @@ def told(folder: Path, computing_us: float) -> None:
 def test_kinds_launches_and_steps(folder: Path) -> None:
     trace = read(folder)
     counts = {kind: trace.count(kind) for kind in ("compute", "communication", "copy", "device_other", "host_op")}
-    assert counts == {"compute": 1, "communication": 1, "copy": 1, "device_other": 2, "host_op": 2}
+    assert counts == {"compute": 1, "communication": 1, "copy": 1, "device_other": 2, "host_op": 3}
     assert trace.count("runtime") == 2
     assert [(one.number, one.start_ns, one.end_ns) for one in trace.steps] == [(5, 1000, 9000)]
     assert trace.memory_records == 2

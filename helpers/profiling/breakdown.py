@@ -71,10 +71,11 @@ class Breakdown:
 
 def break_down(trace: Trace) -> Breakdown:
     """The breakdown of every step that has any time."""
-    windows = device_windows(trace) if trace.on_device else [(s.number, s.start_ns, s.end_ns) for s in trace.steps]
+    on_device = trace.on_device  # looks at every event, so not once a step
+    windows = device_windows(trace) if on_device else [(s.number, s.start_ns, s.end_ns) for s in trace.steps]
     at_work = busy(trace)
-    steps = [_step(at_work, *window, trace.on_device) for window in windows if window[2] > window[1]]
-    return Breakdown(tuple(steps), trace.on_device)
+    steps = [_step(at_work, *window, on_device) for window in windows if window[2] > window[1]]
+    return Breakdown(tuple(steps), on_device)
 
 
 def device_windows(trace: Trace) -> list[tuple[int, int, int]]:

@@ -78,10 +78,14 @@ def test_logs_that_cannot_be_compared(tmp_path: Path) -> None:
         curves(tmp_path / "a.json", tmp_path / "b.json")
 
 
-def comparison(status: Status, steps: list[int], weights: str) -> Report:
-    found = Finding("ACC230", status, "ACC230.identical", {"count": 1}, weight=100)
+ROUNDED = {"count": 1, "agrees": 1, "explained": 0, "left": 0, "own": 1e-7, "operator": "relu"}
+
+
+def comparison(status: Status, steps: list[int], weights: str = "", key: str = "ACC230.none",
+               *more: Finding) -> Report:  # fmt: skip
+    found = Finding("ACC230", status, key, {**ROUNDED}, weight=100)
     update = {"unseen": Status.NOTE, "parted": Status.WARN, "": None}[weights]
-    told = (found, Finding("ACC235", update, f"ACC235.{weights}")) if update else (found,)
+    told = (found, Finding("ACC235", update, f"ACC235.{weights}")) if update else (found, *more)
     return Report("precision", "compare", told, Table((Column("step"),), ()), facts={"steps": steps}, tier="cpu")
 
 
@@ -89,7 +93,8 @@ def comparison(status: Status, steps: list[int], weights: str) -> Report:
     ("status", "steps", "weights", "expected"),
     [(Status.OK, [0, 1, 2], "", Status.NOTE), (Status.OK, [0], "unseen", Status.WARN),
      (Status.OK, [2], "unseen", Status.WARN), (Status.OK, [0, 2], "unseen", Status.WARN),
-     (Status.OK, [0, 1, 2], "parted", Status.WARN),
+     (Status.OK, [0, 1, 2], "parted", Status.WARN), (Status.OK, [1, 2], "", Status.WARN),
+     (Status.OK, [0, 1], "", Status.WARN),
      (Status.WARN, [0, 1, 2], "", Status.WARN), (Status.FAIL, [0, 1, 2], "", Status.FAIL)],
 )  # fmt: skip
 def test_drift_is_explained_only_where_both_ends_were_compared(
@@ -103,6 +108,30 @@ def test_drift_is_explained_only_where_both_ends_were_compared(
         assert joined.headline.rule == "ACC230", "the tensors have the last word"
     keys = {part_finding.key for part in joined.parts for part_finding in part.findings}
     assert ("ACC250.amplified" in keys) == (expected is Status.NOTE)
+
+
+@pytest.mark.parametrize(
+    ("key", "more"),
+    [("ACC230.identical", ()), ("ACC230.possible", ()),
+     ("ACC230.none", (Finding("ACC217", Status.NOTE, "ACC217.selected", {"count": 1, "names": ["mean"]}),)),
+     ("ACC230.none", (Finding("ACC217", Status.NOTE, "ACC217.sampled", {"share": 0.1, "seed": 0, "count": 1,
+                                                                       "worst": 0.1}),)),
+     ("ACC230.none", (Finding("ACC215", Status.SKIPPED, "ACC215.replay", {"error": "killed"}),))],
+)  # fmt: skip
+def test_drift_without_rounding_that_was_seen_stays_a_warning(
+    tmp_path: Path, key: str, more: tuple[Finding, ...]
+) -> None:
+    """Tensors equal to the last bit leave nothing to amplify; what was not wholly looked at excuses nothing."""
+    drift = curves(log(tmp_path / "a.json", [2.0, 1.5, 1.0]), log(tmp_path / "b.json", [2.0, 1.6, 1.0]))
+    status = Status.SKIPPED if key == "ACC230.possible" else Status.OK
+    joined = join(drift, comparison(status, [0, 1, 2], "", key, *more))
+    assert joined.status is Status.WARN and headline(joined)[0] == "ACC250.apart"
+
+
+def test_an_attempt_that_cannot_be_compared_leaves_drift_explained(tmp_path: Path) -> None:
+    drift = curves(log(tmp_path / "a.json", [2.0, 1.5, 1.0]), log(tmp_path / "b.json", [2.0, 1.6, 1.0]))
+    apart = Finding("ACC286", Status.SKIPPED, "ACC284.no_curves", {"name": "gpulog.json"})
+    assert join(drift, comparison(Status.OK, [0, 1, 2], "", "ACC230.none", apart)).parts[1].status is Status.NOTE
 
 
 @pytest.mark.parametrize("tolerance", [-1.0, float("nan")])

@@ -1,7 +1,8 @@
 """Tell what to change where two captures differ: HF32, mixed precision, loss scale, random numbers, data, and more.
 
 Every rule speaks from what was captured, names the place, the change (a line of code or a variable) and its source, or
-says that its facts were not recorded. Exits 0 whatever it advises, 2 where a side cannot be read.
+says that its facts were not recorded. Exits 0 whatever it advises, 1 where the two are not the same
+experiment, 2 where a side cannot be read.
 
 Examples:
   ascend-workbook advise runs/demo/baseline runs/demo/npu
@@ -21,7 +22,7 @@ NAME = "advise"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("baseline", help="capture of the GPU, or of the CPU in its place")
+    parser.add_argument("baseline", help="capture or bundle of the GPU, or of the CPU in its place")
     parser.add_argument("target", help="capture of the NPU")
     parser.add_argument("--again", metavar="DIR", help="a second capture of one side: does it repeat itself?")
     parser.add_argument("--log-baseline", metavar="LOG", help="its log (default: the capture's own)")

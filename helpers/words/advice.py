@@ -32,6 +32,7 @@ WORDS: dict[str, Words] = {
     **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
     **{f"{code}.cause": Words(en, zh) for code, (en, zh) in _CAUSES.items()},
     **{key: Words(en, zh) for key, (en, zh) in _KINDS.items()},
+    "advice.unknown_size": Words("an unknown amount", "未知大小"),
     "advice.nothing": Words("looked at: nothing to change", "已检查：无需修改"),
     "ACC259.changes": Words(
         "{changes} change(s) advised and {remarks} remark(s) by {rules} rules; {skipped} could not look",
@@ -41,11 +42,33 @@ WORDS: dict[str, Words] = {
         "nothing to change: {rules} rules, {remarks} remark(s), {skipped} could not look",
         "无需修改：{rules} 条规则，{remarks} 条说明，{skipped} 条未能检查",
     ),
+    "ACC259.other_experiment": Words(
+        "not the same experiment: the runs differ in {what} before any operator ran, and no tensor was looked at;"
+        " {skipped} of {rules} rules could not look, the others give {changes} change(s) and {remarks} remark(s)",
+        "不是同一个实验：两次运行在任何算子执行之前就有不同（{what}），未检查任何张量；{rules} 条规则中有 {skipped} "
+        "条未能检查，其余给出 {changes} 项修改建议和 {remarks} 条说明",
+        "Make both sides alike in this and capture again; `ascend-workbook compare` tells each difference.",
+        "请使两侧在这些方面一致后重新采集；`ascend-workbook compare` 会逐项说明差异。",
+    ),
+    "ACC259.no_operators": Words(
+        "no tensor was looked at, since one side recorded fingerprints and losses alone; {skipped} of {rules} rules"
+        " could not look, the others give {changes} change(s) and {remarks} remark(s)",
+        "其中一侧只记录了指纹和损失，未检查任何张量；{rules} 条规则中有 {skipped} 条未能检查，其余给出 {changes} "
+        "项修改建议和 {remarks} 条说明",
+        "Record that side with statistics or tensors.",
+        "请在该侧记录统计量或张量。",
+    ),
     "ACC260.no_record": Words(
         "not looked: the dump does not tell whether HF32 was allowed, and its numbers do not show it",
         "未检查：采集数据未记录是否允许 HF32，数值上也看不出",
         "Capture with `ascend-workbook capture`, which records it.",
         "请用 `ascend-workbook capture` 采集，它会记录该设置。",
+    ),
+    "ACC260.no_values": Words(
+        "not looked: HF32 is allowed for {count} operators, and by how much their results differ was not captured",
+        "未检查：有 {count} 个算子允许使用 HF32，但未采集其结果的差异大小",
+        "Capture with `--task tensor`.",
+        "请使用 `--task tensor` 采集。",
     ),
     "ACC260.off": Words(
         "{count} {what} round float32 inputs to HF32 on the NPU alone, and an operator parts the runs; the largest "
@@ -141,6 +164,12 @@ WORDS: dict[str, Words] = {
     "ACC263.other_experiment": Words(
         "not looked: the second capture is another experiment (options, weights or data differ)",
         "未检查：第二次采集是另一个实验（选项、权重或数据不同）",
+    ),
+    "ACC263.no_values": Words(
+        "not looked: no output of the second capture could be compared with the first",
+        "未检查：第二次采集中没有任何输出能与第一次比对",
+        "Capture both times with `--task tensor` (or statistics), and the same steps and level.",
+        "两次采集请都使用 `--task tensor`（或 statistics），并采用相同的步和级别。",
     ),
     "ACC263.operator": Words(
         "the same side run twice differs: {operator} (step {step}) is off by {error} from itself first, {count} "
@@ -266,6 +295,14 @@ WORDS: dict[str, Words] = {
         "not part"
         " by it where it was looked at",
         "{name} 在基线以 {baseline} 形式、在目标以 {target} 形式计算更新；在已检查之处权重未因此出现差异",
+    ),
+    "ACC268.unseen": Words(
+        "{name} computes its update as {baseline} in the baseline and as {target} in the target; whether the weights"
+        " part in the update was not looked at",
+        "{name} 在基线以 {baseline} 形式、在目标以 {target} 形式计算更新；未检查权重是否在更新时出现差异",
+        "Capture two steps in a row on both sides (`--dump-steps 0,1`), and settle first what parts the runs before."
+        " {source}",
+        "请在两侧采集相邻的两步（`--dump-steps 0,1`），并先解决在此之前使两次运行出现差异的问题。{source}",
     ),
     "ACC269.not_recorded": Words(
         "not looked: {ranks} ranks, and no collective was recorded (DistributedDataParallel's own are not)",

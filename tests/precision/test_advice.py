@@ -9,24 +9,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.precision.advice import advise, rules
 from helpers.precision.advice.seen import Seen
 from helpers.precision.advice.verb import report
-from helpers.precision.agreement import Agreement, TensorAgreement
+from helpers.precision.agreement import CHECKSUM, Agreement, TensorAgreement
 from helpers.precision.compare import compare
 from helpers.precision.comparison import Comparison, Side, StepComparison
 from helpers.precision.curves.series import Curve, Series
+from helpers.precision.discrepancy import Discrepancy
 from helpers.precision.divergence import AGREES, DIVERGES, Judgement
 from helpers.precision.manifest import Manifest
+from helpers.precision.options import FINGERPRINTS
 from helpers.precision.pairing import Pair, Pairing
 from helpers.precision.record import Operator, Run, TensorRecord
 from helpers.precision.replay import Replays
 from helpers.rules import judge, rules_of
 from helpers.words import catalogue
-from tests.precision.dumps import as_capture
+from tests.precision.baselines.bundles import bundle_of, capture_of
+from tests.precision.dumps import Dump, as_capture
 from tests.precision.networks import convolutions
 
 CODES = rules_of(rules)
@@ -50,10 +54,11 @@ class Call:
                         Place("train.py", 10 + order), self.arguments)  # fmt: skip
 
     def judged(self, order: int) -> Judgement:
+        problem = CHECKSUM if self.outcome == CHECKSUM else ""
         pair = Pair(self.operator(0, order), self.operator(1, order))
         before = TensorAgreement("input.0", self.dtypes[0], self.shapes[0], self.before)
-        after = TensorAgreement("output.0", self.dtypes[0], self.shapes[1], self.error)
-        return Judgement(Agreement(pair, (before,), (after,)), self.outcome, 1e-6)
+        after = TensorAgreement("output.0", self.dtypes[0], self.shapes[1], self.error, problem=problem)
+        return Judgement(Agreement(pair, (before,), (after,)), AGREES if problem else self.outcome, 1e-6)
 
 
 def manifest(tier: str, *, numerics: dict[str, str] | None = None, nproc: int = 1, settings: Any = None,
@@ -102,6 +107,13 @@ def order(*steps: str) -> dict[str, list[str]]:
     return {str(number): [one] for number, one in enumerate(steps)}
 
 
+def two_steps(*calls: Call) -> Comparison:
+    """One form of the update on each side, and a step after the first."""
+    sides = {"baseline": manifest("cuda", experiment=LEFT_OPEN), "target": manifest("npu", experiment=FUSED)}
+    first = compared(*calls, **sides)
+    return replace(first, steps=(*first.steps, *compared(*calls, step=1).steps))
+
+
 #: code, facts, what is said: cases that speak, then near misses, then facts that lack.
 SPEAK: list[tuple[str, Any, list[str]]] = [
     ("ACC260", compared(CONV, PARTED, baseline=CUDA, target=SIMULATED), ["ACC260.off"]),
@@ -125,6 +137,8 @@ SPEAK: list[tuple[str, Any, list[str]]] = [
     ("ACC263", Seen(compared(CONV), again=compared(Call("Distributed.all_reduce", error=1e-7))), ["ACC263.collective"]),
     ("ACC263", Seen(compared(CONV), again=compared(CONV, target=manifest(
         "npu", settings={"flags": {"deterministic_algorithms": True}}))), ["ACC263.although"]),
+    ("ACC263", Seen(compared(CONV), again=compared(Call("Functional.relu", error=None, outcome=CHECKSUM))),
+     ["ACC263.operator"]),
     ("ACC264", compared(Call("Torch.matmul", "float64"), target=NPU), ["ACC264.kept"]),
     ("ACC264", compared(Call("Torch.matmul", "float32", "float64"), target=SIMULATED), ["ACC264.lost"]),
     ("ACC265", compared(Call("Torch.sum", "bfloat16", shapes=((1024, 8), (8,)))), ["ACC265.sums"]),
@@ -141,9 +155,11 @@ SPEAK: list[tuple[str, Any, list[str]]] = [
         "batches": {"0": [{"samples": ["1", "2"]}]}}), target=manifest("npu", batches=order("b"), experiment={
             "batches": {"0": [{"samples": ["2", "1"]}]}})), ["ACC267.within"]),
     ("ACC268", compared(CONV, baseline=manifest("cuda", experiment=LEFT_OPEN),
-                        target=manifest("npu", experiment=FUSED)), ["ACC268.differ"]),
+                        target=manifest("npu", experiment=FUSED)), ["ACC268.unseen"]),  # no step after it
     ("ACC268", compared(CONV, baseline=manifest("cpu", experiment=LEFT_OPEN),
-                        target=manifest("npu", experiment=LEFT_OPEN)), ["ACC268.differ"]),
+                        target=manifest("npu", experiment=LEFT_OPEN)), ["ACC268.unseen"]),
+    ("ACC268", two_steps(CONV), ["ACC268.differ"]),
+    ("ACC268", two_steps(PARTED), ["ACC268.unseen"]),
     ("ACC269", compared(Call("Distributed.all_reduce", "bfloat16", "float32"), target=manifest("npu", nproc=2)),
      ["ACC269.wider"]),
     ("ACC269", compared(Call("Distributed.reduce_scatter_tensor", "float16"), target=manifest("npu", nproc=2)),
@@ -183,11 +199,13 @@ NEAR_MISSES: list[tuple[str, Any, list[str]]] = [
 ]  # fmt: skip
 LACKING: list[tuple[str, Any, list[str]]] = [
     ("ACC260", compared(CONV), ["ACC260.no_record"]),
+    ("ACC260", compared(Call("Functional.conv2d", error=None), target=SIMULATED), ["ACC260.no_values"]),
     ("ACC261", compared(Call("Module.block.Block", "bfloat16")), ["ACC261.modules_only"]),
     ("ACC262", compared(HALF), ["ACC262.no_log"]),
     ("ACC262", Seen(compared(HALF), (None, WorkbookError("precision.no_log", path="x"))), ["precision.no_log"]),
     ("ACC263", compared(CONV), ["ACC263.once"]),
     ("ACC263", Seen(compared(CONV), again=compared(CONV, differences={"seed": []})), ["ACC263.other_experiment"]),
+    ("ACC263", Seen(compared(CONV), again=compared(Call("Functional.relu", error=None))), ["ACC263.no_values"]),
     ("ACC264", compared(Call("Torch.matmul", "float64"), target=manifest("cpu")), ["ACC264.no_npu"]),
     ("ACC265", compared(Call("Torch.matmul", "bfloat16"), baseline=CUDA), ["ACC265.no_flags"]),
     ("ACC266", compared(Call("Functional.dropout", error=None)), ["ACC266.no_values"]),
@@ -245,6 +263,46 @@ def test_the_report_has_a_row_for_every_rule_and_tells_what_was_not_looked_at() 
     assert all(one is None or str(one).startswith("https://") for one in made.table.values("advice_source"))
     quiet = report(Seen(compared(CONV, baseline=CUDA, target=NPU)))
     assert quiet.headline and quiet.headline.key == "ACC259.none" and quiet.status is Status.SKIPPED
+
+
+OTHER = (Discrepancy("option", "seed", 1, 2),)
+READ_TENSORS = ("ACC260", "ACC261", "ACC262", "ACC264", "ACC265", "ACC266", "ACC269")
+
+
+@pytest.mark.parametrize("other", [True, False])
+def test_where_no_tensor_was_compared_no_rule_says_that_it_looked(other: bool) -> None:
+    about = manifest("npu", experiment={"scaler": {}})
+    about.about["task"] = "tensor" if other else FINGERPRINTS
+    facts = replace(compared(target=about, differences=OTHER if other else ()), steps=())
+    made = report(Seen(facts))
+    key = "other_experiment" if other else "no_operators"
+    assert made.status is (Status.FAIL if other else Status.SKIPPED)
+    assert made.headline and made.headline.key == f"ACC259.{key}" and ("seed" in made.text("zh")) is other
+    assert {one.rule for one in made.findings if one.key == f"ACC230.{key}"} == {*READ_TENSORS}
+    assert made.table and {"say": "advice.nothing"} not in made.table.values("advice_seen")
+
+
+def test_a_loss_scale_in_trouble_is_told_of_other_experiments_too() -> None:
+    facts = replace(compared(differences=OTHER), steps=())
+    assert said("ACC262", Seen(facts, (log([4.0] * 4), log([8, 4, 2, 1])))) == [
+        "ACC262.minimum", "ACC230.other_experiment"]  # fmt: skip
+
+
+def test_a_bundle_is_taken_as_a_folder_is(tmp_path: Path) -> None:
+    capture = capture_of(tmp_path / "a")
+    made = advise(bundle_of(capture, tmp_path / "a.zip"), capture, again=tmp_path / "a.zip")
+    assert made.facts["baseline"] == str(tmp_path / "a.zip") and made.facts["target"] == str(capture)
+    assert made.status <= Status.SKIPPED and "ACC263" not in {one.rule for one in made.findings}
+
+
+def test_a_second_run_with_other_checksums_does_not_repeat(tmp_path: Path) -> None:
+    for name, factor in (("a", 1.0), ("b", 1.5)):
+        dump = Dump(tmp_path / name, task="md5")
+        dump.forward("Functional.relu", [torch.ones(3)], [torch.ones(3) * factor])
+        dump.save()
+    made = advise(tmp_path / "a", tmp_path / "a", again=tmp_path / "b")
+    (found,) = (one for one in made.findings if one.rule == "ACC263")
+    assert found.key == "ACC263.operator" and "unknown amount" in found.message("en")
 
 
 def test_two_captures_their_logs_and_a_second_run(tmp_path: Path) -> None:

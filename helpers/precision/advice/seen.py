@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from helpers.errors import WorkbookError
-from helpers.precision.comparison import Comparison, Side
+from helpers.precision.comparison import Comparison, Side, StepComparison
 from helpers.precision.curves.series import Curve
 from helpers.precision.divergence import Judgement
 from helpers.precision.record import FORWARD, Operator, TensorRecord
+from helpers.rules import CannotCheck
 from helpers.settings import Settings
 from helpers.words import Scalar
 
@@ -33,9 +34,23 @@ class Seen:
         """Whether an operator parts the runs."""
         return self.comparison.first is not None
 
+    @property
+    def steps(self) -> tuple[StepComparison, ...]:
+        """What was compared by tensor. Raises CannotCheck where nothing was: other experiments, or fingerprints."""
+        if self.comparison.stopped:
+            raise CannotCheck("ACC230.other_experiment", what=self.different)
+        if self.comparison.bare:
+            raise CannotCheck("ACC230.no_operators")
+        return self.comparison.steps
+
+    @property
+    def different(self) -> list[Scalar]:
+        """In what the runs are other experiments."""
+        return list(dict.fromkeys(one.name for one in self.comparison.differences))
+
     def forward(self) -> Iterator[Judgement]:
-        """Every pair of forward calls, in the order of execution."""
-        for step in self.comparison.steps:
+        """Every pair of forward calls, in the order of execution. Raises CannotCheck as `steps` does."""
+        for step in self.steps:
             yield from (one for one in step.judged if one.agreement.pair.target.direction == FORWARD)
 
     def partners(self) -> dict[str, Operator]:
@@ -43,8 +58,8 @@ class Seen:
         return {one.agreement.pair.target.name: one.agreement.pair.baseline for one in self.forward()}
 
     def operators(self) -> Iterator[Operator]:
-        """The target's forward calls, those without a partner too."""
-        for step in self.comparison.steps:
+        """The target's forward calls, those without a partner too. Raises CannotCheck as `steps` does."""
+        for step in self.steps:
             yield from (one for one in step.pairing.target.operators if one.direction == FORWARD)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from helpers.errors import WorkbookError
@@ -10,6 +12,7 @@ from helpers.finding import Finding, Status
 from helpers.launch import together
 from helpers.precision.advice import rules
 from helpers.precision.advice.seen import Seen
+from helpers.precision.baselines.reading import opened
 from helpers.precision.comparison import Comparison, examine
 from helpers.precision.curves.readers import read
 from helpers.precision.curves.series import Curve
@@ -31,18 +34,22 @@ def advise(
     replaying: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Two captures (folders as compare takes them) judged by every rule of advice/rules: a row for each cause.
+    """Two captures (folders or bundles, as compare takes them) judged by every rule of advice/rules: a row for each.
 
     `again` is a second capture of one side: whether a run repeats itself shows in nothing else. The logs (as curves
     takes them) tell of the loss scale; by default each capture's own. `replaying` runs operators again in float64
-    first, as compare does. A cause whose facts were not recorded is told as not looked at. Raises WorkbookError where
+    first, as compare does. A cause whose facts were not recorded is told as not looked at; FAIL where the two are not
+    the same experiment, so that no tensor was. Raises WorkbookError where
     a side or a log that was asked for cannot be read.
     """
-    left, right = Path(baseline).absolute(), Path(target).absolute()
-    facts = examine(left, right, replaying=replaying, tell=progress)
-    repeated = _again(facts, Path(again).absolute(), progress) if again is not None else None
-    logs = _log(left, log_baseline), _log(right, log_target)
-    return report(Seen(facts, logs, repeated))
+    with ExitStack() as stack:
+        left, right = (stack.enter_context(opened(side)) for side in (baseline, target))
+        facts = examine(left.folder.absolute(), right.folder.absolute(), replaying=replaying, tell=progress)
+        second = stack.enter_context(opened(again)).folder.absolute() if again is not None else None
+        repeated = _again(facts, second, progress) if second is not None else None
+        made = report(Seen(facts, (_log(left.folder, log_baseline), _log(right.folder, log_target)), repeated))
+    places = {name: str(Path(side.place).absolute()) for name, side in (("baseline", left), ("target", right))}
+    return replace(made, facts={**made.facts, **places})
 
 
 def report(seen: Seen) -> Report:
@@ -55,7 +62,7 @@ def report(seen: Seen) -> Report:
     counts = {name: sum(one.status is status for one in found) for name, status in
               (("changes", Status.WARN), ("remarks", Status.NOTE), ("skipped", Status.SKIPPED))}  # fmt: skip
     return Report(
-        "precision", "advise", (_summary(counts, len(checks)), *found), Table(COLUMNS, rows),
+        "precision", "advise", (_summary(seen, counts, len(checks)), *found), Table(COLUMNS, rows),
         facts={**counts, "baseline": str(sides[0].folder), "target": str(sides[1].folder),
                "simulator": together(side.about.about for side in sides if side.about)},
         tier=about.tier if about else "",
@@ -104,8 +111,12 @@ def _change(found: Finding) -> Scalar:
     return {"hint": found.key, "args": found.args}
 
 
-def _summary(counts: dict[str, int], rules_run: int) -> Finding:
+def _summary(seen: Seen, counts: dict[str, int], rules_run: int) -> Finding:
     args: dict[str, Scalar] = {**counts, "rules": rules_run}
+    if seen.comparison.stopped:
+        return Finding("ACC259", Status.FAIL, "ACC259.other_experiment", {**args, "what": seen.different}, weight=100)
+    if seen.comparison.bare:
+        return Finding("ACC259", Status.SKIPPED, "ACC259.no_operators", args, weight=100)
     if counts["changes"]:
         return Finding("ACC259", Status.NOTE, "ACC259.changes", args)
     status = Status.SKIPPED if counts["skipped"] else Status.OK

@@ -24,12 +24,20 @@ LIMIT = 1e-4
 def check(facts: Comparison) -> Iterator[Finding]:
     if facts.stopped or facts.bare or facts.first is not None:
         return
-    by_key = {(one.step, one.rank): one for one in facts.steps}
-    pairs = [(one, by_key[one.step + 1, one.rank]) for one in facts.steps if (one.step + 1, one.rank) in by_key]
+    pairs = following(facts)
     if not pairs:
         yield Finding(CODE, Status.NOTE, "ACC235.unseen", {"steps": sorted({one.step for one in facts.steps})})
     for before, after in pairs:
         yield from _parted(before, after)
+
+
+def following(facts: Comparison) -> list[tuple[StepComparison, StepComparison]]:
+    """Each step with the one after it, between which the update shows; none where no tensor was compared, and where an
+    operator parts the runs, so that weights differ for that alone."""
+    if facts.stopped or facts.bare or facts.first is not None:
+        return []
+    by_key = {(one.step, one.rank): one for one in facts.steps}
+    return [(one, by_key[one.step + 1, one.rank]) for one in facts.steps if (one.step + 1, one.rank) in by_key]
 
 
 def _parted(before: StepComparison, after: StepComparison) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ REDUCTIONS = ("all_reduce", "reduce", "reduce_scatter", "reduce_scatter_tensor",
 
 def check(seen: Seen) -> Iterator[Finding]:
     about = seen.comparison.target.about
-    ranks = int(about.about.get("nproc", 1)) if about else len({step.rank for step in seen.comparison.steps})
+    ranks = int(about.about.get("nproc", 1)) if about else len({step.rank for step in seen.steps})
     collectives = [one for one in seen.operators() if one.head.startswith("Distributed.")]
     if not collectives and ranks > 1:
         raise CannotCheck("ACC269.not_recorded", ranks=ranks)

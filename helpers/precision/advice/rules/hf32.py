@@ -21,13 +21,18 @@ SOURCE = "https://www.hiascend.com/document/detail/zh/Pytorch/600/apiref/apilist
 
 def check(seen: Seen) -> Iterator[Finding]:
     facts = seen.comparison
-    observed = {kind: form for step in facts.steps for kind, form in step.replays.seen.items()}
+    observed = {kind: form for step in seen.steps for kind, form in step.replays.seen.items()}
     if facts.target.about is None and not observed:
         raise CannotCheck("ACC260.no_record")
     forms = {**(facts.target.about.numerics if facts.target.about else {}), **observed}
     for kind, apis in KINDS.items():
-        calls = [one for one in seen.forward() if one.agreement.pair.target.api in apis and _shows(one)]
-        if forms.get(kind) != "hf32" or not calls:
+        made = [one for one in seen.forward() if one.agreement.pair.target.api in apis]
+        calls = [one for one in made if _shows(one)]
+        if forms.get(kind) != "hf32" or not made:
+            continue
+        if not any(one.own or one.agreement.error_out is not None for one in made):
+            raise CannotCheck("ACC260.no_values", count=len(made))
+        if not calls:
             continue
         worst = max(calls, key=_error)
         baseline = facts.baseline.about.numerics.get(kind, "") if facts.baseline.about else ""

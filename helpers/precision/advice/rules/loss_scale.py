@@ -22,7 +22,6 @@ SATURATES = (("INF_NAN_MODE_ENABLE", "0"), ("INF_NAN_MODE_FORCE_DISABLE", "1"))
 
 
 def check(seen: Seen) -> Iterator[Finding]:
-    half = [one for one in seen.operators() if in_half(one) == "float16"]
     for log in seen.logs:
         if isinstance(log, WorkbookError):
             raise CannotCheck(log.key, **log.arguments)
@@ -35,6 +34,7 @@ def check(seen: Seen) -> Iterator[Finding]:
         args: dict[str, Scalar] = {**found.args, "source": AMP}
         key, status = f"{CODE}.{found.key.partition('.')[2]}", min(found.status, Status.WARN)
         yield Finding(CODE, status, key, args, found.place, weight=70)
+    half = [one for one in seen.operators() if in_half(one) == "float16"]  # the logs tell where this cannot look
     record = settings(seen.comparison.target)
     saturating = [name for name, value in SATURATES if record and record.environment.get(name) == value]
     if saturating and (half or scaled):

@@ -30,12 +30,12 @@ def check(seen: Seen) -> Iterator[Finding]:
         return
     left, right, one = differ[0]
     parted = any(found.key == "ACC235.parted" for found in update.check(seen.comparison))
+    key = "parted" if parted else "differ" if update.following(seen.comparison) else "unseen"
     npu = one["class"].startswith("NpuFused")
     args: dict[str, Scalar] = {"name": one["class"], "baseline": left, "target": right, "count": len(differ),
                                "plain": one["class"].replace("NpuFused", ""),
                                "source": FUSED if npu else SOURCE}  # fmt: skip
-    yield Finding(CODE, Status.WARN if parted else Status.NOTE, f"ACC268.{'parted' if parted else 'differ'}", args,
-                  weight=65)  # fmt: skip
+    yield Finding(CODE, Status.WARN if parted else Status.NOTE, f"ACC268.{key}", args, weight=65)
 
 
 def _form(optimizer: dict[str, Any], tier: str) -> str:

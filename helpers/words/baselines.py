@@ -171,10 +171,12 @@ WORDS: dict[str, Words] = {
         "请使用相同的基线和选项进行比对。",
     ),
     "ACC285.not_judged": Words(
-        "attempt {which} judged no operator (another experiment, or no statistics): whether {now} helped"
-        " against {before} is not known. Changed: {changed}",
-        "第 {which} 次没有对算子作出判定（不是同一个实验，或没有统计量）：无法判断第 {now} 次"
+        "attempt {which} did not judge all operators (another experiment, no statistics, or files that are missing or"
+        " cannot be read): whether {now} helped against {before} is not known. Changed: {changed}",
+        "第 {which} 次没有对全部算子作出判定（不是同一个实验、没有统计量，或文件缺失、无法读取）：无法判断第 {now} 次"
         "相对第 {before} 次是否有效。改动：{changed}",
+        "Mend what that comparison reports as FAIL (capture again where files are damaged), then compare again.",
+        "请先解决该次比对中报告为 FAIL 的问题（文件损坏时请重新采集），然后再次比对。",
     ),
     "attempts.none": Words("none", "无"),
     "attempts.not_judged": Words("not judged", "未判定"),

@@ -20,12 +20,12 @@ def helped(before: Attempt, now: Attempt) -> Finding:
         "is": _first(now), "parting_before": before.parting, "parting_now": now.parting,
         "loss_before": _worst(before), "loss_now": _worst(now),
     }  # fmt: skip
-    other = incomparable(before, now)
-    if other:
-        return Finding(CODE, Status.SKIPPED, "ACC285.other_scope", {**args, "what": list(other)})
     if not (before.judged and now.judged):
         which = before.number if not before.judged else now.number
         return Finding(CODE, Status.SKIPPED, "ACC285.not_judged", {**args, "which": which})
+    other = incomparable(before, now)
+    if other:
+        return Finding(CODE, Status.SKIPPED, "ACC285.other_scope", {**args, "what": list(other)})
     key, status = _outcome(before, now)
     return Finding(CODE, status, f"ACC285.{key}", args)
 

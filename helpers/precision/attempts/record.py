@@ -12,6 +12,7 @@ from typing import Any
 from helpers.finding import Status
 from helpers.precision.baselines.bundle import sha256
 from helpers.precision.comparison import Comparison, Side
+from helpers.precision.divergence import NOT_COMPARED
 from helpers.report import Report
 from helpers.settings import Settings
 from helpers.settings.record import checked
@@ -21,14 +22,16 @@ VERSION = 1
 SCHEMA = f"{KIND}/{VERSION}"
 #: Of a capture what makes two attempts comparable, beside their baseline.
 SCOPE = ("steps", "dump_steps", "level", "task", "nproc")
+#: Failures that leave a part of a side unseen: where it was, no divergence is known to be gone.
+UNSEEN_RULES, UNSEEN_KEYS = ("ACC201", "ACC202"), ("ACC215.unreadable",)
 LONGEST = 4096
 
 
 @dataclass(frozen=True)
 class Attempt:
     """`at` is UTC. `first` is the first divergence (operator, step, rank, row, error) or None; `judged` is False where
-    no operator was, for another experiment. `parting` counts operators out of tolerance of `compared`; `loss` the
-    relative difference of the first and the worst step, None where no losses were compared.
+    no operator was compared, or not all could be read. `parting` counts operators out of tolerance of `compared`;
+    `loss` the relative difference of the first and the worst step, None where no losses were compared.
 
     `baseline` identifies what was compared with, `scope` what was looked at. `settings` is a settings record without
     fingerprints, empty for a plain dump; `other` what else may change: the commit, the simulator's faults.
@@ -63,12 +66,14 @@ def attempt_of(report: Report, facts: Comparison) -> Attempt:
     about = facts.target.about.about if facts.target.about else {}
     settings = asdict(Settings.of_capture(about, facts.target.about.sides)) if facts.target.about else {}
     settings.pop("sides", None)
-    names = {"only": list(facts.selection.names), "sample": facts.selection.sample.share}
+    names = {"only": list(facts.selection.names), "sample": facts.selection.sample.share,
+             "compared_steps": [f"step {one.step} rank {one.rank}" for one in facts.steps]}  # fmt: skip
+    compared = sum(count for outcome, count in report.facts["outcomes"].items() if outcome != NOT_COMPARED)
     force = about.get("settings") or {}
     return Attempt(
         at=datetime.now(timezone.utc).isoformat(timespec="seconds"), status=report.status.name,
-        judged=not (facts.stopped or facts.bare or facts.start), first=_first(report),
-        parting=len(report.facts["parting"]), compared=sum(report.facts["outcomes"].values()), loss=_loss(report),
+        judged=compared > 0 and not (facts.stopped or facts.bare or facts.start or _unseen(report)),
+        first=_first(report), parting=len(report.facts["parting"]), compared=compared, loss=_loss(report),
         baseline=_identity(facts.baseline), scope={**{name: about.get(name) for name in SCOPE}, **names},
         settings=settings, other={"commit": str(about.get("commit", "")), **{k: str(v) for k, v in force.items()}},
     )  # fmt: skip
@@ -107,6 +112,11 @@ def settings_of(attempt: Attempt) -> Settings | None:
 
 def _plain(text: str) -> bool:
     return text.isprintable() and len(text) <= LONGEST
+
+
+def _unseen(report: Report) -> bool:
+    failed = [one for one in report.findings if one.status is Status.FAIL]
+    return any(one.rule in UNSEEN_RULES or one.key in UNSEEN_KEYS for one in failed)
 
 
 def _first(report: Report) -> dict[str, Any] | None:

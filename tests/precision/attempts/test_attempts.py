@@ -114,6 +114,34 @@ def test_another_experiment_helps_nothing(gpu: Path, tmp_path: Path) -> None:
     assert told(report) == "ACC285.not_judged" and report.status is Status.FAIL
 
 
+def spoiled(folder: Path) -> None:
+    for path in folder.rglob("*.pt"):
+        path.write_bytes(b"garbage")
+
+
+def cut(folder: Path) -> None:
+    """One tensor file of the later part is gone."""
+    sorted(folder.rglob("*.pt"))[-1].unlink()
+
+
+@pytest.mark.parametrize("plain", [True, False], ids=["plain", "capture"])
+@pytest.mark.parametrize("damage", [spoiled, cut])
+def test_a_damaged_dump_helps_nothing(gpu: Path, tmp_path: Path, plain: bool, damage: Callable[[Path], None]) -> None:
+    folders = [npu(tmp_path / name, faults={RELU: lambda x: 1.5 * x}) for name in ("a", "b")]
+    if plain:
+        folders, gpu = [folder / "dump" for folder in folders], gpu / "dump"
+    damage(folders[1])
+    compare(gpu, folders[0], attempts=tmp_path / "run")
+    report = compare(gpu, folders[1], attempts=tmp_path / "run")
+    assert told(report) == "ACC285.not_judged" and report.status is Status.FAIL
+    shown = attempts(tmp_path / "run")
+    assert shown.table is not None and shown.table.values("parting")[1] is None
+    kept = load(tmp_path / "run")[0]
+    assert kept[0].scope["compared_steps"] == ["step 0 rank 0"], "with fewer steps it would be another scope"
+    if damage is spoiled:
+        assert [one.compared > 0 for one in kept] == [True, False]
+
+
 def test_a_copy_of_the_baseline_is_the_same_baseline(gpu: Path, tmp_path: Path) -> None:
     copy = capture_of(tmp_path / "copy", task="tensor")
     compare(gpu, npu(tmp_path / "a"), attempts=tmp_path)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from helpers.finding import Finding, Status
 from helpers.precision.divergence import NOT_COMPARED, PARTING
+from helpers.precision.outcomes import outcome
 from helpers.precision.questions import (
     CLASSES,
     DEVICE,
@@ -25,9 +26,6 @@ from helpers.precision.questions import (
 from helpers.report import Report
 from helpers.words import Scalar, say, show
 
-#: What a group of operators may show: one parts the runs, all were compared, none was.
-_PARTING = tuple(f"precision.{name}" for name in PARTING)
-_UNSEEN = (f"precision.{NOT_COMPARED}", "precision.problem_unreadable", "precision.problem_no_values")
 _OF_VERB = {"compare": OF_COMPARE, "curves": OF_CURVES, "experiment": (EXPERIMENT, DEVICE, INCOMPLETE),
             "divergence": (DIVERGENCE, NAN, DTYPE), "unpaired": (UNPAIRED,)}  # fmt: skip
 SHOWN = 20
@@ -90,18 +88,17 @@ def head(name: str) -> str:
 
 def _group(report: Report, key: tuple[Scalar, ...], rows: list[tuple[Scalar, ...]], lang: str) -> Case:
     step, rank, name, direction = key
-    judged = [judgement for _, _, judgement, _, _ in rows]
-    said = [str(one["say"]) if isinstance(one, dict) else "" for one in judged]
-    parted = [row for row, one in zip(rows, said) if one in _PARTING]
+    said = [outcome(judgement) for _, _, judgement, _, _ in rows]
+    parted = [row for row, one in zip(rows, said) if one in PARTING]
     status, told = Status.OK, ""
     if not report.facts.get("judged", True):
         status, told = Status.SKIPPED, say("case.not_judged", lang)
     elif parted:
         status, told = Status.FAIL, say("case.parted", lang, count=len(parted), of=len(rows), first=parted[0][0])
-    elif not any(row[3] is not None for row in rows) or all(one in _UNSEEN for one in said):
+    elif not any(row[3] is not None for row in rows) or all(one == NOT_COMPARED for one in said):
         status, told = Status.SKIPPED, say("case.not_compared", lang, count=len(rows))
     lines = [_line(row, lang) for row in (parted or rows)[:SHOWN]] if status is not Status.OK else []
-    kind = _PARTING[0] if status is Status.FAIL else ""
+    kind = f"precision.{PARTING[0]}" if status is Status.FAIL else ""
     where = f"{report.stage}.{report.verb}.step{step}.rank{rank}"
     return Case(where, f"{name} {direction}", status, told, tuple(lines), kind)
 

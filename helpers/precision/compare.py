@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from helpers.finding import Finding, Status
 from helpers.gates import asked
 from helpers.launch import together
-from helpers.precision import devices, platform, rules, table_csv
+from helpers.precision import devices, outcomes, platform, rules, table_csv
 from helpers.precision.advice.verb import fired
 from helpers.precision.agreement import TensorAgreement
 from helpers.precision.attempts.remember import remembered
@@ -152,21 +153,22 @@ def _table(facts: Comparison) -> Table:
 
 def _row(step: StepComparison, judged: Judgement, tensor: TensorAgreement) -> tuple[Scalar, ...]:
     operator = judged.agreement.pair.target
-    outcome: dict[str, Scalar] = {"say": f"precision.{judged.outcome}"}
-    if tensor.problem:
-        outcome = {"say": f"precision.problem_{tensor.problem}"}
     place = str(operator.place) if operator.place else None
     who = (step.step, step.rank, operator.name, operator.direction, tensor.slot, tensor.dtype, list(tensor.shape))
     own = judged.own_error if judged.own else None
-    return (*who, *map(_finite, (judged.agreement.error_in, tensor.error, own, judged.allowed)), outcome, place,
+    said = outcomes.told(judged.outcome, tensor.problem)
+    return (*who, *map(_finite, (judged.agreement.error_in, tensor.error, own, judged.allowed)), said, place,
             *map(_finite, _plain(tensor)))  # fmt: skip
 
 
 def _plain(tensor: TensorAgreement) -> tuple[float | None, float | None, float | None]:
-    """The greatest difference, the root mean square difference and the cosine, where values were read."""
+    """The greatest difference, the root mean square difference and the cosine, where values were read; NaN where NaN
+    or infinities stand in other places, which the numbers of the finite elements would hide."""
     found = tensor.metrics
     if found is None:
         return tensor.max_absolute, None, None
+    if found.nonfinite_places:
+        return math.nan, math.nan, math.nan
     return found.max_absolute, found.euclidean / math.sqrt(max(found.measured, 1)), found.cosine
 
 
@@ -186,11 +188,7 @@ def _mark(facts: Comparison, table: Table) -> Scalar:
 
 
 def _facts(facts: Comparison, mark: Scalar) -> dict[str, Any]:
-    outcomes: dict[str, Scalar] = {}
-    for step in facts.steps:
-        for judged in step.judged:
-            count = outcomes.get(judged.outcome, 0)
-            outcomes[judged.outcome] = (count if isinstance(count, int) else 0) + 1
+    counts = Counter(judged.outcome for step in facts.steps for judged in step.judged)
     first = facts.first
     return {
         "baseline": str(facts.baseline.folder),
@@ -198,7 +196,7 @@ def _facts(facts: Comparison, mark: Scalar) -> dict[str, Any]:
         "steps": sorted({step.step for step in facts.steps}),
         "numerics": dict(facts.numerics),
         "simulator": together(side.about.about for side in (facts.baseline, facts.target) if side.about),
-        "outcomes": outcomes,
+        "outcomes": dict(counts),
         "unpaired": [[step.step, step.rank, side, operator.name, why] for step in facts.steps
                      for side in ("target", "baseline") for operator, why in reasons(step.pairing, side)],
         "renamed": sorted([list(names) for names in {(one.baseline.head, one.target.head) for step in facts.steps

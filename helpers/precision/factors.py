@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from helpers.finding import Finding, Status
 from helpers.precision.divergence import AGREES, ARGUMENT, CONTAINER, JUMP, NOT_COMPARED, STRUCTURE
+from helpers.precision.outcomes import outcome
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar
 
@@ -17,9 +18,9 @@ from helpers.words import Scalar
 FACTORS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
 LOWEST, HIGHEST = -2.0, 4.0
 #: No tolerance makes these agree: the structure, an argument, or an input made elsewhere.
-_NEVER = tuple(f"precision.{name}" for name in (STRUCTURE, ARGUMENT, JUMP))
+_NEVER = (STRUCTURE, ARGUMENT, JUMP)
 #: Not judged by their own error.
-_LEFT_OUT = tuple(f"precision.{name}" for name in (NOT_COMPARED, CONTAINER))
+_LEFT_OUT = (NOT_COMPARED, CONTAINER)
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,7 @@ def measures(comparison: Report) -> list[Measure]:
         return []
     names = ("order", "step", "rank", "operator", "error_out", "own_error", "allowed", "judgement")
     for order, step, rank, name, error, own, allowed, judgement in zip(*map(comparison.table.values, names)):
-        said = str(judgement.get("say")) if isinstance(judgement, dict) else ""
-        ratio = _ratio(said, *map(_number, (error, own, allowed)))
+        ratio = _ratio(outcome(judgement), *map(_number, (error, own, allowed)))
         key = (step, rank, name)
         if ratio is not None and (key not in worst or ratio > worst[key].ratio):
             before = worst.get(key)
@@ -55,7 +55,7 @@ def _ratio(said: str, error: float | None, own: float | None, allowed: float | N
         return math.inf
     if said in _LEFT_OUT or error is None or allowed is None:
         return None
-    size = error if own is None or said == f"precision.{AGREES}" else own
+    size = error if own is None or said == AGREES else own
     if size == 0:
         return 0.0
     return size / allowed if allowed > 0 else math.inf

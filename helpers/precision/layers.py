@@ -8,14 +8,12 @@ from collections.abc import Iterable
 from helpers.finding import Finding, Status
 from helpers.precision import platform
 from helpers.precision.divergence import CONTAINER, NOT_COMPARED, PARTING
+from helpers.precision.outcomes import outcome
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar
 
 COLUMNS = (Column("layer"), Column("step"), Column("rank"), Column("max_diff"), Column("mean_diff"),
            Column("cosine", digits=9), Column("passed"))  # fmt: skip
-_FAILED = tuple(f"precision.{name}" for name in PARTING)
-_UNSEEN = tuple(f"precision.{name}" for name in (NOT_COMPARED, "problem_unreadable", "problem_no_values"))
-_PART_OF = f"precision.{CONTAINER}"
 
 
 def layers(comparison: Report) -> Report:
@@ -57,11 +55,11 @@ def _worst(some: list[dict[str, Scalar]], name: str, *, least: bool = False) -> 
 
 
 def _verdict(some: list[dict[str, Scalar]], judged: bool) -> str:
-    said = [str(one.get("say")) for row in some if isinstance(one := row["judgement"], dict)]
-    if judged and any(one in _FAILED for one in said):
+    said = [outcome(row["judgement"]) for row in some]
+    if judged and any(one in PARTING for one in said):
         return "failed"
-    unseen = all(row["error_out"] is None for row in some) or all(one in _UNSEEN for one in said)
-    return "unseen" if unseen or not judged or all(one == _PART_OF for one in said) else "passed"
+    unseen = all(row["error_out"] is None for row in some) or all(one in (NOT_COMPARED, CONTAINER) for one in said)
+    return "unseen" if unseen or not judged else "passed"
 
 
 def _platform(comparison: Report) -> Finding:

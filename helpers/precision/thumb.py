@@ -13,6 +13,7 @@ import numpy as np
 from helpers.finding import Finding, Status
 from helpers.precision.comparison import read_side
 from helpers.precision.divergence import CONTAINER, NOT_COMPARED, PARTING
+from helpers.precision.outcomes import outcome
 from helpers.precision.tensorfile import read_tensor
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar
@@ -20,8 +21,6 @@ from helpers.words import Scalar
 COSINE, ATOL, RTOL = 0.99, 1e-5, 1e-3
 COLUMNS = (Column("operator"), Column("step"), Column("cosine", digits=7), Column("by_cosine"), Column("beyond"),
            Column("by_elements"), Column("error_out"), Column("allowed"), Column("by_noise"))  # fmt: skip
-_PARTING = tuple(f"precision.{name}" for name in PARTING)
-_LEFT_OUT = tuple(f"precision.{name}" for name in (CONTAINER, NOT_COMPARED))
 
 
 def fixed_limits(comparison: Report, *, cosine: float = COSINE, atol: float = ATOL, rtol: float = RTOL) -> Report:
@@ -33,13 +32,13 @@ def fixed_limits(comparison: Report, *, cosine: float = COSINE, atol: float = AT
     rows: list[tuple[Scalar, ...]] = []
     names = ("step", "rank", "operator", "tensor", "cosine", "error_out", "allowed", "judgement")
     for step, rank, name, slot, near, error, allowed, judgement in zip(*map(_of(comparison).values, names)):
-        said = str(judgement.get("say")) if isinstance(judgement, dict) else ""
+        said = outcome(judgement)
         files = [_file(side.runs.get((int(str(step)), int(str(rank)))), str(name), str(slot)) for side in (left, right)]
-        if said in _LEFT_OUT or error is None or not all(files):
+        if said in (CONTAINER, NOT_COMPARED) or error is None or not all(files):
             continue
         beyond = _beyond([path for path in files if path], atol, rtol)
         far = isinstance(near, (int, float)) and near < cosine
-        rows.append((name, step, near, _said(far), beyond, _said(beyond > 0), error, allowed, _said(said in _PARTING)))
+        rows.append((name, step, near, _said(far), beyond, _said(beyond > 0), error, allowed, _said(said in PARTING)))
     return Report("precision", "fixed_limits", (_headline(rows),), Table(COLUMNS, tuple(rows)), tier=comparison.tier)
 
 

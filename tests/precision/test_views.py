@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from helpers.__main__ import main
 from helpers.finding import Status
+from helpers.precision import agreement, divergence
+from helpers.precision.cases import cases
 from helpers.precision.compare import compare
-from helpers.precision.factors import measures, out, tolerances
+from helpers.precision.divergence import PARTING, SEVERITY
+from helpers.precision.factors import FACTORS, measures, out, tolerances
 from helpers.precision.layers import layers
+from helpers.precision.outcomes import outcome, told
 from helpers.report import Report
 from helpers.view import tolerance, widgets
+from helpers.words import say, show
 from tests.precision.curves.test_verb import log
-from tests.precision.dumps import as_capture
+from tests.precision.dumps import Dump, as_capture
 from tests.precision.networks import convolutions
 
 GOLDEN = Path(__file__).parent / "data" / "golden"
@@ -119,3 +126,52 @@ def test_the_text_is_the_golden_one(sick: Report, lang: str) -> None:
     if os.environ.get("GOLDEN"):
         path.write_text(said, encoding="utf-8")
     assert said == path.read_text(encoding="utf-8")
+
+
+LAYER, VALUE = "Functional.layer_norm", torch.arange(1.0, 5.0, dtype=torch.float64)
+
+
+def one_layer(root: Path, result: torch.Tensor) -> Report:
+    """The comparison of one operator whose result on the target is the given one."""
+    for side, given in (("a", VALUE), ("b", result)):
+        dump = Dump(root / side)
+        dump.forward(LAYER, [VALUE], [given])
+        dump.save()
+    return compare(root / "a", root / "b", replaying=False)
+
+
+@pytest.mark.parametrize(("result", "problem", "expected", "differences"), [
+    (torch.tensor([1.0, 2.0, math.nan, 4.0], dtype=torch.float64), "nonfinite", "diverges", ("nan", "nan", "nan")),
+    (VALUE.float() * 3, "dtype", "diverges", (8.0, pytest.approx(math.sqrt(30.0)), pytest.approx(1.0))),
+    (torch.ones(5, dtype=torch.float64), "shape", "structure", (None, None, None)),
+])  # fmt: skip
+def test_a_problem_of_a_tensor_does_not_hide_its_operators_outcome(
+    tmp_path: Path, result: torch.Tensor, problem: str, expected: str, differences: tuple[Any, ...]
+) -> None:
+    report = one_layer(tmp_path, result)
+    name = f"{LAYER}.0.forward"
+    assert report.facts["first_divergence"] == name and report.facts["first_divergence_outcome"] == expected
+    (judgement,) = report.table.values("judgement") if report.table else ()
+    assert outcome(judgement) == expected
+    words = [say(f"precision.{name}", "en") for name in (expected, f"problem_{problem}")]
+    assert show(judgement, "en") == ": ".join(words)
+    assert rows(layers(report))[name][3:] == (*differences, {"say": "layer.failed"})
+    assert failing(report) == [f"{LAYER} forward"]
+    assert out(measures(report), 1.0)[0].name == name
+
+
+def test_every_outcome_and_problem_has_its_words() -> None:
+    kinds = (*SEVERITY, *PARTING, divergence.NOT_COMPARED, divergence.CONTAINER)
+    problems = (agreement.SHAPE, agreement.DTYPE, agreement.ONLY_TARGET, agreement.ONLY_BASELINE, agreement.UNREADABLE,
+                agreement.NONFINITE, agreement.NO_VALUES, agreement.CHECKSUM)  # fmt: skip
+    cells = [told(kind, problem) for kind in kinds for problem in ("", *problems)]
+    assert all(show(cell, lang) for cell in cells for lang in ("en", "zh"))
+
+
+def test_no_factor_makes_another_structure_agree(tmp_path: Path) -> None:
+    report = tolerances(one_layer(tmp_path, torch.ones(5, dtype=torch.float64)))
+    assert report.table and report.table.values("first") == [f"{LAYER}.0.forward"] * len(FACTORS)
+
+
+def failing(report: Report) -> list[str]:
+    return [one.name for one in cases(report, "en") if one.status is Status.FAIL and ".step" in one.classname]

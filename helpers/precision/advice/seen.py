@@ -84,8 +84,10 @@ def where(operator: Operator) -> str:
 
 
 def places(operators: list[Operator]) -> list[Scalar]:
-    """The first few, as a sentence names them."""
-    return [where(one) for one in operators[:SHOWN]]
+    """The first few, as a sentence names them; of several calls in one line the first."""
+    by_line = {str(one.place or one.name): one for one in reversed(operators)}
+    named: list[Scalar] = [where(one) for one in reversed(list(by_line.values()))]
+    return named[:SHOWN]
 
 
 def dtypes(tensors: tuple[TensorRecord, ...]) -> set[str]:

@@ -5,6 +5,7 @@ float32, on the slow AI CPU, or raises; the GPU computes them in full.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from helpers.finding import Finding, Status
 from helpers.precision.advice.seen import Seen, dtypes, places
@@ -22,7 +23,7 @@ def check(seen: Seen) -> Iterator[Finding]:
         raise CannotCheck("ACC264.no_npu", tier=about.tier)
     partners = seen.partners()
     kept, lost = [], []
-    for operator in seen.operators():
+    for operator in filter(_mine, seen.operators()):
         partner = partners.get(operator.name)
         if "float64" in _all(operator):
             kept.append(operator)
@@ -32,6 +33,11 @@ def check(seen: Seen) -> Iterator[Finding]:
         if found:
             args: dict[str, Scalar] = {"count": len(found), "names": places(found), "source": SOURCE}
             yield Finding(CODE, Status.WARN, f"ACC264.{key}", args, found[0].place, weight=45)
+
+
+def _mine(operator: Operator) -> bool:
+    """Not called by torch_npu itself, as its GradScaler does, which a user cannot change: ACC215 notes those."""
+    return operator.place is None or "torch_npu" not in Path(operator.place.path).parts
 
 
 def _all(operator: Operator) -> set[str]:

@@ -15,6 +15,7 @@ from helpers.errors import WorkbookError
 from helpers.precision import metrics, worker
 from helpers.precision.measuring import Job, Sample
 from helpers.precision.workers import Answer, Measure, batches, few, hire, measure_all, rest, served
+from helpers.words import Scalar
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -91,5 +92,7 @@ def _answers(address: str, share: list[Job], future: Future) -> list[Answer]:
         return list(worker.answers(future.result()))
     error: Any = future.exception() if future.status == "error" else future.status
     if type(error).__name__ == "KilledWorker":
-        return [WorkbookError("precision.worker_died", path=str(job.target), code=str(error)) for job in share]
+        silent: Scalar = {"say": "precision.printed_nothing"}
+        return [WorkbookError("precision.worker_died", path=str(job.target), code=str(error), said=silent)
+                for job in share]  # fmt: skip
     raise WorkbookError("precision.scheduler_failed", address=address, error=f"{type(error).__name__}: {error}")

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Union
 
-from helpers.errors import WorkbookError
+from helpers.errors import WorkbookError, reason
 from helpers.precision.measuring import WHOLE, Job, Sample, measure_files
 from helpers.precision.metrics import Metrics
 from helpers.precision.worker import BLOCK, answers, order
+from helpers.words import Scalar
 
 Answer = Union[Metrics, WorkbookError]
 Measure = Callable[[Sequence[Job], Sample], "list[Answer]"]
@@ -26,6 +29,8 @@ ALONE = 8 << 20
 #: Elements and jobs of one line; a worker is given the next when it has answered.
 BATCH_ELEMENTS, BATCH_JOBS = 4 << 20, 64
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+#: Of what a dead worker printed so many last bytes are told.
+LAST_WORDS = 400
 
 
 def cores() -> int:
@@ -36,7 +41,9 @@ def cores() -> int:
 
 def measure_all(jobs: Sequence[Job], sample: Sample = WHOLE, *, workers: int | None = None,
                 tell: Callable[[int, int], None] | None = None) -> list[Answer]:  # fmt: skip
-    """An answer for every job, in their order. `workers` defaults to the cores; `tell` gets (done, all)."""
+    """An answer for every job, in their order. `workers` defaults to the cores; `tell` gets (done, all).
+
+    Raises WorkbookError where no process can be started to read what is left."""
     sample.check()
     count = min(workers or cores(), len(jobs))
     if count < 1 or workers is None and few(jobs, sample):
@@ -62,9 +69,10 @@ class Worker:
     def __init__(self) -> None:
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", ""))))
         environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": path}
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115  # a pipe that nobody reads would stop the worker
         self.process = subprocess.Popen(
             [sys.executable, "-m", "helpers.precision.worker"], env=environment, text=True, encoding="utf-8",
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, cwd=ROOT,
         )  # fmt: skip
 
     def ask(self, jobs: list[Job], sample: Sample, block: int = BLOCK) -> list[Answer] | None:
@@ -82,9 +90,15 @@ class Worker:
     def alive(self) -> bool:
         return self.process.poll() is None
 
+    def last_words(self) -> Scalar:
+        """What a dead worker printed last, in one line."""
+        self.errors.seek(max(0, self.errors.seek(0, os.SEEK_END) - LAST_WORDS))
+        text = " ".join(self.errors.read().decode("utf-8", "replace").split())
+        return "".join(one if one.isprintable() else "?" for one in text) or {"say": "precision.printed_nothing"}
+
     def close(self) -> None:
         """Ends the process: it leaves when its input does."""
-        for stream in (self.process.stdin, self.process.stdout):
+        for stream in (self.process.stdin, self.process.stdout, self.errors):
             if stream:
                 with contextlib.suppress(OSError):  # a dead worker's pipe cannot be flushed
                     stream.close()
@@ -101,20 +115,33 @@ class _Crew:
     def __init__(self, jobs: Sequence[Job], sample: Sample, tell: Callable[[int, int], None] | None) -> None:
         self.jobs, self.sample, self.tell = jobs, sample, tell
         self.found: dict[int, Answer] = {}
+        self.troubles: list[OSError] = []
         self.batches: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
         for batch in batches(jobs):
             self.batches.put(batch)
 
     def run(self, count: int) -> list[Answer]:
-        threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(count)]
-        for thread in threads:
-            thread.start()
+        threads: list[threading.Thread] = []
+        try:
+            while len(threads) < count:
+                thread = threading.Thread(target=self._serve, daemon=True)
+                thread.start()
+                threads.append(thread)
+        except RuntimeError as cause:  # what threading raises where the limit of processes is reached
+            self.troubles.append(OSError(errno.EAGAIN, str(cause)))
         for thread in threads:
             thread.join()
+        if self.troubles and len(self.found) < len(self.jobs):  # else fewer workers than asked for have done it all
+            raise WorkbookError("precision.no_worker", error=reason(self.troubles[0])) from self.troubles[0]
         return [self.found[number] for number in range(len(self.jobs))]
 
     def _serve(self) -> None:
-        worker = hire()
+        try:
+            self._work(hire())
+        except OSError as cause:
+            self.troubles.append(cause)
+
+    def _work(self, worker: Worker) -> None:
         while True:
             try:
                 batch = self.batches.get_nowait()
@@ -139,7 +166,8 @@ def served(worker: Worker, jobs: list[Job], sample: Sample, block: int = BLOCK) 
         found = worker.ask([job], sample, block)
         if found is None:
             code = worker.process.wait()
-            found = [WorkbookError("precision.worker_died", path=str(job.target), code=code)]
+            found = [WorkbookError("precision.worker_died", path=str(job.target), code=code,
+                                   said=worker.last_words())]  # fmt: skip
             worker.close()
             worker = Worker()
         rows += found

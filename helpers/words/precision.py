@@ -143,8 +143,17 @@ WORDS: dict[str, Words] = {
         "{path}: cannot be read as a tensor: {error}", "{path}：无法读取为张量：{error}"
     ),
     "precision.worker_died": Words(
-        "{path}: the process that read it ended with {code}, twice",
-        "{path}：读取该文件的进程两次以 {code} 退出",
+        "{path}: the process that read it ended with {code}, twice; it printed: {said}",
+        "{path}：读取该文件的进程两次以 {code} 退出；其输出：{said}",
+        "-9 is what the kernel does where memory ends: free memory, or compare with --sample.",
+        "-9 通常表示内存不足、被内核终止：请释放内存，或用 --sample 比对。",
+    ),
+    "precision.printed_nothing": Words("nothing", "无"),
+    "precision.no_worker": Words(
+        "no process could be started to read the tensors: {error}",
+        "无法启动读取张量的进程：{error}",
+        "Free processes and memory (`ulimit -u`, `free -m`), then compare again; --only and --sample read less.",
+        "请释放进程数和内存（`ulimit -u`、`free -m`）后再次比对；--only 和 --sample 可减少读取量。",
     ),
     "precision.scheduler_missing": Words(
         "--scheduler needs dask.distributed, which is not installed here: {error}",

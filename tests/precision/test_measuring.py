@@ -3,6 +3,7 @@ with it."""
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from pathlib import Path
@@ -95,6 +96,37 @@ def test_a_killed_worker_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyP
     found = workers.measure_all(jobs, workers=2)
     assert isinstance(found[5], WorkbookError) and found[5].key == "precision.worker_died" and deadly in str(found[5])
     assert all(isinstance(one, Metrics) for number, one in enumerate(found) if number != 5) and len(killed) >= 2
+    workers.dismiss()
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_where_no_worker_can_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int) -> None:
+    """One worker alone does it all; none is one error in both languages, that names the cause and a next step."""
+    workers.dismiss()
+    jobs = [job(tmp_path, torch.ones(9), torch.ones(9), str(n)) for n in range(3)]
+    popen, started = workers.subprocess.Popen, []
+
+    def limited(*arguments: object, **options: object) -> object:
+        if len(started) >= left:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        started.append(arguments)
+        return popen(*arguments, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(workers.subprocess, "Popen", limited)
+    if left:
+        assert all(isinstance(one, Metrics) for one in workers.measure_all(jobs, workers=2))
+    else:
+        with pytest.raises(WorkbookError, match="no process could be started.*temporarily unavailable") as caught:
+            workers.measure_all(jobs, workers=2)
+        assert isinstance(caught.value.__cause__, OSError) and "ulimit -u" in caught.value.hint("zh")
+    workers.dismiss()
+
+
+def test_a_dead_worker_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "order", lambda *_: "no line of jobs")
+    (found,) = workers.measure_all([job(tmp_path, torch.ones(9), torch.ones(9))], workers=1)
+    assert isinstance(found, WorkbookError) and found.key == "precision.worker_died"
+    assert "JSONDecodeError: Expecting value" in found.message("en") and found.hint("zh")
     workers.dismiss()
 
 

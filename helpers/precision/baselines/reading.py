@@ -10,7 +10,7 @@ import stat
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -65,7 +65,7 @@ def _checked(path: Path, read: Callable[[], Bundle]) -> Bundle:
 
 
 def _of_folder(folder: Path) -> Bundle:
-    """Other files beside the listed ones are left alone: none of them is read."""
+    """Other files beside the listed ones are left alone, where a comparison reads none: no dump, no run log."""
     with (folder / NAME).open("rb") as stream:
         bundle = parsed(_text(stream.read(MOST_BYTES + 1)))
     for name in bundle.files:
@@ -74,7 +74,16 @@ def _of_folder(folder: Path) -> Bundle:
             raise ValueError(f"{name} is a link")
         with path.open("rb") as stream:
             _check(bundle, name, stream.read(bundle.files[name]["bytes"] + 1))
+    beside = [*(folder / manifest.DUMP).rglob("*"), *folder.glob("gpulog*.json")]
+    _refuse_unlisted(bundle, (path.relative_to(folder).as_posix() for path in beside
+                              if path.is_symlink() or not path.is_dir()))  # fmt: skip
     return _whole(bundle, folder)
+
+
+def _refuse_unlisted(bundle: Bundle, names: Iterable[str]) -> None:
+    strange = sorted(set(names) - bundle.files.keys() - {NAME})
+    if strange:
+        raise ValueError(f"{strange[0]} is not listed in {NAME}")
 
 
 def _extracted(path: Path, folder: Path) -> Bundle:
@@ -83,9 +92,7 @@ def _extracted(path: Path, folder: Path) -> Bundle:
         if NAME not in entries:
             raise ValueError(f"no {NAME} in it")
         bundle = parsed(_text(_read(archive, entries[NAME], MOST_BYTES)))
-        strange = sorted(entries.keys() - bundle.files.keys() - {NAME})
-        if strange:
-            raise ValueError(f"{strange[0]} is not listed in {NAME}")
+        _refuse_unlisted(bundle, entries)
         for name, told in bundle.files.items():
             if name not in entries:
                 raise ValueError(f"{name} is missing")

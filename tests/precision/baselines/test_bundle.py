@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import stat
 import zipfile
 from collections.abc import Callable
@@ -141,6 +142,30 @@ def test_what_is_not_as_it_was_written_is_refused(
         pass
     assert caught.value.key == "baseline.damaged" and "baseline.zip" in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["baseline.zip"]
+
+
+def more_steps(folder: Path) -> None:
+    shutil.copytree(folder / "dump" / "step0", folder / "dump" / "step9")
+
+
+def linked_steps(folder: Path) -> None:
+    (folder / "dump" / "step9").symlink_to(folder / "dump" / "step0")
+
+
+def more_logs(folder: Path) -> None:
+    (folder / "gpulog.rank1.json").write_text("{}")
+
+
+@pytest.mark.parametrize("change", [more_steps, linked_steps, more_logs])
+def test_what_a_folder_holds_unlisted_is_not_read(tmp_path: Path, change: Callable[[Path], None]) -> None:
+    folder = bundle_of(capture_of(tmp_path / "capture"), tmp_path / "gpu")
+    (folder / "notes.txt").write_text("ours")
+    with opened(folder) as found:
+        assert found.bundle is not None, "what no comparison reads may lie there"
+    change(folder)
+    with pytest.raises(WorkbookError, match=r"(step9|gpulog\.rank1\.json).* is not listed") as caught, opened(folder):
+        pass
+    assert caught.value.key == "baseline.damaged"
 
 
 def test_a_file_that_unpacks_to_more_than_told_costs_no_more_than_told(made: Path, tmp_path: Path) -> None:

@@ -149,11 +149,12 @@ def _one(
 
 def _structure(found: Agreement) -> str:
     """`structure` where a forward output differs in shape; a backward entry shows the last autograd node only,
-    which may be another one on another device, so that a difference there is not comparable, not wrong."""
-    odd = [slot for slot in found.outputs if slot.problem in (SHAPE, ONLY_TARGET, ONLY_BASELINE)]
-    if odd:
-        return STRUCTURE if found.pair.target.direction == FORWARD else NOT_COMPARED
-    return NOT_COMPARED if any(slot.problem in (UNREADABLE, CHECKSUM) for slot in found.outputs) else ""
+    which may be another one on another device, so that another shape there is not comparable, not wrong. The slots
+    that both sides of a backward have are judged, whatever one side lacks."""
+    problems = {slot.problem for slot in found.outputs}
+    if found.pair.target.direction == FORWARD and problems & {SHAPE, ONLY_TARGET, ONLY_BASELINE}:
+        return STRUCTURE
+    return NOT_COMPARED if problems & {SHAPE, UNREADABLE, CHECKSUM} else ""
 
 
 def _by_replay(found: Agreement, own: Own, rounding: float, form: str) -> Judgement:

@@ -388,6 +388,11 @@ WORDS: dict[str, Words] = {
         " an error of theirs shows in the operator that follows",
         "有 {count} 个反向记录不可比，因为两侧设备的自动求导节点不同：{names}；它们的误差会体现在后一个算子上",
     ),
+    "ACC215.lacking": Words(
+        "{count} outputs of backward entries are on one side alone and were not compared, the others of the same"
+        " entries were: {names}",
+        "反向记录中有 {count} 个输出仅一侧有，未参与比对，同一记录的其余输出已比对：{names}",
+    ),
     "ACC215.dtype": Words(
         "{count} tensors have another dtype on each side: {names}",
         "有 {count} 个张量两侧的数据类型不同：{names}",

@@ -12,7 +12,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.precision.compare import around, compare
 from helpers.report import Report
-from tests.precision.dumps import as_capture
+from tests.precision.dumps import Dump, as_capture
 from tests.precision.networks import Change, convolutions
 
 
@@ -246,3 +246,16 @@ def test_both_languages_and_json_round(baseline: Path, tmp_path: Path) -> None:
     again = Report.from_json(report.to_json())
     assert again.text("zh") == report.text("zh")
     assert report.figure("en") is not None
+
+
+def test_a_backward_with_an_output_fewer_does_not_hide_the_others(tmp_path: Path) -> None:
+    ones, name = torch.ones(3), "Functional.linear.0.backward"
+    for side, results in (("a", [ones, ones, ones]), ("same", [ones, ones]), ("wrong", [ones * 3, ones * 3])):
+        dump = Dump(tmp_path / side, task="statistics")
+        dump.backward("Functional.linear", [ones], results)
+        dump.save()
+    same, wrong = (compare(tmp_path / "a", tmp_path / side, replaying=False) for side in ("same", "wrong"))
+    assert wrong.facts["parting"] == [name] and same.facts["parting"] == []
+    for report in (same, wrong):
+        (lacking,) = (one for one in report.findings if one.key == "ACC215.lacking")
+        assert lacking.args["names"] == [f"{name} output.2"] and "ACC215.autograd" not in keys(report)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.precision import formats, tolerance
-from helpers.precision.agreement import Agreement, TensorAgreement
+from helpers.precision.agreement import ONLY_BASELINE, Agreement, TensorAgreement
 from helpers.precision.divergence import (
     AGREES,
     ALLOWED,
@@ -160,6 +160,16 @@ def test_a_sum_that_cancels_may_have_any_relative_error() -> None:
 def test_other_shapes_part_forward_but_not_backward() -> None:
     for name, outcome in (("Functional.relu.0.forward", STRUCTURE), ("Functional.relu.0.backward", NOT_COMPARED)):
         assert one(agreement(name, 0.0, None, problem="shape")).outcome == outcome
+
+
+@pytest.mark.parametrize(("name", "error", "outcome"), [
+    ("Functional.linear.0.backward", 2.0, DIVERGES), ("Functional.linear.0.backward", 0.0, AGREES),
+    ("Functional.linear.0.backward", None, NOT_COMPARED), ("Module.fc.Linear.parameters_grad.0", 2.0, DIVERGES),
+    ("Functional.linear.0.forward", 0.0, STRUCTURE)])  # fmt: skip
+def test_an_output_of_one_side_alone_does_not_hide_the_others(name: str, error: float | None, outcome: str) -> None:
+    found = agreement(name, 0.0, error, error, None)
+    lacking = replace(found.outputs[2], problem=ONLY_BASELINE)
+    assert one(replace(found, outputs=(*found.outputs[:2], lacking)), reached=0.0).outcome == outcome
 
 
 def test_an_error_from_nowhere_is_not_the_operators() -> None:

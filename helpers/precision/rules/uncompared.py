@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.precision.agreement import CHECKSUM, DTYPE, NO_VALUES, UNREADABLE
+from helpers.precision.agreement import CHECKSUM, DTYPE, NO_VALUES, ONLY_BASELINE, ONLY_TARGET, UNREADABLE
 from helpers.precision.comparison import Comparison
 from helpers.precision.divergence import NOT_COMPARED, Judgement
 from helpers.precision.layouts import tree
@@ -26,6 +26,7 @@ def check(facts: Comparison) -> Iterator[Finding]:
     nodes = [one.name for one in judged if _other_node(one)]
     if nodes:
         yield Finding(CODE, Status.NOTE, "ACC215.autograd", {"count": len(nodes), "names": nodes[:SHOWN]})
+    yield from _lacking(judged)
     yield from _dtypes(judged)
     slots = [slot for one in judged for slot in (*one.agreement.inputs, *one.agreement.outputs)]
     if any(slot.error is not None and slot.metrics is None and not slot.summed for slot in slots):
@@ -37,12 +38,24 @@ def check(facts: Comparison) -> Iterator[Finding]:
         yield Finding(CODE, Status.SKIPPED, "ACC215.replay", {"error": error})
 
 
+def _forward(one: Judgement) -> bool:
+    return one.agreement.pair.target.direction == FORWARD
+
+
 def _other_node(one: Judgement) -> bool:
     """A backward entry of another autograd node: other shapes or dtypes, and nothing that could not be read."""
     if one.agreement.problems(UNREADABLE, NO_VALUES, CHECKSUM):
         return False
     dtypes = one.agreement.pair.target.direction == BACKWARD and one.agreement.problems(DTYPE)
     return bool(dtypes) or one.outcome == NOT_COMPARED and bool(one.agreement.outputs)
+
+
+def _lacking(judged: list[Judgement]) -> Iterator[Finding]:
+    """Outputs of one side alone, of backward entries that were judged by the others."""
+    names = [f"{one.name} {slot.slot}" for one in judged if one.outcome != NOT_COMPARED and not _forward(one)
+             for slot in one.agreement.outputs if slot.problem in (ONLY_TARGET, ONLY_BASELINE)]  # fmt: skip
+    if names:
+        yield Finding(CODE, Status.NOTE, "ACC215.lacking", {"count": len(names), "names": names[:SHOWN]})
 
 
 def _checksums(judged: list[Judgement]) -> Iterator[Finding]:
@@ -58,7 +71,7 @@ def _checksums(judged: list[Judgement]) -> Iterator[Finding]:
 def _dtypes(judged: list[Judgement]) -> Iterator[Finding]:
     """Other dtypes in forward. float64 on one side and float32 on the other is what torch_npu documents: an NPU
     computes float64 in float32."""
-    slots = [(one.name, slot) for one in judged if one.agreement.pair.target.direction == FORWARD
+    slots = [(one.name, slot) for one in judged if _forward(one)
              for slot in one.agreement.problems(DTYPE)]  # fmt: skip
     for key, status, wanted in (("double", Status.NOTE, True), ("dtype", Status.WARN, False)):
         names = [f"{name} {slot.detail}" for name, slot in slots if (set(slot.detail.split(" / ")) == DOUBLE) == wanted]

@@ -24,6 +24,7 @@ _PARTS = {
     "shape": ("other shape", "形状不同"),
     "structure": ("other outputs", "输出结构不同"),
     "nonfinite": ("NaN or infinity in other places", "NaN 或无穷出现的位置不同"),
+    "nothing": ("no tensors: not compared", "没有张量：未比对"),
     "only_a": ("only in baseline: not compared", "仅基线侧有：未比对"),
     "only_b": ("only in target: not compared", "仅目标侧有：未比对"),
 }
@@ -170,6 +171,24 @@ WORDS: dict[str, Words] = {
         "有 {count} 个模块仅在{side}侧运行，未参与比对：{names}",
         "Modules are paired by path; one that was renamed, fused or skipped has no partner. The modules after it tell.",
         "模块按路径配对；被改名、融合或跳过的模块没有对应者，请看其后的模块。",
+    ),
+    "ACC273.blind": Words(
+        "on {count} inputs, first {input}, neither model gives a tensor or number that could be compared: none of them"
+        " passes",
+        "有 {count} 个输入（最先是输入 {input}）两侧模型都没有给出可比对的张量或数值：这些输入均不算通过",
+        "Let the model return tensors, numbers, or containers of them.",
+        "请让模型返回张量、数值或由它们组成的容器。",
+    ),
+    "ACC273.nothing": Words(
+        "{count} modules give no tensor or number on both sides and were not compared: {names}",
+        "有 {count} 个模块两侧都没有给出张量或数值，未参与比对：{names}",
+    ),
+    "ACC273.nan": Words(
+        "{count} modules give NaN at the same places on both sides, first {layer} ({places} places); nothing is known"
+        " of these places: {names}",
+        "有 {count} 个模块两侧在相同位置给出 NaN，最先是 {layer}（{places} 处）；这些位置无法比对：{names}",
+        "Use inputs and weights whose outputs are finite; where NaN is meant, look at the other places' numbers.",
+        "请使用能得到有限输出的输入与权重；若 NaN 是预期结果，请查看其余位置的数值。",
     ),
     "ACC274.dtype": Words(
         "the baseline computes in {baseline}, the target in {target}: {count} modules are allowed what the coarser "

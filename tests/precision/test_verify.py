@@ -88,11 +88,14 @@ def one(report: Report, key: str) -> Finding:
     return found
 
 
-def two(left: Callable[[torch.Tensor], Any], right: Callable[[torch.Tensor], Any], **options: Any) -> Report:
+def two(left: Callable[[torch.Tensor], Any], right: Callable[[torch.Tensor], Any], *,
+        last: Last | None = None, **options: Any) -> Report:  # fmt: skip
     torch.manual_seed(0)
     first = Two(left)
     second = Two(right)
     second.load_state_dict(first.state_dict())
+    if last is not None:
+        first.last, second.last = Last(last.given, 1.0), last
     return verify(first, second, [torch.ones(2, 4), torch.full((2, 4), 3.0)], **options)
 
 
@@ -175,8 +178,92 @@ def test_structure_and_nan_come_before_numbers(right: Callable[[torch.Tensor], A
     assert report.facts["first"]["layer"] == "last"
 
 
-def test_the_same_nan_on_both_sides_is_no_difference() -> None:
-    assert two(lambda x: x / 0 * 0, lambda x: x / 0 * 0).facts["passed"] == 2
+def test_the_same_nan_on_both_sides_is_no_difference_and_is_told() -> None:
+    report = two(lambda x: x / 0 * 0, lambda x: x / 0 * 0)
+    assert report.facts["passed"] == 2 and report.status is Status.WARN and "ACC270.identical" not in told(report)
+    assert report.headline and report.headline.key == "ACC273.nan" and report.headline.args["places"] == 8
+    infinite = two(lambda x: x / 0, lambda x: x / 0)  # as masks hold it
+    assert infinite.status is Status.OK and "NaN" in report.text("zh")
+
+
+class Holder:
+    """No dictionary and no dataclass; it holds itself as well."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.own, self.name = value, self, "a name"
+
+
+class Hidden:
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        Holder,
+        lambda x: float(x.sum()),
+        lambda x: int(x.sum() * 100),
+        lambda x: bool(x.sum().abs() < 20),
+        lambda x: x.numpy(),
+        lambda x: {"scores": [Holder(x.sum().item())]},
+        lambda x: float(x.sum()) * 1e300,
+        lambda x: int(x.sum() * 100) << 70,
+    ],
+)
+def test_numbers_and_what_objects_hold_are_compared(given: Callable[[torch.Tensor], Any]) -> None:
+    same, other = (two(lambda x: x, lambda x: x, last=Last(given, factor)) for factor in (1.0, 100.0))
+    assert same.status is Status.OK and told(same) == {"ACC270.identical"}
+    assert other.status is Status.FAIL and other.facts["passed"] < 2 and other.facts["first"]["layer"] == "last"
+
+
+class Last(nn.Module):
+    """Gives what a test makes of its input, on the target's side of a multiple of it."""
+
+    def __init__(self, given: Callable[[torch.Tensor], Any], factor: float) -> None:
+        super().__init__()
+        self.given, self.factor = given, factor
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.given(x * self.factor)
+
+
+@pytest.mark.parametrize("given", [Hidden, lambda _: None, lambda _: "a text"])
+def test_a_model_whose_output_cannot_be_seen_never_passes(given: Callable[[torch.Tensor], Any]) -> None:
+    report = two(lambda x: x, lambda x: x, last=Last(given, 100.0))
+    assert report.status is Status.FAIL and report.facts["passed"] == 0
+    assert report.headline and report.headline.key == "ACC273.blind" and "last" in report.facts["not_compared"]
+    assert one(report, "ACC273.nothing").args["names"] == ["last (Last)"]
+    assert report.table and report.table.values("passed") == ["2/2", None, None]
+
+
+class Aside(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.silent = nn.Linear(4, 4), Last(lambda _: None, 1.0)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.silent(x)
+        return self.first(x)  # type: ignore[no-any-return]
+
+
+def test_a_module_that_gives_nothing_is_told_and_does_not_hide_the_rest() -> None:
+    model = Aside()
+    report = verify(model, copy.deepcopy(model), [torch.ones(1, 4)])
+    assert report.status is Status.SKIPPED and report.facts["passed"] == 1 and "ACC273.nothing" in told(report)
+
+
+def test_wrappers_of_torch_are_no_modules_of_the_model() -> None:
+    model = net().train()
+    report = verify(model, nn.DataParallel(copy.deepcopy(model)), inputs())
+    assert told(report) == told(verify(model, model, inputs())) and report.facts["not_compared"] == []
+    sick = verify(nn.DataParallel(net()), changed(net(), "conv.weight", 1.1), inputs())
+    assert {"ACC270.apart", "ACC275.weights"} == told(sick) and sick.facts["first"]["layer"] == "conv"
+    own = nn.Module()
+    own.module = nn.DataParallel(nn.Sequential(torch.compile(nn.Linear(1, 1))))  # type: ignore[arg-type]
+    assert [path for path, _ in recorder.plain_modules(own)] == ["", "module", "module.0"]
 
 
 def test_an_error_of_one_side_is_told_with_its_module_and_fails_its_input() -> None:

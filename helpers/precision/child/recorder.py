@@ -10,10 +10,12 @@ float32, and `dtype` keeps their name.
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 import weakref
 from collections.abc import Iterator
 from itertools import chain
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,13 @@ import torch
 
 #: Modules that draw random numbers, or whose result depends on the rest of the batch, while they are in training mode.
 MODE_MATTERS = ("Dropout", "DropPath", "StochasticDepth", "RReLU", "BatchNorm", "InstanceNorm")
+#: Modules of torch that hold a model whole, and the name under which they do.
+WRAPPERS = {"DistributedDataParallel": "module", "DataParallel": "module", "OptimizedModule": "_orig_mod",
+            "FullyShardedDataParallel": "_fsdp_wrapped_module"}  # fmt: skip
+#: Their attributes are no results.
+NO_RESULTS = (torch.nn.Module, type, ModuleType, FunctionType, MethodType)
+#: dtypes that torch has as well.
+NUMPY = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
 
 
 class Recorder:
@@ -35,7 +44,7 @@ class Recorder:
         self.handles: list[Any] = []
 
     def __enter__(self) -> Recorder:
-        for path, module in self.model.named_modules():
+        for path, module in plain_modules(self.model):
             self.handles.append(module.register_forward_pre_hook(self._before(path), with_kwargs=True))
             self.handles.append(module.register_forward_hook(self._after, with_kwargs=True))
         return self
@@ -59,7 +68,7 @@ class Recorder:
     def _after(self, module: torch.nn.Module, args: Any, kwargs: Any, result: Any) -> None:
         call = self.running.pop()
         call["inside"] = len(self.calls) - call["inside"]
-        call["outputs"] = self._tensors(result, "output")
+        call["outputs"] = [self._tensor(slot, value) for slot, value in results(result, "output", set())]
         self.calls.append(call)
 
     def _tensors(self, value: Any, slot: str) -> list[dict[str, Any]]:
@@ -104,6 +113,40 @@ def leaves(value: Any, slot: str) -> Iterator[tuple[str, torch.Tensor]]:
             yield from leaves(getattr(value, key), f"{slot}.{key}")
 
 
+def results(value: Any, slot: str, entered: set[int]) -> Iterator[tuple[str, torch.Tensor]]:
+    """As `leaves`, of what a module gives: numbers of Python and numpy too, as tensors, and what objects hold in their
+    attributes. `entered` are ids of objects, each of which is read once."""
+    number = as_tensor(value)
+    if number is not None:
+        yield slot, number
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from results(item, f"{slot}.{key}", entered)
+    elif isinstance(value, (list, tuple)):
+        for at, item in enumerate(value):
+            yield from results(item, f"{slot}.{at}", entered)
+    elif not isinstance(value, NO_RESULTS) and id(value) not in entered:
+        entered.add(id(value))
+        names = getattr(value, "__dataclass_fields__", None) or getattr(value, "__dict__", {})
+        for key in names:
+            yield from results(getattr(value, key), f"{slot}.{key}", entered)
+
+
+def as_tensor(value: Any) -> torch.Tensor | None:
+    """A tensor as it is, a number as one without dimensions, a numpy array as one; None of anything else. Python's
+    floats come from the model's own: they are of the default dtype where that can hold them."""
+    if isinstance(value, torch.Tensor):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return torch.from_numpy(np.array(value)) if value.dtype.name in NUMPY else None
+    if isinstance(value, float):
+        made = torch.tensor(value, device="cpu")
+        return made if made.isinf() == math.isinf(value) else made.new_tensor(value, dtype=torch.float64)
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
+        return torch.tensor(float(value), dtype=torch.float64, device="cpu")
+    return torch.tensor(value, device="cpu") if isinstance(value, (bool, int, complex)) else None
+
+
 def mapped(value: Any, change: Any) -> Any:
     """The same nested value with every tensor changed."""
     if isinstance(value, torch.Tensor):
@@ -135,13 +178,43 @@ def device_of(model: torch.nn.Module) -> torch.device:
     return next((value.device for value in chain(model.parameters(), model.buffers())), torch.device("cpu"))
 
 
+def wraps(module: torch.nn.Module) -> str:
+    """The name under which a wrapper of torch holds its model; empty of any other module."""
+    known = type(module).__module__.startswith("torch.")
+    return WRAPPERS.get(type(module).__name__, "") if known else ""
+
+
+def wrapped(model: torch.nn.Module) -> list[tuple[str, str]]:
+    """What its wrappers put before the paths of modules (`block._orig_mod.`) and what stands there without (`block.`),
+    innermost first."""
+    outside = [(f"{path}." if path else "", name) for path, module in model.named_modules() if (name := wraps(module))]
+    return [(f"{before}{name}.", before) for before, name in reversed(outside)]
+
+
+def plain(path: str, prefixes: list[tuple[str, str]]) -> str:
+    """A path without its wrappers: `module.fc` of DistributedDataParallel is `fc`."""
+    for prefix, before in prefixes:
+        if f"{path}.".startswith(prefix):
+            path = before + path[len(prefix) :]
+    return path.rstrip(".")
+
+
+def plain_modules(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
+    """As named_modules, without wrappers: the model they hold has their path."""
+    prefixes = wrapped(model)
+    for path, module in model.named_modules():
+        if not wraps(module):
+            yield plain(path, prefixes), module
+
+
 def about(model: torch.nn.Module) -> dict[str, Any]:
     """What tells two models apart before they run: dtype, device, mode, weights' fingerprints."""
-    odd = [path for path, module in model.named_modules()
+    odd = [path for path, module in plain_modules(model)
            if module.training and any(word in type(module).__name__ for word in MODE_MATTERS)]  # fmt: skip
-    return {"model": type(model).__name__, "dtype": dtype_of(model), "device": str(device_of(model)),
-            "training": bool(model.training), "mode_matters": odd,
-            "weights": {key: fingerprint(value) for key, value in model.state_dict().items()
+    own = next(module for _, module in plain_modules(model))  # a wrapper has a mode of its own, which says nothing
+    return {"model": type(own).__name__, "dtype": dtype_of(model), "device": str(device_of(model)),
+            "training": bool(own.training), "mode_matters": odd,
+            "weights": {plain(key, wrapped(model)): fingerprint(value) for key, value in model.state_dict().items()
                         if isinstance(value, torch.Tensor)}}  # fmt: skip
 
 

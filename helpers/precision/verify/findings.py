@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from helpers.finding import Finding, Status
-from helpers.precision.verify.layers import NEARER, NONFINITE, ONLY_A, SHAPE, STRUCTURE
+from helpers.precision.verify.layers import NEARER, NONFINITE, NOTHING, ONLY_A, ONLY_B, SHAPE, STRUCTURE
 from helpers.precision.verify.taken import About
 from helpers.precision.verify.tally import Row, Tally, wilson
 from helpers.words import Scalar
@@ -17,8 +17,8 @@ WORSE = {SHAPE: "shape", STRUCTURE: "structure", NONFINITE: "nonfinite"}
 
 def findings(tally: Tally, sides: Sequence[About], required: float) -> list[Finding]:
     """`sides` are baseline and target; `required` is the pass rate below which the verification fails."""
-    rest = [*_raised(tally), *_inputs(tally), *_alone(tally), *_dtypes(tally, sides), *_weights(sides),
-            *_mode(tally, sides), *_truth(tally)]  # fmt: skip
+    rest = [*_raised(tally), *_inputs(tally), *_alone(tally), *_nothing(tally), *_nans(tally),
+            *_dtypes(tally, sides), *_weights(sides), *_mode(tally, sides), *_truth(tally)]  # fmt: skip
     verdict = _verdict(tally, required)
     worst = max((one.status for one in rest), default=Status.OK)
     if verdict.status < worst < Status.FAIL:  # remarks lower a good result, which stays the headline
@@ -38,7 +38,7 @@ def _verdict(tally: Tally, required: float) -> Finding:
     args.update(_row(worst))
     if worst.passed == worst.seen:
         whole = not failed and tally.passed == tally.inputs
-        same = all(row.layer.error == 0.0 for row in tally.compared)
+        same = all(row.layer.error == 0.0 and not row.nans for row in tally.compared)
         key = "ACC270.raised" if not whole else "ACC270.identical" if same else "ACC270.passed"
         status = Status.FAIL if failed else Status.OK if whole else Status.WARN
         return Finding("ACC270", status, key, args, weight=300)
@@ -74,14 +74,32 @@ def _inputs(tally: Tally) -> Iterator[Finding]:
 
 def _alone(tally: Tally) -> Iterator[Finding]:
     """Modules that one side alone ran: not compared, and so never passed."""
-    for side in ("baseline", "target"):
-        rows = [
-            row for row in tally.rows.values() if row.alone and (row.layer.problem == ONLY_A) == (side == "baseline")
-        ]
+    for side, problem in (("baseline", ONLY_A), ("target", ONLY_B)):
+        rows = [row for row in tally.rows.values() if row.layer.problem == problem]
         if rows:
             names: list[Scalar] = [f"{row.layer.call.name} ({row.layer.call.kind})" for row in rows[:SHOWN]]
             args: dict[str, Scalar] = {"count": len(rows), "names": names, "side": {"say": f"verify.side_{side}"}}
             yield Finding("ACC273", Status.WARN, "ACC273.only", args, weight=100)
+
+
+def _nothing(tally: Tally) -> Iterator[Finding]:
+    """What gives neither tensor nor number on both sides: whether it is the same was not looked at."""
+    if tally.blind:
+        args: dict[str, Scalar] = {"count": len(tally.blind), "input": tally.blind[0]}
+        yield Finding("ACC273", Status.FAIL, "ACC273.blind", args, weight=320)
+    rows = [row for row in tally.rows.values() if row.layer.problem == NOTHING and row.layer.call.path]
+    if rows:
+        args = {"count": len(rows), "names": [f"{row.layer.call.name} ({row.layer.call.kind})" for row in rows[:SHOWN]]}
+        yield Finding("ACC273", Status.SKIPPED, "ACC273.nothing", args, weight=90)
+
+
+def _nans(tally: Tally) -> Iterator[Finding]:
+    """NaN at the same places of both sides is no difference, and no agreement either."""
+    rows = sorted((row for row in tally.compared if row.nans), key=lambda row: row.layer.order)
+    if rows:
+        args: dict[str, Scalar] = {"count": len(rows), "layer": rows[0].layer.call.name, "places": rows[0].nans,
+                                   "names": [row.layer.call.name for row in rows[:SHOWN]]}  # fmt: skip
+        yield Finding("ACC273", Status.WARN, "ACC273.nan", args, weight=310)
 
 
 def _dtypes(tally: Tally, sides: Sequence[About]) -> Iterator[Finding]:

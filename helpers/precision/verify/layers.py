@@ -16,7 +16,10 @@ from helpers.precision import tolerance
 from helpers.precision.metrics import Array, Metrics, measure
 from helpers.precision.verify.taken import Call, Taken, Tensor
 
-ONLY_A, ONLY_B, SHAPE, NONFINITE, STRUCTURE = "only_a", "only_b", "shape", "nonfinite", "structure"
+ONLY_A, ONLY_B, SHAPE, NONFINITE, STRUCTURE, NOTHING = (
+    "only_a", "only_b", "shape", "nonfinite", "structure", "nothing")  # fmt: skip
+#: Of these modules nothing was compared.
+UNCOMPARED = (ONLY_A, ONLY_B, NOTHING)
 #: torch.nn's modules of several operators: they may hold as many roundings as a module of the user's own.
 COMPOSITE = ("RNN", "LSTM", "GRU", "MultiheadAttention", "Transformer")
 #: One side is nearer to float64 than the other only where it is by more than this.
@@ -28,7 +31,7 @@ class Layer:
     """One call compared. `error` is the relative L2 error of its worst output (of integers the share that differs),
     infinite where NaN or infinities stand in other places, None where nothing could be compared, and `problem` then
     says why; `allowed` what rounding and inputs explain. `truth` are both sides' own errors against float64, baseline
-    first, where a reference ran."""
+    first, where a reference ran; `nans` places at which both sides hold NaN."""
 
     call: Call
     order: int
@@ -42,15 +45,19 @@ class Layer:
     problem: str = ""
     detail: str = ""
     truth: tuple[float, float] | None = None
+    nans: int = 0
 
     @property
     def ratio(self) -> float:
-        """Error in what is allowed; above 1 it does not pass, infinite where its structure is another."""
+        """Error in what is allowed; above 1 it does not pass, infinite where its structure is another, below 0 where
+        it gives nothing to compare."""
+        if self.problem == NOTHING:
+            return -1.0
         return math.inf if self.error is None else _ratio(self.error, self.allowed)
 
     @property
     def passed(self) -> bool:
-        return self.ratio <= 1.0
+        return 0.0 <= self.ratio <= 1.0
 
 
 class Comparing:
@@ -85,19 +92,20 @@ class Comparing:
             if one.shape != other.shape:
                 detail = f"{one.slot} {list(other.shape)} / {list(one.shape)}"
                 return Layer(mine, order, dtypes, one.shape, problem=SHAPE, detail=detail)
-        allowed = self._allowed(mine, dtypes, self._inherited(mine, theirs, inside), order)
+        if not mine.outputs:
+            return Layer(mine, order, dtypes, problem=NOTHING)
+        inherited = self._inherited(mine, theirs, inside)
+        allowed = self._allowed(mine, dtypes, inherited, order)
         own = self._truth(theirs, mine, true)
         if own is not None and self.limit is None:  # a module whose data cost digits loses them on both sides
             allowed = max(allowed, NEARER * min(own))
-        return self._numbers(Layer(mine, order, dtypes, truth=own), theirs, allowed)
+        return self._numbers(Layer(mine, order, dtypes, truth=own), theirs, allowed, inherited > 0)
 
-    def _numbers(self, layer: Layer, theirs: Call, allowed: float) -> Layer:
+    def _numbers(self, layer: Layer, theirs: Call, allowed: float, tips: bool) -> Layer:
         """The layer with the numbers of its worst output."""
         pairs = list(zip(layer.call.outputs, theirs.outputs))
         found = [self._metrics(one, other) for one, other in pairs]
-        if not found:
-            return replace(layer, error=0.0, allowed=allowed)
-        judged = [_judged(one, metrics, allowed) for (one, _), metrics in zip(pairs, found)]
+        judged = [_judged(one, metrics, allowed, tips) for (one, _), metrics in zip(pairs, found)]
         worst = max(range(len(pairs)), key=lambda at: _ratio(*judged[at]))
         error, limit = judged[worst]
         odd = found[worst].nonfinite_places > 0
@@ -111,6 +119,7 @@ class Comparing:
             ulp=max((one.max_ulp for one in found if one.max_ulp is not None), default=None),
             problem=NONFINITE if odd else "",
             detail=place(*pairs[worst]) if odd else "",
+            nans=sum(_nans(*pair) for pair, one in zip(pairs, found) if one.nonfinite),
         )
 
     def _metrics(self, mine: Tensor, theirs: Tensor) -> Metrics:
@@ -151,7 +160,7 @@ class Comparing:
         return tolerance.reduced_floor(tolerance.reduced(call.kind, self.formats))
 
     def _truth(self, theirs: Call, mine: Call, true: Call | None) -> tuple[float, float] | None:
-        if true is None or [t.shape for t in true.outputs] != [t.shape for t in mine.outputs]:
+        if true is None or not mine.outputs or [t.shape for t in true.outputs] != [t.shape for t in mine.outputs]:
             return None
         pairs = [[self._metrics(one, exact).relative_l2 for one, exact in zip(side.outputs, true.outputs)]
                  for side in (theirs, mine)]  # fmt: skip
@@ -164,21 +173,28 @@ def _ratio(error: float, allowed: float) -> float:
     return error / allowed if allowed else (math.inf if error else 0.0)
 
 
-def _judged(tensor: Tensor, metrics: Metrics, allowed: float) -> tuple[float, float]:
+def _judged(tensor: Tensor, metrics: Metrics, allowed: float, tips: bool) -> tuple[float, float]:
     """(error, allowed) of one output. Of integers, such as an argmax, the error is the share that differs: rounding may
-    tip one of them over, or as many as lie that near the edge."""
+    tip one of them over, or as many as lie that near the edge. A single one only where there was rounding before it
+    (`tips`): else nothing would be left that does not pass."""
     if metrics.nonfinite_places:
         return math.inf, allowed
     if tolerance.unit(tensor.dtype):
         return metrics.relative_l2, allowed
     share = metrics.unequal / max(metrics.size, 1)
-    return share, max(tolerance.AMPLIFICATION * math.sqrt(allowed), 1 / max(metrics.size, 1)) if allowed else 0.0
+    one = 1 / max(metrics.size, 1) if tips or metrics.size > 1 else 0.0
+    return share, max(tolerance.AMPLIFICATION * math.sqrt(allowed), one) if allowed else 0.0
 
 
 def _dtypes(call: Call) -> tuple[str, ...]:
     """Of its outputs and its floating inputs; the first is its first output's."""
     floating = (tensor.dtype for tensor in call.inputs if "float" in tensor.dtype)
     return tuple(dict.fromkeys((*(tensor.dtype for tensor in call.outputs), *floating)))
+
+
+def _nans(mine: Tensor, theirs: Tensor) -> int:
+    """Places at which both hold NaN."""
+    return int(np.count_nonzero(np.isnan(mine.values) & np.isnan(theirs.values)))
 
 
 def place(mine: Tensor, theirs: Tensor) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from helpers.precision.verify.layers import NEARER, ONLY_A, ONLY_B, Layer
+from helpers.precision.verify.layers import NEARER, NOTHING, UNCOMPARED, Layer
 
 #: Of a 95 % interval.
 Z = 1.959963984540054
@@ -16,7 +16,8 @@ KEPT = 100
 @dataclass
 class Row:
     """One module's call over all inputs; `worst` is the input of the largest ratio of error and allowed, whose numbers
-    the row shows. `passed` of `seen` inputs; where it was not compared none passed."""
+    the row shows. `passed` of `seen` inputs; where it was not compared none passed, and where it gave nothing on both
+    sides it was not seen. `nans` is the most places at which both sides held NaN."""
 
     layer: Layer
     worst: int
@@ -25,14 +26,16 @@ class Row:
     max_absolute: float | None = None
     cosine: float | None = None
     ulp: float | None = None
+    nans: int = 0
     sides: list[int] = field(default_factory=lambda: [0, 0])
 
     @property
-    def alone(self) -> bool:
-        return self.layer.problem in (ONLY_A, ONLY_B)
+    def uncompared(self) -> bool:
+        return self.layer.problem in UNCOMPARED
 
     def add(self, index: int, layer: Layer) -> None:
-        self.seen += 1
+        self.seen += layer.problem != NOTHING
+        self.nans = max(self.nans, layer.nans)
         self.passed += layer.passed
         if layer.ratio > self.layer.ratio:
             self.layer, self.worst = layer, index
@@ -48,7 +51,8 @@ class Row:
 @dataclass
 class Tally:
     """`failed` holds the first inputs that did not pass; `errors` those whose model raised: (input, side, module,
-    error); `other` those that were not the same on both sides."""
+    error); `other` those that were not the same on both sides, `blind` those on which neither model gave anything that
+    could be compared."""
 
     rows: dict[tuple[str, int], Row] = field(default_factory=dict)
     inputs: int = 0
@@ -56,16 +60,21 @@ class Tally:
     failed: list[int] = field(default_factory=list)
     errors: list[tuple[int, str, str, str]] = field(default_factory=list)
     other: list[int] = field(default_factory=list)
+    blind: list[int] = field(default_factory=list)
     drew: list[int] = field(default_factory=list)
     casts: set[tuple[str, str]] = field(default_factory=set)
     reference: int = 0
     no_reference: str = ""
 
     def add(self, index: int, layers: list[Layer], sound: bool) -> None:
-        """One input; `sound` is false where a model raised or the inputs were not the same."""
+        """One input; `sound` is false where a model raised or the inputs were not the same. It passes where all that
+        was compared does, the models' own outputs among it."""
         self.inputs += 1
-        compared = [layer for layer in layers if layer.problem not in (ONLY_A, ONLY_B)]
-        passed = sound and bool(compared) and all(layer.passed for layer in compared)
+        compared = [layer for layer in layers if layer.problem not in UNCOMPARED]
+        own = any(not layer.call.path for layer in compared)
+        passed = sound and own and all(layer.passed for layer in compared)
+        if any(layer.problem == NOTHING and not layer.call.path for layer in layers):
+            self.blind.append(index)
         self.passed += passed
         if not passed and len(self.failed) < KEPT:
             self.failed.append(index)
@@ -74,7 +83,7 @@ class Tally:
 
     @property
     def compared(self) -> list[Row]:
-        return [row for row in self.rows.values() if not row.alone]
+        return [row for row in self.rows.values() if not row.uncompared]
 
     @property
     def worst(self) -> Row | None:

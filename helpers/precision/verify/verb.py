@@ -220,8 +220,8 @@ def _row(row: Row) -> tuple[Scalar, ...]:
     judgement = layer.problem or ("agrees" if row.passed == row.seen else "apart")
     truth: tuple[Scalar, ...] = layer.truth or (None, None)
     who = (layer.order, layer.call.name, layer.call.kind, " / ".join(layer.dtypes), list(layer.shape))
-    return (*who, row.max_absolute, _finite(layer.error), row.cosine, row.ulp,
-            *((None, None) if row.alone else (_finite(layer.allowed), f"{row.passed}/{row.seen}")), row.worst, *truth,
+    limits = (None, None) if row.uncompared else (_finite(layer.allowed), f"{row.passed}/{row.seen}")
+    return (*who, row.max_absolute, _finite(layer.error), row.cosine, row.ulp, *limits, row.worst, *truth,
             {"say": f"verify.{judgement}"})  # fmt: skip
 
 
@@ -238,6 +238,6 @@ def _facts(tally: Tally, worst: Row | None) -> dict[str, Any]:
         "worst": worst and {"layer": worst.layer.call.name, "input": worst.worst, "error": _finite(worst.layer.error),
                             "allowed": _finite(worst.layer.allowed), "problem": worst.layer.problem},
         "first": first and {"layer": first.layer.call.name, "input": first.worst},
-        "not_compared": [row.layer.call.name for row in tally.rows.values() if row.alone],
+        "not_compared": [row.layer.call.name for row in tally.rows.values() if row.uncompared],
         "raised": [list(one) for one in tally.errors[:20]], "other_inputs": tally.other[:20],
     }  # fmt: skip

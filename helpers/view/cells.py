@@ -17,12 +17,16 @@ def cell(value: Scalar, column: Column, lang: str) -> str:
     return text
 
 
+#: Rules whose notes are answers: a target metric that was reached, final values beside one another.
+ANSWERS = ("ACC255",)
+
+
 def remarks(report: Report) -> list[Finding]:
-    """The findings to list under the table: what was not looked at or is wrong, unless the table says it already.
+    """The findings to list under the table: what was not looked at or is wrong, and answers, unless the table says it.
 
     A report with parts lists its own only: the parts tell theirs. Its headline stands above; the next step does not.
     """
-    wrong = [found for found in report.findings if found.status >= Status.SKIPPED]
+    wrong = [found for found in report.findings if found.status >= Status.SKIPPED or found.rule in ANSWERS]
     if not report.parts:
         return wrong
     told = set(_said(report))

@@ -20,6 +20,14 @@ WORDS: dict[str, Words] = {
         "the losses stay together over {steps} steps: at most {worst} apart, allowed {tolerance}",
         "损失在 {steps} 步内保持一致：最大相对差 {worst}，允许 {tolerance}",
     ),
+    "ACC250.undecided": Words(
+        "whether the losses part cannot be judged below a difference of {smallest} (at a loss of {level}): the logs"
+        " print too few digits; over {steps} steps the printed values are at most {worst} apart, allowed {tolerance}",
+        "差异小于 {smallest}（损失为 {level} 时）时无法判断损失是否分开：日志打印的位数太少；"
+        "{steps} 步内打印值的最大相对差为 {worst}，允许 {tolerance}",
+        "Print more digits, compare TensorBoard events or a JSON log, or allow more with --tolerance.",
+        "请打印更多位数，改为比较 TensorBoard 事件或 JSON 日志，或用 --tolerance 放宽容差。",
+    ),
     "ACC250.at_once": Words(
         "the losses differ before the first update: {baseline} and {target}; largest difference {worst}, allowed"
         " {tolerance} (step {step})",
@@ -176,8 +184,8 @@ WORDS: dict[str, Words] = {
         "请比较两侧的损失缩放；每跳过一次更新就少用一个批次。",
     ),
     "ACC255.met": Words(
-        "{name} reached {value} at step {step}, wanted {sign} {wanted} (baseline: {baseline})",
-        "{name} 在第 {step} 步达到 {value}，要求 {sign} {wanted}（基线：{baseline}）",
+        "{name} {value} {sign} {wanted}: reached (step {step}; baseline: {baseline})",
+        "{name} {value} {sign} {wanted}：已达到（第 {step} 步；基线：{baseline}）",
     ),
     "ACC255.missed": Words(
         "{name} ended at {value} (step {step}), wanted {sign} {wanted} (baseline: {baseline})",
@@ -191,6 +199,19 @@ WORDS: dict[str, Words] = {
         "Give one of these names, or let the script log the metric.",
         "请使用其中的名称，或让脚本记录该指标。",
     ),
+    "ACC255.finals": Words(
+        "metrics at the last common step, baseline and target: {metrics}; {count} metric(s), none further apart than"
+        " {tolerance} and its printed digits can tell",
+        "最后一个共同步的指标（基线与目标）：{metrics}；共 {count} 个，"
+        "差异均未超出 {tolerance} 与打印位数所能判断的范围",
+    ),
+    "ACC255.differs": Words(
+        "{count} metric(s) end further apart than {tolerance}, baseline and target: {metrics}",
+        "{count} 个指标最终相差超过 {tolerance}（基线与目标）：{metrics}",
+        "See where the losses part; where they do not, compare the data and the code of the evaluation.",
+        "请查看损失从何处分开；若损失一致，请核对评估所用的数据与代码。",
+    ),
+    "curves.final": Words("{name} {baseline} / {target} (step {step})", "{name} {baseline} / {target}（第 {step} 步）"),
     "ACC256.rate": Words(
         "not the same training: the learning rate differs at {count} of {steps} steps, first step {step}:"
         " {baseline} and"

@@ -19,13 +19,16 @@ from helpers.words import Scalar
 TOLD = 5
 
 
-def verdict(pair: Aligned, first: int | None, tolerance: float, before_update: bool) -> Finding:
+def verdict(left: Curve, right: Curve, pair: Aligned, first: int | None, tolerance: float,
+            before_update: bool) -> Finding:  # fmt: skip
     """ACC250. `before_update`: the first value of both runs stands before any update of the weights."""
     args: dict[str, Scalar] = {"steps": len(pair.steps), "worst": float(pair.relative.max()), "tolerance": tolerance}
     over = np.flatnonzero(beyond(pair, tolerance))
     at_once = before_update and len(over) > 0 and over[0] == 0
     at = 0 if at_once else first
     if at is None:
+        if not len(over) and (unseen := _undecided(left, right, pair, tolerance)):
+            return Finding("ACC250", Status.SKIPPED, "ACC250.undecided", {**args, **unseen}, weight=80)
         if not len(over):
             return Finding("ACC250", Status.OK, "ACC250.together", args, weight=80)
         args.update(count=len(over), step=int(pair.steps[over[0]]))
@@ -35,6 +38,20 @@ def verdict(pair: Aligned, first: int | None, tolerance: float, before_update: b
     args.update(smoothed=None if math.isnan(smooth) else smooth)
     key, status = ("ACC250.at_once", Status.FAIL) if at_once else ("ACC250.apart", Status.WARN)
     return Finding("ACC250", status, key, args, weight=80)
+
+
+def _undecided(left: Curve, right: Curve, pair: Aligned, tolerance: float) -> dict[str, Scalar]:
+    """The smallest difference that both logs' printed digits can show, and the loss it holds at, where the tolerance
+    asks for less: at the median loss, or where the printed losses are furthest apart. Empty where it does not."""
+    finite = np.abs(pair.baseline[np.isfinite(pair.baseline)])
+    levels = [float(np.median(finite))] if len(finite) else []
+    if float(pair.relative.max()) > tolerance:
+        levels.append(abs(float(pair.baseline[int(pair.relative.argmax())])))
+    for level in reversed(levels):
+        smallest = sum(curve.series[LOSS].resolution(level) for curve in (left, right))
+        if smallest > tolerance * level:
+            return {"smallest": smallest, "level": level}
+    return {}
 
 
 def alignment(left: Curve, right: Curve, pair: Aligned, shift: int) -> list[Finding]:

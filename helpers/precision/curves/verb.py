@@ -18,6 +18,7 @@ from helpers.precision.baselines.reading import Opened, opened
 from helpers.precision.curves import findings as say
 from helpers.precision.curves.aligned import Aligned, aligned
 from helpers.precision.curves.checkpoints import checkpoints
+from helpers.precision.curves.finals import judge_finals
 from helpers.precision.curves.follow import Follow, follow
 from helpers.precision.curves.gradient import judge_gradient
 from helpers.precision.curves.names import GRAD_NORM, LOSS
@@ -90,7 +91,7 @@ def report(left: Curve, right: Curve, options: Options, followed: str = "") -> R
     first = first_place(pair, options.tolerance, _within_spikes(pair, by_side, options.shift))
     known = {"baseline": checkpoints(left), "target": checkpoints(right, options.checkpoints)}
     before = _before_update(left, right, pair)
-    found = [say.verdict(pair, first, options.tolerance, before),
+    found = [say.verdict(left, right, pair, first, options.tolerance, before),
              *say.shifted(left, right, options.tolerance, options.shift),
              *judge_gradient(left, right, options.shift, options.tolerance, _parted(pair, first), before),
              *say.rate(left, right, options.shift),
@@ -101,7 +102,8 @@ def report(left: Curve, right: Curve, options: Options, followed: str = "") -> R
              *(Finding("ACC257", Status.WARN, key, args) for curve in (left, right) for key, args in curve.told),
              *say.spike_findings(by_side, {"baseline": left, "target": right}, known, options.shift),
              *judge_scale(left, right),
-             *judge_targets(options.targets, left, right)]  # fmt: skip
+             *judge_targets(options.targets, left, right),
+             *judge_finals(left, right, options.shift, options.tolerance)]  # fmt: skip
     marks = sorted({spike.first + (options.shift if side == "target" else 0)
                     for side, some in by_side.items() for spike in some or ()})  # fmt: skip
     pointed = ([] if first is None else [first]) + np.searchsorted(pair.steps, marks).tolist()

@@ -48,6 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-mode", action="append", default=[], choices=DATA_MODES, metavar="MODE",
                         help=f"only a part of each operator (may be repeated): {', '.join(DATA_MODES)}")  # fmt: skip
     parser.add_argument("--no-estimate", action="store_true", help="do not run two steps first to tell what it writes")
+    parser.add_argument("--force", action="store_true",
+                        help="replace a whole capture of another device, script or arguments in --out")  # fmt: skip
     parser.add_argument("--bisect", action="store_true",
                         help="both sides: statistics of all, then tensors around the first that parts")  # fmt: skip
     parser.add_argument("--fault", default="", help="simulated NPU only: a fault to inject")
@@ -73,12 +75,12 @@ def run(args: argparse.Namespace) -> Report:
     if args.bisect:
         return bisect(args.script, behind(args.args), out=args.out, device=args.device, steps=args.steps,
                       dump_steps=args.dump_steps, level=args.level, seed=args.seed, limit_mib=args.limit_mib,
-                      nproc=args.nproc, settings=settings, progress=_tell)  # fmt: skip
+                      nproc=args.nproc, settings=settings, force=args.force, progress=_tell)  # fmt: skip
     return capture(
         args.script, behind(args.args),
         out=args.out, device=args.device, steps=args.steps, dump_steps=args.dump_steps,
         level=args.level, task=args.task, seed=args.seed, limit_mib=args.limit_mib, nproc=args.nproc,
         ranks=args.ranks, scope=args.scope, names=args.names, data_mode=args.data_mode or ("all",),
-        estimate=not args.no_estimate, settings=settings,
+        estimate=not args.no_estimate, settings=settings, force=args.force,
         progress=_tell,
     )  # fmt: skip

@@ -56,17 +56,19 @@ def bisect(
     limit_mib: int = 2048,
     settings: Mapping[str, str] | None = None,
     nproc: int = 1,
+    force: bool = False,
     python: str = sys.executable,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Finds the first divergence between `baseline` and `device` with four small captures below `out`.
 
-    Options are those of `capture`; `settings` hold for the target alone. The report is that of `compare`, with what
-    was written against what whole tensors of all operators would have taken. Where the statistics show no place,
-    their report is the answer and no tensor is captured. Raises WorkbookError where a capture or comparison cannot be.
+    Options are those of `capture`; `settings` hold for the target alone, `force` for each of the captures. The report
+    is that of `compare`, with what was written against what whole tensors of all operators would have taken. Where the
+    statistics show no place, their report is the answer and no tensor is captured. Raises WorkbookError where a capture
+    or comparison cannot be.
     """
-    shared: dict[str, Any] = {"level": level, "seed": seed, "limit_mib": limit_mib, "nproc": nproc, "python": python,
-              "progress": progress}  # fmt: skip
+    shared: dict[str, Any] = {"level": level, "seed": seed, "limit_mib": limit_mib, "nproc": nproc, "force": force,
+              "python": python, "progress": progress}  # fmt: skip
     devices = dict(zip(SIDES, (baseline, device)))
 
     def both(kind: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Path, Path, int]:

@@ -14,6 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
 from helpers.precision import manifest, written
+from helpers.precision.failing import check_ran
 from helpers.precision.options import FINGERPRINTS, MIB, Options, room
+from helpers.precision.replacing import place, settle
 from helpers.report import Column, Report, Table
 from helpers.settings.child import settings as settings_reader
 from helpers.words import Scalar
@@ -53,6 +56,7 @@ def capture(
     names: Sequence[str] = (),
     data_mode: Sequence[str] = ("all",),
     estimate: bool = True,
+    force: bool = False,
     cwd: str | Path | None = None,
     python: str = sys.executable,
     progress: Callable[[str], None] | None = None,
@@ -64,6 +68,8 @@ def capture(
     `ranks`, `scope` (first and last operator), `names` (parts of names) and `data_mode` (forward, backward, input,
     output) select what msprobe records. Where `estimate`, two steps of the script run first in a copy of the process:
     what the capture will write is told before it starts, and what a step takes without it.
+    A whole capture in `out` is replaced once this one is whole; where it is of another device, script or arguments
+    only with `force`.
     The capture ends with capture.json, which lists every file with its SHA-256; one without it, or whose
     `complete` is false, was killed. Raises WorkbookError where it cannot run or would write more than `limit_mib`.
     """
@@ -73,11 +79,11 @@ def capture(
     options.check()
     found = devices.baseline(python=python) if device == "baseline" else devices.find(device, python=python)
     options.check_tier(found.tier)
-    folder = Path(out).absolute()
-    _clear(folder)
-    room(folder, limit_mib, found.tier, progress)
     environment = {**devices.child_environment(found.tier), "MSPROBE_LOG_LEVEL": "4", **options.settings}
     about = options.about(found, environment)
+    wanted = Path(out).absolute()
+    folder = place(wanted, about, force=force)
+    room(folder, limit_mib, found.tier, progress)
     manifest.Manifest(folder, False, about).save()
     with _dump_folder(folder) as dump:
         result = launch(LaunchSpec(
@@ -86,7 +92,9 @@ def capture(
             deterministic=True, plugins=[_plugin(dump, options, found.tier, estimate)], tier=found.tier,
             simulated=found.simulated,
         ), _teller(progress, found.tier, folder, limit_mib))  # fmt: skip
-    return _report(folder, about, result)
+    report = _report(folder, about, result)
+    settle(folder, wanted)
+    return replace(report, facts={**report.facts, "folder": str(wanted)})
 
 
 @contextmanager
@@ -101,16 +109,6 @@ def _dump_folder(folder: Path) -> Iterator[Path]:
         yield dump
         if dump.is_dir():
             shutil.move(str(dump), str(wanted))
-
-
-def _clear(folder: Path) -> None:
-    """Removes what an earlier capture left here, and nothing else."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for made in (folder / manifest.DUMP, *folder.glob("dry.rank*")):
-        shutil.rmtree(made, ignore_errors=True)
-    patterns = ("side.rank*.json", "budget.rank*.json", "over_limit.json", "dry.port", manifest.NAME)
-    for stale in (path for pattern in patterns for path in folder.glob(pattern)):
-        stale.unlink(missing_ok=True)
 
 
 def _plugin(dump: Path, options: Options, tier: str, estimate: bool) -> Plugin:
@@ -147,9 +145,7 @@ def _teller(progress: Callable[[str], None] | None, tier: str, folder: Path,
 
 def _report(folder: Path, about: dict[str, Any], result: LaunchResult) -> Report:
     _check_limits(folder, about)
-    if result.trouble is not None:
-        raise WorkbookError("precision.capture_failed", tier=about["tier"], trouble=result.trouble,
-                            path=str(result.output_path))  # fmt: skip
+    check_ran(result, about["tier"])
     _check_fault_struck(result.output_path, int(about["nproc"]))
     parts = [] if about["task"] == FINGERPRINTS else written.parts(folder / manifest.DUMP, about)
     sides = {path.stem.partition(".")[2]: json.loads(path.read_text(encoding="utf-8"))
@@ -201,7 +197,7 @@ def _success(whole: manifest.Manifest, parts: list[written.Part], result: Launch
     facts = {"folder": str(whole.folder), **whole.about, "losses": list(result.losses), "bytes": size,
              "standing_in": result.standing_in, "numerics": whole.numerics, "budget": told,
              "overhead": cost}  # fmt: skip
-    remarks = list(written.findings(whole, told, cost, size))
+    remarks = [*written.findings(whole, told, cost, size), *written.ended_early(whole, result)]
     status = max((one.status for one in remarks), default=Status.OK)  # the result stays the headline
     findings = [Finding("ACC200", status, key, args, weight=100), *remarks]
     return Report("precision", "capture", tuple(findings), Table(columns, rows), facts=facts, tier=whole.tier)

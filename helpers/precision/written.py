@@ -106,5 +106,12 @@ def findings(whole: Manifest, told: dict[str, Any], cost: dict[str, float], size
         yield Finding(CODE, Status.OK, "ACC200.hooks_out", args, weight=5)
 
 
+def ended_early(whole: Manifest, result: LaunchResult) -> Iterator[Finding]:
+    """Where the script came to its own end before the steps that were asked for."""
+    asked, ran = int(whole.about["steps"]), len(result.steps)
+    if result.outcome == "finished" and ran < asked:
+        yield Finding(CODE, Status.NOTE, "ACC200.ended_early", {"asked": asked, "ran": ran}, weight=25)
+
+
 def _mib(size: int) -> float:
     return round(size / (1 << 20), 2)

@@ -236,9 +236,34 @@ WORDS: dict[str, Words] = {
         "脚本的全部输出见 {path}。若 `ascend-workbook scan` 列出需改写之处，NPU 一侧请采集 "
         "`ascend-workbook rewrite` 写出的脚本。",
     ),
+    "precision.file_missing": Words(
+        "the capture on {tier} failed: {trouble}",
+        "在 {tier} 上采集失败：{trouble}",
+        "The script did not find a file of its own: check its arguments, which stand behind its name, and the folder "
+        "it runs in. Everything it printed is in {path}.",
+        "脚本找不到它自己要读的文件：请检查写在脚本名之后的参数，以及脚本运行所在的目录。脚本的全部输出见 {path}。",
+    ),
+    "precision.simulator_refused": Words(
+        "the simulated NPU does not take a setting: {message}",
+        "模拟 NPU 不接受一项设置：{message}",
+        "Correct the setting (--fault, --numerics, or the variable in your environment). A fault is "
+        "OPERATOR[@WHEN]:KIND, the operator as PyTorch's dispatcher calls it: aten::convolution@3:scale=1.01",
+        "请改正该项设置（--fault、--numerics，或环境中的该变量）。故障的写法为 OPERATOR[@WHEN]:KIND，"
+        "算子用 PyTorch 分发器中的名称：aten::convolution@3:scale=1.01",
+    ),
+    "precision.taken": Words(
+        "{path} holds a whole capture of {there}; this one would be of {wanted} and replace it",
+        "{path} 中已有一次完整的采集：{there}；本次采集为 {wanted}，会将其覆盖",
+        "Give another folder (--out), or replace it with `--force` (from Python: force=True).",
+        "请换一个目录（--out），或加 `--force`（在 Python 中为 force=True）将其替换。",
+    ),
     "ACC200.captured": Words(
         "captured {operators} operators of {steps} step(s) on {tier}, {size_mib} MiB",
         "在 {tier} 上采集了 {steps} 步共 {operators} 个算子，{size_mib} MiB",
+    ),
+    "ACC200.ended_early": Words(
+        "the script ended by itself after {ran} of the {asked} steps asked for",
+        "脚本在要求的 {asked} 步中只运行了 {ran} 步便自行结束",
     ),
     "ACC200.budget": Words(
         "told before it started: {would_mib} MiB; written: {wrote_mib} MiB",

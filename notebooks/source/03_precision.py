@@ -68,7 +68,7 @@ options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1
 arguments = run.arguments(run.path(script), script_args, "--depth 14 --batch-size 16")
 against = run.place(baseline) if baseline else run.folder / "baseline"
 if not baseline:
-    recorded = capture(run.path(script), arguments, out=against, device="baseline", **options)
+    recorded = capture(run.path(script), arguments, out=against, device="baseline", force=True, **options)
 against if baseline else recorded
 
 # %% [markdown] lang="zh"
@@ -85,7 +85,7 @@ against if baseline else recorded
 settings = {"ASCEND_WORKBOOK_SIM_FAULT": fault} if fault else {}
 settings |= {"ASCEND_WORKBOOK_SIM_NUMERICS": numerics} if numerics != "cpu" else {}
 target = capture(
-    run.path(script), arguments, out=run.folder / "target", device=device, settings=settings, **options
+    run.path(script), arguments, out=run.folder / "target", device=device, settings=settings, force=True, **options
 )
 target
 

@@ -70,7 +70,9 @@ cases = {
 def collect(name):
     where, options, settings = cases[name]
     script = run.path("notebooks/scripts/course_net.py")
-    return capture(script, out=run.folder / name, device=where, settings=settings, estimate=False, **options)
+    return capture(
+        script, out=run.folder / name, device=where, settings=settings, estimate=False, force=True, **options
+    )
 
 
 with ThreadPoolExecutor(workers) as pool:

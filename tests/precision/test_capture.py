@@ -96,6 +96,38 @@ def test_another_seed_is_another_experiment(made: Path, tmp_path: Path) -> None:
     assert any(operator.direction == "parameters_grad" for operator in first.operators)
 
 
+def test_a_whole_capture_of_something_else_is_not_replaced_unasked(made: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in made.rglob("*")}
+    with pytest.raises(WorkbookError) as caught:
+        capture(SCRIPT, ["--seed", "1"], out=made, device="cpu")
+    said = str(caught.value)
+    assert caught.value.key == "precision.taken" and str(made) in said and "tiny_net.py --seed 1 (cpu)" in said
+    assert before == {path: path.stat().st_mtime_ns for path in made.rglob("*")}
+
+
+def test_the_earlier_capture_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    script, out = tmp_path / "train.py", tmp_path / "out"
+    source = SCRIPT.read_text()
+    script.write_text(source)
+    early = capture(script, out=out, device="cpu", task="fingerprints", steps=9)
+    (ended,) = (one for one in early.findings if one.key == "ACC200.ended_early")
+    assert ended.args == {"asked": 9, "ran": 4} and early.status is Status.NOTE
+    (out / "mine.txt").write_text("not of a capture")
+    kept = (out / manifest.NAME).read_bytes()
+    script.write_text("open('absent.csv')")
+    with pytest.raises(WorkbookError) as caught:
+        capture(script, out=out, device="cpu", task="fingerprints")
+    assert caught.value.key == "precision.file_missing" and "rewrite" not in str(caught.value)
+    assert (out / "capture.unfinished" / "output.log").is_file() and (out / manifest.NAME).read_bytes() == kept
+    script.write_text(source)
+    report = capture(script, ["--seed", "1"], out=out, device="cpu", task="statistics", force=True)
+    whole = manifest.load(out)
+    assert whole is not None and whole.complete and not whole.changed() and whole.about["args"] == ["--seed", "1"]
+    assert report.facts["folder"] == str(out) and not (out / "capture.unfinished").exists()
+    assert len(read_dump(out / manifest.DUMP)) == 1 and (out / "mine.txt").is_file()
+    assert "ACC200.ended_early" not in {one.key for one in report.findings}
+
+
 def test_it_stops_at_its_limit(tmp_path: Path) -> None:
     with pytest.raises(WorkbookError) as caught:
         capture(SCRIPT, ["--width", "2000"], out=tmp_path, device="cpu", limit_mib=3)

@@ -89,3 +89,11 @@ def test_a_fault_that_never_strikes_is_an_error(tmp_path: Path, simulator_env: d
     with pytest.raises(WorkbookError, match="never struck"):
         capture(SCRIPT, out=tmp_path, device="npu-simulated",
                 settings={"ASCEND_WORKBOOK_SIM_FAULT": "aten::convolution@900:zero"})  # fmt: skip
+
+
+def test_a_fault_that_cannot_be_is_named(tmp_path: Path, simulator_env: dict[str, str]) -> None:
+    """What torch_npu raises of it tells of a CANN that could not register its operators."""
+    with pytest.raises(WorkbookError, match="aten::absent:zero.* names no operator that runs") as caught:
+        capture(SCRIPT, out=tmp_path, device="npu-simulated",
+                settings={"ASCEND_WORKBOOK_SIM_FAULT": "aten::absent:zero"})  # fmt: skip
+    assert caught.value.key == "precision.simulator_refused" and "rewrite" not in str(caught.value)

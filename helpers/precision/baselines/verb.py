@@ -22,6 +22,7 @@ from helpers.precision.baselines.packing import packed
 from helpers.precision.baselines.rows import report
 from helpers.precision.baselines.writing import refuse_taken, write
 from helpers.precision.capture import TRANSFORMS, capture
+from helpers.precision.failing import check_ran
 from helpers.precision.options import FINGERPRINTS
 from helpers.precision.portable import portable
 from helpers.report import Report
@@ -112,7 +113,7 @@ def _timed(script: Path, args: Sequence[str], out: Path, found: Device, timed: T
     if result.trouble is not None:
         kept = Path(tempfile.gettempdir()) / f"baseline-output-{out.parent.name.rpartition('-')[2]}.log"
         shutil.copyfile(result.output_path, kept)
-        raise WorkbookError("precision.capture_failed", tier=found.tier, trouble=result.trouble, path=str(kept))
+        check_ran(result, found.tier, kept)
     return result
 
 

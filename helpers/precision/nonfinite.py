@@ -37,23 +37,43 @@ class Origin:
 
 def origin(pairing: Pairing, side: str) -> Origin | None:
     """The first value of `side` (`target` or `baseline`) that is not finite where the other side's is; None where
-    there is none."""
+    there is none. What an operator without a partner makes alone (a mask) is a difference only where a paired operator
+    is then given a value that the other side's is not."""
     run, other = (pairing.target, "baseline") if side == "target" else (pairing.baseline, "target")
     partners = {getattr(pair, side).name: getattr(pair, other) for pair in pairing.pairs}
+    alone: list[Origin] = []
     for operator in run.operators:
-        partner: Operator | None = partners.get(operator.name)
-        given = _odd(operator.inputs, partner.inputs if partner else ())
-        made = _odd(operator.outputs, partner.outputs if partner else ())
-        if not given and not made:
+        found = _shown(pairing, side, operator, partners.get(operator.name))
+        if found is None:
             continue
-        record = (given or made)[0]
-        names: tuple[str, ...] = (operator.name,)
-        how = MADE if not given else CAME
-        if given and operator.direction == BACKWARD:
-            hidden = _hidden(pairing, side, operator)
-            how, names = (HANDED, hidden) if hidden else (how, names)
-        return Origin(side, how, kind(record), names, operator, record, _largest(record, partner))
+        if operator.name in partners:
+            return _traced(found, alone)
+        alone.append(found)
     return None
+
+
+def _shown(pairing: Pairing, side: str, operator: Operator, partner: Operator | None) -> Origin | None:
+    """What this operator shows that its partner does not."""
+    given = _odd(operator.inputs, partner.inputs if partner else ())
+    made = _odd(operator.outputs, partner.outputs if partner else ())
+    if not given and not made:
+        return None
+    record = (given or made)[0]
+    names: tuple[str, ...] = (operator.name,)
+    how = MADE if not given else CAME
+    if given and operator.direction == BACKWARD:
+        hidden = _hidden(pairing, side, operator)
+        how, names = (HANDED, hidden) if hidden else (how, names)
+    return Origin(side, how, kind(record), names, operator, record, _largest(record, partner))
+
+
+def _traced(found: Origin, alone: list[Origin]) -> Origin:
+    """Who stands behind what a paired operator was given: an unpaired one before it, if it may have made that. Of a
+    handed gradient only an unpaired backward may."""
+    if found.how == MADE:
+        return found
+    doubtful = [one for one in alone if found.how == CAME or one.operator.direction == BACKWARD]
+    return next(iter(doubtful), found)
 
 
 def kind(record: TensorRecord) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from helpers.finding import Status
 from helpers.precision.compare import compare
 from helpers.report import Report
 from tests.precision.dumps import Dump
@@ -67,3 +68,31 @@ def test_an_overflow_is_told_with_the_limit_of_its_dtype(tmp_path: Path) -> None
     found = next(one for one in report.findings if one.rule == "ACC232")
     assert found.args["limit"] == 65504.0 and found.args["expected"] == pytest.approx(64000.0, rel=1e-2)
     assert "6.55e+04" in found.message("zh") and "float16" in found.message("en")
+
+
+def masked(root: Path, *, alone: bool, given: torch.Tensor = X, result: torch.Tensor = X) -> Path:
+    """softmax after a mask that one side alone may draw up."""
+    made = Dump(root, task="statistics")
+    made.forward("Functional.relu", [X], [X])
+    if alone:
+        made.forward("Tensor.masked_fill", [X], [-INF])
+    made.forward("Functional.softmax", [given], [result])
+    made.save()
+    return root
+
+
+def test_a_mask_of_one_side_alone_is_no_overflow(tmp_path: Path) -> None:
+    plain = masked(tmp_path / "a", alone=False)
+    report = compare(plain, masked(tmp_path / "b", alone=True))
+    assert [one.rule for one in report.findings if one.status >= Status.WARN] == ["ACC210"]
+    assert report.status is Status.WARN and told(masked(tmp_path / "c", alone=True), plain) == []
+
+
+@pytest.mark.parametrize(("given", "key", "name"), [
+    (INF, "made", "Tensor.masked_fill.0.forward"), (X, "made", "Functional.softmax.0.forward")])  # fmt: skip
+def test_an_operator_of_one_side_alone_is_named_where_a_paired_one_is_given_its_value(
+    tmp_path: Path, given: torch.Tensor, key: str, name: str
+) -> None:
+    wrong = masked(tmp_path / "b", alone=True, given=given, result=NAN)
+    assert told(masked(tmp_path / "a", alone=False), wrong) == [(f"ACC232.{key}", [name],
+                                                                 {"say": "precision.side_target"})]  # fmt: skip

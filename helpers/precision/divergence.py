@@ -81,18 +81,20 @@ def judge(
     may have computed in a reduced format of which no record tells (formats.py)."""
     judged = []
     forward: dict[tuple[str, int], float] = {}
-    turned, largest = False, 0.0
+    turned, largest, seen = False, 0.0, math.isfinite(reached)
     for found in agreements:
         operator = found.pair.target
         call = (operator.head, operator.call)
         saved = 0.0 if operator.direction == FORWARD else forward.get(call, 0.0)
         if operator.direction == PARAMETERS:  # recorded without inputs: whatever came before may stand behind it
-            saved = reached
+            saved = reached if math.isfinite(reached) else largest
         inherited = _inherited(found, saved)
         if not _whole(found):  # of statistics an input's error may be small by luck
             inherited = max(inherited, largest)
         one = _one(found, replays.get(operator.name), dict(numerics), inherited, formats.kind(operator.api) in possible)
-        if operator.name in containers and one.outcome in (DIVERGES, EXPLAINED, ALLOWED):
+        if operator.direction == PARAMETERS and not seen and one.outcome != AGREES:
+            one = replace(one, outcome=NOT_COMPARED)
+        elif operator.name in containers and one.outcome in (DIVERGES, EXPLAINED, ALLOWED):
             one = replace(one, outcome=CONTAINER)
         elif one.outcome != STRUCTURE and not (turned and _reads_gradients(operator)) and _unseen(found, reached):
             one = replace(one, outcome=JUMP, allowed=reached)
@@ -100,6 +102,7 @@ def judge(
             one = replace(one, outcome=ARGUMENT)
         if operator.direction != PARAMETERS:  # nothing is computed from them within the step
             largest = max(largest, found.error_in, found.error_out or 0.0)
+            seen = seen or found.error_out is not None
             reached = max(reached, largest)
         turned = turned or operator.direction == BACKWARD
         if operator.direction == FORWARD:

@@ -413,6 +413,13 @@ WORDS: dict[str, Words] = {
         " an error of theirs shows in the operator that follows",
         "有 {count} 个反向记录不可比，因为两侧设备的自动求导节点不同：{names}；它们的误差会体现在后一个算子上",
     ),
+    "ACC215.adrift": Words(
+        "the gradients of {count} groups of parameters differ and were not judged: nothing before them in their step"
+        " was compared, so what they inherit is not known: {names}",
+        "有 {count} 组参数梯度不同但未判定：同一步中在其之前没有可比对的算子，无法得知继承的误差：{names}",
+        "Capture the operators of that step too, or compare without selecting operators.",
+        "请同时采集该步的算子，或在比对时不要只选部分算子。",
+    ),
     "ACC215.lacking": Words(
         "{count} outputs of backward entries are on one side alone and were not compared, the others of the same"
         " entries were: {names}",

@@ -259,3 +259,21 @@ def test_a_backward_with_an_output_fewer_does_not_hide_the_others(tmp_path: Path
     for report in (same, wrong):
         (lacking,) = (one for one in report.findings if one.key == "ACC215.lacking")
         assert lacking.args["names"] == [f"{name} output.2"] and "ACC215.autograd" not in keys(report)
+
+
+@pytest.mark.parametrize(("only", "status", "key"), [
+    ((), Status.FAIL, "ACC230.amplified"), (("*parameters_grad",), Status.SKIPPED, "ACC215.adrift")])  # fmt: skip
+def test_a_faulty_gradient_of_parameters_in_a_later_step(
+    tmp_path: Path, only: tuple[str, ...], status: Status, key: str
+) -> None:
+    ones = torch.ones(3)
+    for side, factor in (("a", 1.0), ("b", 3.0)):
+        for step in range(2):
+            dump = Dump(tmp_path / side, step=step, task="statistics")
+            dump.forward("Functional.linear", [ones], [ones])
+            given = dump._value(ones * (factor if step else 1.0), "w")
+            dump.data["Module.fc.parameters_grad"] = {"weight": [given]}
+            dump.save()
+    report = compare(tmp_path / "a", tmp_path / "b", replaying=False, only=only)
+    assert key in keys(report) and "ACC215.autograd" not in keys(report)
+    assert report.status is status and report.facts["parting"] == ([] if only else ["Module.fc.parameters_grad"])

@@ -226,6 +226,18 @@ def test_parameter_gradients_inherit_whatever_came_before() -> None:
     assert judge(chain[1:], {}, {}, reached=1e-6)[0].outcome == DIVERGES
 
 
+@pytest.mark.parametrize(("before", "error", "outcome"), [
+    (0.0, 2.0, DIVERGES), (1e-3, 2.0, DIVERGES), (1e-3, 5e-3, EXPLAINED), (None, 2.0, NOT_COMPARED),
+    (None, 0.0, AGREES)])  # fmt: skip
+def test_parameter_gradients_of_a_later_step_inherit_what_this_step_shows(
+    before: float | None, error: float, outcome: str
+) -> None:
+    """Where updates have parted the weights by an unknown amount."""
+    chain = [agreement("Functional.conv2d.0.backward", 0.0 if before is None else before, before),
+             agreement("Module.conv.Conv2d.parameters_grad.0", 0.0, error)]  # fmt: skip
+    assert judge(chain, {}, {}, reached=math.inf)[1].outcome == outcome
+
+
 def test_containers_are_never_to_blame() -> None:
     chain = [agreement("Functional.gelu.0.forward", 0.0, 0.0), agreement("Module.block.Block.forward.0", 0.0, 0.5)]
     named = frozenset({"Module.block.Block.forward.0"})

@@ -9,7 +9,7 @@ from helpers.precision.agreement import CHECKSUM, DTYPE, NO_VALUES, ONLY_BASELIN
 from helpers.precision.comparison import Comparison
 from helpers.precision.divergence import NOT_COMPARED, Judgement
 from helpers.precision.layouts import tree
-from helpers.precision.record import BACKWARD, FORWARD
+from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS
 from helpers.words import Scalar
 
 CODE = "ACC215"
@@ -27,6 +27,9 @@ def check(facts: Comparison) -> Iterator[Finding]:
     if nodes:
         yield Finding(CODE, Status.NOTE, "ACC215.autograd", {"count": len(nodes), "names": nodes[:SHOWN]})
     yield from _lacking(judged)
+    adrift = [one.name for one in judged if _adrift(one)]
+    if adrift:
+        yield Finding(CODE, Status.SKIPPED, "ACC215.adrift", {"count": len(adrift), "names": adrift[:SHOWN]})
     yield from _dtypes(judged)
     slots = [slot for one in judged for slot in (*one.agreement.inputs, *one.agreement.outputs)]
     if any(slot.error is not None and slot.metrics is None and not slot.summed for slot in slots):
@@ -47,7 +50,13 @@ def _other_node(one: Judgement) -> bool:
     if one.agreement.problems(UNREADABLE, NO_VALUES, CHECKSUM):
         return False
     dtypes = one.agreement.pair.target.direction == BACKWARD and one.agreement.problems(DTYPE)
-    return bool(dtypes) or one.outcome == NOT_COMPARED and bool(one.agreement.outputs)
+    return bool(dtypes) or one.outcome == NOT_COMPARED and bool(one.agreement.outputs) and not _adrift(one)
+
+
+def _adrift(one: Judgement) -> bool:
+    """Gradients of parameters with numbers, and nothing before them in the step that tells what they inherit."""
+    whole = not any(slot.problem for slot in one.agreement.outputs)
+    return one.outcome == NOT_COMPARED and one.agreement.pair.target.direction == PARAMETERS and whole
 
 
 def _lacking(judged: list[Judgement]) -> Iterator[Finding]:

@@ -23,6 +23,7 @@ _ROWS = {
     "memory_device": ("memory of the device", "设备显存"),
     "memory_resident": ("peak memory of the process", "进程内存峰值"),
     "apart": ("losses of both runs", "两次运行的损失"),
+    "next": ("next, on the NPU's machine", "下一步（在 NPU 所在的机器上）"),
 }
 _VALUES = {
     "machine": ("{name}", "{name}"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 
 from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult
 from helpers.precision.baselines.bundle import Bundle
+from helpers.precision.options import FINGERPRINTS
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar
 
@@ -59,4 +61,15 @@ def _rows(bundle: Bundle, recorded: Report) -> list[tuple[Scalar, ...]]:
     for name, one in bundle.metrics.items():
         key = "metric" if one["ended"] else "metric_so_far"
         cells.append((name, {"say": f"baseline.value_{key}", "args": {"value": one["value"], "step": one["step"]}}))
-    return cells
+    return [*cells, ({"say": "baseline.row_next"}, target_command(bundle))]
+
+
+def target_command(bundle: Bundle) -> str:
+    """What captures the target alike, to be copied; folders in the script's arguments are left out, as in the bundle.
+    """
+    run = bundle.run
+    options = {"--task": "statistics" if bundle.statistics else FINGERPRINTS, "--steps": run["steps"],
+               "--dump-steps": ",".join(map(str, run["dump_steps"])), "--level": run["level"], "--seed": run["seed"],
+               "--nproc": run["nproc"], "--out": "runs/npu"}  # fmt: skip
+    words = [str(word) for option in options.items() for word in option]
+    return shlex.join(["ascend-workbook", "capture", "--device", "npu", *words, run["script"], *run["args"]])

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from helpers.commands import capture as command
 from helpers.finding import Status
 from helpers.launch import LaunchResult
 from helpers.precision.baselines.bundle import Bundle
 from helpers.precision.baselines.rows import report
 from helpers.report import Report
 
-RUN = {"steps": 2, "dump_steps": [0, 1], "losses_apart": 0.0}
+RUN = {"steps": 2, "dump_steps": [0, 1], "losses_apart": 0.0, "level": "L1", "seed": 7, "nproc": 2,
+       "script": "train.py", "args": ["--name", "a b"]}  # fmt: skip
 SPEED = {"median": 12.5, "low": 10.0, "high": 14.0, "count": 9, "samples_per_s": 800.0}
 RECORDED = Report("precision", "capture", facts={"losses": [2.0, None, 1.5]})
 
@@ -39,6 +43,20 @@ def test_a_whole_record_on_a_gpu_is_good() -> None:
                  "0.93 at step 100"):  # fmt: skip
         assert part in text
     assert shown.text("zh") and shown.findings[0].hint("en").count("--dump-steps 0,1") == 1
+
+
+@pytest.mark.parametrize("tier", ["cuda", "cpu"])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_how_to_capture_the_target_is_told_to_copy(tier: str, lang: str) -> None:
+    """Whatever the verdict; and the command takes it."""
+    expected = ("ascend-workbook capture --device npu --task statistics --steps 2 --dump-steps 0,1 --level L1 --seed 7"
+                " --nproc 2 --out runs/npu train.py --name 'a b'")  # fmt: skip
+    assert expected in told(tier).text(lang)
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    taken = parser.parse_args(shlex.split(expected)[2:])
+    assert (taken.steps, taken.dump_steps, taken.args) == (2, [0, 1], ["--name", "a b"])
+    assert "--task fingerprints" in told(tier, statistics=False).text(lang)
 
 
 @pytest.mark.parametrize(("asked", "status"), [("baseline", Status.WARN), ("cpu", Status.NOTE)])

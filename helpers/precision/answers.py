@@ -44,7 +44,9 @@ def unpaired(comparison: Report) -> Report:
                   *found[0]) for (side, name, why), found in counts.items())  # fmt: skip
     columns = ("only_side", "api", "count", "likely", "step", "rank", "first")
     found = [one for one in comparison.findings if question_of(one) == UNPAIRED]
-    if not rows:
+    if not comparison.facts["judged"] or not comparison.facts["outcomes"]:
+        found += [one for one in comparison.findings if one.rule == "ACC230"]  # says why nothing was judged
+    elif not rows:
         found.insert(0, Finding("ACC210", Status.OK, "ACC210.all"))
     return Report("precision", "unpaired", tuple(found), Table(tuple(map(Column, columns)), rows),
                   tier=comparison.tier)  # fmt: skip

@@ -20,6 +20,7 @@ from helpers.precision.questions import (
     OF_CURVES,
     OTHER,
     UNPAIRED,
+    question_of,
     questions_of,
     unseen,
 )
@@ -48,7 +49,7 @@ def cases(report: Report, lang: str) -> list[Case]:
     has nothing against it and passes; advice and remarks are a case only where there are some."""
     found: dict[str, list[Finding]] = {name: [] for name in _OF_VERB.get(report.verb, ())}
     for finding in report.findings:
-        for name in questions_of(finding):
+        for name in [one for one in questions_of(finding) if one in found] or [question_of(finding)]:
             found.setdefault(name, []).append(finding)
     names = sorted(found, key=(*CLASSES, OTHER).index)
     made = [_case(f"{report.stage}.{report.verb}", name, found[name], lang) for name in names]

@@ -23,7 +23,7 @@ CLASSES = (EXPERIMENT, DEVICE, INCOMPLETE, DIVERGENCE, NAN, UNPAIRED, DTYPE, SPI
 #: By the sentence's key where a rule answers more than one, else by its rule.
 _BY_KEY = {
     "ACC215.dtype": DTYPE, "ACC215.double": DTYPE, "ACC251.nan": NAN, "ACC251.nan_gradient": NAN,
-    "ACC230.nothing": INCOMPLETE, "ACC235.unseen": INCOMPLETE,
+    "ACC235.unseen": INCOMPLETE,
 }  # fmt: skip
 _BY_RULE = {
     "ACC201": INCOMPLETE, "ACC202": INCOMPLETE, "ACC203": INCOMPLETE, "ACC204": EXPERIMENT, "ACC205": EXPERIMENT,
@@ -33,6 +33,15 @@ _BY_RULE = {
     "ACC255": METRIC, "ACC256": EXPERIMENT, "ACC257": INCOMPLETE, "ACC258": DIVERGENCE, "ACC284": INCOMPLETE,
 }  # fmt: skip
 NO_MANIFEST = "ACC205.no_manifest"
+#: What leaves several questions open: no record of the runs, and no operator compared.
+_OF_OPERATORS = (DIVERGENCE, NAN, UNPAIRED, DTYPE)
+_SEVERAL = {
+    NO_MANIFEST: (EXPERIMENT, DEVICE), "ACC230.other_experiment": _OF_OPERATORS, "ACC230.no_operators": _OF_OPERATORS,
+    "ACC230.nothing": (INCOMPLETE, *_OF_OPERATORS),
+}  # fmt: skip
+#: Rules that say, in the words of the error, that curves could not be read; their own words speak of curves or tensors.
+_CURVES_UNREAD = ("ACC250", "ACC284")
+_NO_CURVES = "ACC284.no_curves"
 #: Remarks that say: this was not looked at, or not wholly.
 _UNSEEN = (NO_MANIFEST, "ACC205.not_looked", "ACC201.gap", "ACC235.unseen", "ACC217.sampled", "ACC217.selected")
 #: Of a finding that --fail-on makes.
@@ -49,8 +58,17 @@ def question_of(finding: Finding) -> str:
 
 
 def questions_of(finding: Finding) -> tuple[str, ...]:
-    """All questions that the finding speaks of: without a record of both runs, two are open."""
-    return (EXPERIMENT, DEVICE) if finding.key == NO_MANIFEST else (question_of(finding),)
+    """All questions that the finding speaks of: more than one where what several ask about was not there to look at."""
+    if finding.key in _SEVERAL:
+        return _SEVERAL[finding.key]
+    return OF_CURVES if _no_curves(finding) else (question_of(finding),)
+
+
+def _no_curves(finding: Finding) -> bool:
+    """Whether the finding says that the curves were not read at all."""
+    if finding.rule not in _CURVES_UNREAD or finding.status is not Status.SKIPPED:
+        return False
+    return finding.key == _NO_CURVES or not finding.key.startswith(finding.rule)
 
 
 def unseen(finding: Finding) -> bool:

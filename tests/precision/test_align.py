@@ -82,6 +82,11 @@ def test_another_experiment_is_the_verdict_before_any_operator(sides: dict[str, 
     report = align(sides["gpu"], sides["other"])
     assert report.table and report.table.values("status")[0] == "FAIL" and report.table.values("status")[2] == "SKIPPED"
     assert report.headline is not None and report.headline.rule == "ACC205"
+    assert report.parts[3].status is Status.SKIPPED, "operators that were not judged are not said to be paired"
+    found = xml.fromstring(report.junit("en")).iter("testcase")
+    asked = {case.get("name"): case.find("skipped") is not None for case in found
+             if case.get("classname") in ("precision.divergence", "precision.unpaired")}  # fmt: skip
+    assert asked == dict.fromkeys(("divergence", "nan", "dtype", "unpaired"), True)
     assert "different seed" in report.text("en") or "seed is 1 in the baseline" in report.text("en")
 
 
@@ -89,6 +94,24 @@ def test_plain_dumps_are_not_called_the_same_experiment(sides: dict[str, Path]) 
     report = align(sides["plain"], sides["plain"])
     assert report.table and report.table.values("status")[:2] == ["SKIPPED", "SKIPPED"]
     assert align(sides["plain"], sides["plain"], fail_on=["experiment"]).status is Status.FAIL
+
+
+def test_curves_that_are_not_there_pass_no_question_of_theirs(sides: dict[str, Path]) -> None:
+    asked = ["spike", "scale", "metric", "nan"]
+    assert align(sides["plain"], sides["plain"], fail_on=asked).facts["failed_on"] == asked
+    assert align(sides["gpu"], sides["twin"], fail_on=asked).facts["failed_on"] == []
+    assert align(sides["plain"], sides["plain"], fail_on=["unpaired", "dtype"]).facts["failed_on"] == []
+
+
+def test_fingerprints_have_no_operator_that_could_be_paired(tmp_path: Path) -> None:
+    for name, tier in (("gpu", "cuda"), ("npu", "npu")):
+        (tmp_path / name / "dump").mkdir(parents=True)
+        log(tmp_path / name / "gpulog.json", [2.0, 1.5], tier=tier)
+        as_capture(tmp_path / name, tier=tier, task="fingerprints")
+    asked = ["divergence", "nan", "unpaired", "dtype"]
+    report = align(tmp_path / "gpu", tmp_path / "npu", fail_on=[*asked, "spike"])
+    assert report.facts["failed_on"] == asked and report.parts[3].status is Status.SKIPPED
+    assert main(["compare", str(tmp_path / "gpu"), str(tmp_path / "npu"), "--fail-on", "dtype"]) == 1
 
 
 def test_whether_a_fix_helped_has_its_place(sides: dict[str, Path], tmp_path: Path) -> None:

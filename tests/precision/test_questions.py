@@ -97,6 +97,9 @@ def test_operators_of_another_experiment_are_not_judged(sides: dict[str, Path], 
     convolutions(tmp_path / "dump", seed=1)
     report = compare(sides["gpu"], as_capture(tmp_path, tier="npu", seed=99))
     found = cases(report)
+    asked = ["divergence", "nan", "unpaired", "dtype"]
+    assert {found[name] for name in asked} == {"skipped"}, "an empty case would pass"
+    assert questions.gated(report, asked).facts["failed_on"] == asked
     assert found["experiment"] == "failure" and not any(name.startswith("Functional") for name in found)
 
 
@@ -118,6 +121,20 @@ def test_an_unknown_class_is_said_before_anything_is_read(tmp_path: Path) -> Non
             verb(tmp_path / "a", tmp_path / "b", fail_on="divergence, colour")
         assert caught.value.key == "gate.no_class" and "colour" in str(caught.value)
     assert main(["compare", "a", "b", "--fail-on", "colour"]) == 2
+
+
+@pytest.mark.parametrize(("rule", "key", "status", "expected"), [
+    ("ACC250", "curves.no_loss", Status.SKIPPED, questions.OF_CURVES),
+    ("ACC284", "ACC284.no_curves", Status.SKIPPED, questions.OF_CURVES),
+    ("ACC284", "ACC284.statistics", Status.SKIPPED, ("incomplete",)),
+    ("ACC250", "ACC250.together", Status.SKIPPED, ("divergence",)),  # looked at, with a remark that lowers it
+    ("ACC230", "ACC230.nothing", Status.FAIL, ("incomplete", "divergence", "nan", "unpaired", "dtype")),
+    ("ACC230", "ACC230.none", Status.OK, ("divergence",)),
+])  # fmt: skip
+def test_what_was_not_there_speaks_for_all_that_ask_about_it(
+    rule: str, key: str, status: Status, expected: tuple[str, ...]
+) -> None:
+    assert questions.questions_of(Finding(rule, status, key)) == expected
 
 
 def test_several_classes_in_one_text() -> None:

@@ -86,7 +86,8 @@ def comparison(status: Status, steps: list[int], weights: str = "", key: str = "
     found = Finding("ACC230", status, key, {**ROUNDED}, weight=100)
     update = {"unseen": Status.NOTE, "parted": Status.WARN, "": None}[weights]
     told = (found, Finding("ACC235", update, f"ACC235.{weights}")) if update else (found, *more)
-    return Report("precision", "compare", told, Table((Column("step"),), ()), facts={"steps": steps}, tier="cpu")
+    facts = {"steps": steps, "judged": True, "outcomes": {"agrees": 1}}
+    return Report("precision", "compare", told, Table((Column("step"),), ()), facts=facts, tier="cpu")
 
 
 @pytest.mark.parametrize(

@@ -343,8 +343,8 @@ WORDS: dict[str, Words] = {
         "请指定要比较的那一份。",
     ),
     "curves.no_numbers": Words(
-        "{path}: no line names a step and a number (found: {known})",
-        "{path}：没有任何一行同时包含步号和数值（找到：{known}）",
+        "{path}: no line names a step and a number; the first that was not understood, line {line}: {text}",
+        "{path}：没有任何一行同时包含步号和数值；第一处未能识别的内容在第 {line} 行：{text}",
         "Give a pattern for its lines: --pattern 'at (?P<step>\\d+): (?P<loss>\\S+)'",
         "请给出其行的匹配模式：--pattern 'at (?P<step>\\d+): (?P<loss>\\S+)'",
     ),

@@ -71,6 +71,7 @@ class Curve:
     """What one run logged. `status` is the run log's own word, "" where the format has none.
 
     `told` are sentences (key, arguments) on what was not read; `ordinal` says that lines had no step and were counted.
+    `unread` is the first line that gave nothing, one with a digit before others.
     """
 
     path: Path
@@ -84,6 +85,7 @@ class Curve:
     told: list[tuple[str, dict[str, Scalar]]] = field(default_factory=list)
     ordinal: bool = False
     values: int = 0
+    unread: tuple[int, str] | None = None
 
     def add(self, name: str, step: int, value: float, line: int, text: str = "") -> None:
         """Keeps one value; past the limits it is left out, and that is told once."""
@@ -109,6 +111,12 @@ class Curve:
         """Keeps all values of one step."""
         for name, value in numbers:
             self.add(name, step, value, line)
+
+    def not_understood(self, line: int, text: str) -> None:
+        """Remembers the line for the error that tells of a log without numbers."""
+        odd = self.unread is None or not any(map(str.isdigit, self.unread[1])) and any(map(str.isdigit, text[:120]))
+        if odd and text.strip():
+            self.unread = line, text.strip()[:120]
 
     def tell(self, key: str, **args: Scalar) -> None:
         """One sentence on what was left out; a sentence of the same key and file is told once."""

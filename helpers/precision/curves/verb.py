@@ -125,8 +125,10 @@ def _paired(left: Curve, right: Curve, shift: int) -> Aligned:
     """Raises WorkbookError where there is no loss, or no step, on both sides."""
     for curve in (left, right):
         if LOSS not in curve.series:
-            args: dict[str, Any] = {"path": str(curve.path), "known": sorted(curve.series)[:12]}
-            raise WorkbookError("curves.no_loss" if curve.series else "curves.no_numbers", **args)
+            if curve.series:
+                raise WorkbookError("curves.no_loss", path=str(curve.path), known=sorted(curve.series)[:12])
+            line, text = curve.unread or (None, None)
+            raise WorkbookError("curves.no_numbers", path=str(curve.path), line=line, text=text)
     pair = aligned(left.series[LOSS], right.series[LOSS], shift)
     if not len(pair.steps):
         ends = [say.ranges(curve.series[LOSS].last_of_each()[0]) for curve in (left, right)]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.errors import WorkbookError
+from helpers.precision.curves import curves
 from helpers.precision.curves.readers import Log, read
 from helpers.precision.curves.readers.text import TextFeed
 from helpers.precision.curves.series import Curve
@@ -47,6 +48,12 @@ def loss(curve: Curve) -> dict[int, float]:
         ("Epochs.log", "Epoch: [0][1/10]\tTime 0.3 (0.4)\tLoss 2.5e+00 (2.5e+00)\n"
                        "Epoch: [0][2/10]\tTime 0.3 (0.4)\tLoss 2.25e+00 (2.5e+00)\n"
                        "Train Epoch: 0 [3/10 (1%)]\tLoss: 2.125\n"),
+        ("it.log", "1it [00:10, 9.5it/s, loss=2.5]\r2it [00:20, 9.5it/s, loss=2.25]\r3it [00:30, 9.5it/s, loss=2.125]"),
+        ("zh.log", "第1步：损失=2.5，学习率=0.001\n第 2/9 步：损失为 2.25，总步数：9\n"
+                   "步数３：损失：２．１２５，步长：0.1\n"),
+        ("zh_epochs.log", "第1轮 平均损失 2.5\n轮次：2，平均损失：2.25，每步: 3ms\n第3轮：平均损失=2.125\n"),
+        ("comma.csv", "iter;train_loss;learn_rate\n1;2,5;0,001\n2;2,25;1,0e-3\n3;2,125;0,001\n"),
+        ("zh.csv", "步数,训练损失\n1,2.5\n2,2.25\n3,2.125\n"),
         ("unnumbered.log", "Loss: 2.5\nLoss: 2.25 after\nLoss: 2.125\n"),
     ],
 )  # fmt: skip
@@ -199,3 +206,59 @@ def test_folders(tmp_path: Path) -> None:
     (tmp_path / "checkpoint-9" / "trainer_state.json").unlink()
     with pytest.raises(WorkbookError, match=r"a\.log, b\.log"):
         read(tmp_path / "checkpoint-9")
+
+
+def test_chinese_names_are_ours(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("迭代 7：损失 2.5，验证损失：3.0，学习率 1e-4，准确率＝0.7，"
+                                    "测试集精度 0.6，梯度范数 1.5\n")  # fmt: skip
+    curve = read(tmp_path / "a.log")
+    assert {name: list(series.values) for name, series in curve.series.items()} == {
+        "loss": [2.5], "val_loss": [3.0], "lr": [1e-4],
+        "accuracy": [0.7], "test_accuracy": [0.6], "grad_norm": [1.5]}  # fmt: skip
+    assert list(curve.series["lr"].steps) == [7]
+
+
+@given(st.integers(0, 10**9), st.floats(allow_nan=False, allow_infinity=False),
+       st.sampled_from(["第{}步：损失={}，学习率=0.1", "步数：{}，损失：{}", "迭代{} 损失值为{}", "第{}轮 损失 {}",
+                        "【第 {} 次迭代】损失＝{}。"]))  # fmt: skip
+@settings(max_examples=150, deadline=None)
+def test_chinese_lines_give_their_step_and_loss(step: int, value: float, line: str) -> None:
+    curve = Curve(Path("a.log"), "text")
+    feed = TextFeed(curve, "a.log")
+    feed.feed((line.format(step, repr(value)) + "\n").encode())
+    feed.end()
+    assert loss(curve) == {step: value}
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+@settings(max_examples=80, deadline=None)
+def test_decimal_commas_are_the_same_numbers(tmp_path_factory: pytest.TempPathFactory, values: list[float]) -> None:
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    rows = (f"{at};{repr(value).replace('.', ',')}\n" for at, value in enumerate(values))
+    path.write_text("step;loss\n" + "".join(rows))
+    assert loss(read(path)) == dict(enumerate(values)) and not read(path).told
+
+
+@given(st.integers(0, 10**11), st.integers(1, 10**11), st.floats(0, 1e9))
+def test_progress_bars_count_their_own_steps(done: int, more: int, value: float) -> None:
+    for state in (f"{done}it [00:10, 9.5it/s, loss={value!r}]",
+                  f" 10%|#  | {done}/{done + more} [00:10<00:30, 9.5it/s, loss={value!r}]"):  # fmt: skip
+        curve = Curve(Path("a.log"), "text")
+        feed = TextFeed(curve, "a.log")
+        feed.feed(f"0it [00:00, ?it/s]\r{state}\r".encode())
+        feed.end()
+        assert loss(curve) == {done: value} and not curve.ordinal
+
+
+def test_commas_are_decimal_only_beside_semicolons_and_never_mixed(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("step;loss\n1;2.5\n2;1,234\n")
+    mixed = read(tmp_path / "a.csv")
+    assert loss(mixed) == {1: 2.5} and [key for key, _ in mixed.told] == ["ACC257.line"]
+    (tmp_path / "b.csv").write_text('step,loss\n1,"2,5"\n')
+    assert "loss" not in read(tmp_path / "b.csv").series
+
+
+def test_a_log_without_numbers_shows_what_was_not_understood(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("begin\nschritt eins verlust 2\n")
+    with pytest.raises(WorkbookError, match="line 2: schritt eins verlust 2"):
+        curves(tmp_path / "a.log", tmp_path / "a.log")

@@ -17,10 +17,10 @@ STEP = re.compile(
     r"(?:\((\w+)\))?['\"]?[\s:=#]{0,3}\[?\s{0,8}(\d{1,15})(?![\d.])", re.I
 )
 #: `Epoch: [0][ 10/500]`, `Epoch(train) [1][10/500]`, `Epoch 0:  50%|███  | 32/64`, `Train Epoch: 1 [640/60000 (1%)]`
-EPOCH = re.compile(r"\bepoch(?:\((\w+)\))?[\s:=#]{0,3}\[?\s{0,6}(\d{1,9})(?:\s?/\s?\d{1,9})?\]?", re.I)
+EPOCH = re.compile(r"\bepoch(?:\((\w+)\))?[\s:=#]{0,3}\[?\s{0,6}(\d{1,12})(?!\d)(?:\s?/\s?\d{1,9})?\]?", re.I)
 WITHIN = re.compile(r"(?<![\d.])(\d{1,12})\s?/\s?(\d{1,12})(?!\d)")
-#: A progress bar: `10%|█   | 10/100 [00:01<00:09`
-BAR = re.compile(r"\|\s{0,8}(\d{1,12})/\d{1,12} \[")
+#: A progress bar: `10%|█   | 10/100 [00:01<00:09`, and `10it [00:01` where its end is not known
+BAR = re.compile(r"(?:\|\s{0,8}(?=\d{1,12}/\d{1,12} \[)|(?<![\w./])(?=\d{1,12}it \[))(\d{1,12})")
 PAIR = re.compile(r"([A-Za-z_][\w./@-]{0,60})['\"]?\s{0,3}([:=]?)\s{0,8}['\"]?(" + NUMBER + r")(?![\w/%]|\.\d)")
 #: A name that may stand before its number without `:` or `=`.
 BARE = re.compile(r"loss|^lr$|acc|norm|scale|ppl|perplexity|top\d|iou|^map|f1|bleu|learning_rate", re.I)

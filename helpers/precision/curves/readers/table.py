@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.precision.curves.names import STEPS, plain
+from helpers.precision.curves.readers.chinese import latin
 from helpers.precision.curves.readers.feed import LineFeed
 from helpers.precision.curves.readers.records import number
 from helpers.precision.curves.series import Curve
 
+DECIMAL = re.compile(r"[-+]?\d{0,20}([.,])\d{1,20}(?:[eE][-+]?\d{1,4})?")
+
 
 class TableFeed(LineFeed):
-    """The separator is the one of tab, comma and semicolon that the heading holds most of."""
+    """The separator is the one of tab, comma and semicolon that the heading holds most of. Only where it is a semicolon
+    a comma is a decimal point; a file that has both `0,5` and `0.5` is told, and the row left out."""
 
     def __init__(self, curve: Curve, path: str) -> None:
         super().__init__(curve, path)
         self._separator = ","
         self._names: list[str] = []
         self._step = -1
+        self._marks: set[str] = set()
 
     def line(self, text: str, last: bool) -> None:
         if not text.strip():
@@ -32,17 +38,29 @@ class TableFeed(LineFeed):
         step = number(cells[self._step]) if self._step >= 0 else float(self.number - 1)
         if step is None or not abs(step) < 1e15:  # a NaN too
             return self.curve.tell("ACC257.no_step", path=self.path, line=self.number)
+        before = self.curve.values
         for name, cell in zip(self._names, cells):
             value = number(cell) if name and cell else None
             if value is not None:
                 self.curve.add(name, int(step), value, self.number, cell.strip())
+        if self.curve.values == before:
+            self.curve.not_understood(self.number, text)
 
     def _cells(self, text: str) -> list[str]:
+        cells = self._split(text)
+        if self._separator != ";" or not self._names:
+            return cells
+        self._marks |= {found[1] for cell in cells if (found := DECIMAL.fullmatch(cell.strip()))}
+        if len(self._marks) > 1:
+            return []
+        return [cell.replace(",", ".") if DECIMAL.fullmatch(cell.strip()) else cell for cell in cells]
+
+    def _split(self, text: str) -> list[str]:
         return next(csv.reader([text], delimiter=self._separator)) if '"' in text else text.split(self._separator)
 
     def _heading(self, text: str) -> None:
         self._separator = max("\t,;", key=text.count)
-        heads = [head.strip() for head in self._cells(text)]
+        heads = [latin(head).strip() for head in self._cells(text)]
         if all(number(head) is not None for head in heads):
             raise WorkbookError("curves.no_heading", path=self.path)
         lower = [head.lower() for head in heads]

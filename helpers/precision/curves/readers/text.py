@@ -6,6 +6,7 @@ import re
 
 from helpers.errors import WorkbookError
 from helpers.precision.curves.names import plain
+from helpers.precision.curves.readers.chinese import latin
 from helpers.precision.curves.readers.feed import LineFeed
 from helpers.precision.curves.readers.patterns import BAR, NUMBER, pairs, step_of
 from helpers.precision.curves.series import Checkpoint, Curve
@@ -35,9 +36,15 @@ class TextFeed(LineFeed):
         self._counts: dict[str, int] = {}
 
     def line(self, text: str, last: bool) -> None:
-        text = text[:WIDTH]
+        before = self.curve.values + self._unnumbered.values
         if self._pattern:
-            return self._by_pattern(self._pattern, text)
+            self._by_pattern(self._pattern, text[:WIDTH])
+        else:
+            self._known(latin(text[:WIDTH]))
+        if self.curve.values + self._unnumbered.values == before:
+            self.curve.not_understood(self.number, text)
+
+    def _known(self, text: str) -> None:
         if "|" in text and "iteration" in text and self._megatron(text):
             return
         if "sav" in text or "Sav" in text:
@@ -48,7 +55,7 @@ class TextFeed(LineFeed):
             return
         if ":" in text or "=" in text or "oss" in text or "OSS" in text:
             self._generic(text)
-        elif "|" in text and (bar := BAR.search(text)):
+        elif "[" in text and (bar := BAR.search(text)):
             self._bar = int(bar[1])
 
     def end(self) -> None:

@@ -206,6 +206,12 @@ WORDS: dict[str, Words] = {
         "Load one checkpoint into both, unless two checkpoints are what is to be compared.",
         "请让两侧加载同一个检查点；若本来就要对比两个检查点则不必。",
     ),
+    "ACC278.settings": Words(
+        "{count} modules are set otherwise in the two models (baseline / target): {names}",
+        "两个模型中有 {count} 个模块的设置不同（基线 / 目标）：{names}",
+        "Give both models the same settings, then verify again.",
+        "请让两个模型的设置一致，然后重新验证。",
+    ),
     "ACC275.unknown": Words(
         "whether both models have the same weights was not looked at: their dtypes differ",
         "两个模型的数据类型不同，未检查权重是否相同",

@@ -451,3 +451,13 @@ def test_a_text_that_names_nothing_is_said_before_anything_starts(model: str, ke
     with pytest.raises(WorkbookError) as error:
         verify(model, model, "inputs.py:make")
     assert error.value.key == key
+
+
+@pytest.mark.parametrize(("eps", "told"), [(1e-3, True), (1e-5, False)])
+def test_modules_that_are_set_otherwise_are_named_with_both_settings(eps: float, told: bool) -> None:
+    models = [nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4, eps=value)).eval() for value in (1e-5, eps)]
+    models[1].load_state_dict(models[0].state_dict())
+    report = verify(*models, [torch.randn(2, 4)])
+    found = [one.message("en") for one in report.findings if one.rule == "ACC278"]
+    assert bool(found) == told
+    assert all("1: LayerNorm((4,), eps=1e-05" in line and "eps=0.001" in line for line in found)

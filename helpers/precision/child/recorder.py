@@ -208,12 +208,14 @@ def plain_modules(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module
 
 
 def about(model: torch.nn.Module) -> dict[str, Any]:
-    """What tells two models apart before they run: dtype, device, mode, weights' fingerprints."""
+    """What tells two models apart before they run: dtype, device, mode, settings, weights' fingerprints."""
     odd = [path for path, module in plain_modules(model)
            if module.training and any(word in type(module).__name__ for word in MODE_MATTERS)]  # fmt: skip
+    torchs = [one for one in plain_modules(model) if type(one[1]).__module__.startswith("torch.nn.")]
     own = next(module for _, module in plain_modules(model))  # a wrapper has a mode of its own, which says nothing
     return {"model": type(own).__name__, "dtype": dtype_of(model), "device": str(device_of(model)),
             "training": bool(own.training), "mode_matters": odd,
+            "settings": {path: f"{type(module).__name__}({module.extra_repr()})" for path, module in torchs},
             "weights": {plain(key, wrapped(model)): fingerprint(value) for key, value in model.state_dict().items()
                         if isinstance(value, torch.Tensor)}}  # fmt: skip
 

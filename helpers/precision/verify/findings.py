@@ -18,7 +18,8 @@ WORSE = {SHAPE: "shape", STRUCTURE: "structure", NONFINITE: "nonfinite"}
 def findings(tally: Tally, sides: Sequence[About], required: float) -> list[Finding]:
     """`sides` are baseline and target; `required` is the pass rate below which the verification fails."""
     rest = [*_raised(tally), *_inputs(tally), *_alone(tally), *_nothing(tally), *_nans(tally),
-            *_dtypes(tally, sides), *_weights(sides), *_mode(tally, sides), *_truth(tally)]  # fmt: skip
+            *_dtypes(tally, sides), *_weights(sides), *_settings(sides),
+            *_mode(tally, sides), *_truth(tally)]  # fmt: skip
     verdict = _verdict(tally, required)
     worst = max((one.status for one in rest), default=Status.OK)
     if verdict.status < worst < Status.FAIL:  # remarks lower a good result, which stays the headline
@@ -122,6 +123,15 @@ def _weights(sides: Sequence[About]) -> Iterator[Finding]:
     if different:
         args: dict[str, Scalar] = {"count": len(different), "all": len(left), "names": list(different[:SHOWN])}
         yield Finding("ACC275", Status.WARN, "ACC275.weights", args, weight=150)
+
+
+def _settings(sides: Sequence[About]) -> Iterator[Finding]:
+    """Modules of torch that are set otherwise: an eps, a stride, a dropout's p."""
+    left, right = (side.settings for side in sides)
+    different = [path for path in left if path in right and left[path] != right[path]]
+    if different:
+        names: list[Scalar] = [f"{path or '(model)'}: {left[path]} / {right[path]}" for path in different[:SHOWN]]
+        yield Finding("ACC278", Status.WARN, "ACC278.settings", {"count": len(different), "names": names}, weight=160)
 
 
 def _mode(tally: Tally, sides: Sequence[About]) -> Iterator[Finding]:

@@ -66,7 +66,7 @@ class LocalSide:
 def about(name: str, told: Mapping[str, Any], tier: str, formats: Mapping[str, str], count: int | None) -> About:
     """recorder.py's facts as an About."""
     return About(name, tier, told["model"], told["dtype"], told["device"], told["training"],
-                 tuple(told["mode_matters"]), told["weights"], formats, count)  # fmt: skip
+                 tuple(told["mode_matters"]), told["weights"], told["settings"], formats, count)  # fmt: skip
 
 
 def _tier(device: str) -> str:

@@ -58,7 +58,8 @@ class Taken:
 @dataclass(frozen=True)
 class About:
     """A side before it runs. `formats` are reduced formats in force ({"conv": "hf32"}), `weights` fingerprints by
-    name, `mode_matters` modules in training mode whose result depends on it, `count` of the inputs if it is known."""
+    name, `settings` how torch's own modules describe themselves by path, `mode_matters` modules in training mode whose
+    result depends on it, `count` of the inputs if it is known."""
 
     name: str
     tier: str
@@ -68,6 +69,7 @@ class About:
     training: bool
     mode_matters: tuple[str, ...]
     weights: Mapping[str, str]
+    settings: Mapping[str, str]
     formats: Mapping[str, str]
     count: int | None
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from helpers.precision import arguments, formats, tolerance
+from helpers.precision import arguments, drawn, formats, tolerance
 from helpers.precision.agreement import (
     CHECKSUM,
     NONFINITE,
@@ -27,9 +27,9 @@ from helpers.precision.agreement import (
 from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, TensorRecord
 from helpers.precision.replay import Own, Replay
 
-AGREES, EXPLAINED, ALLOWED, POSSIBLE, DIVERGES, STRUCTURE, ARGUMENT, JUMP, NOT_COMPARED, CONTAINER = (
+AGREES, EXPLAINED, ALLOWED, POSSIBLE, DIVERGES, STRUCTURE, ARGUMENT, JUMP, NOT_COMPARED, CONTAINER, DRAWN = (
     "agrees", "explained", "allowed", "possible", "diverges", "structure", "argument", "jump", "not_compared",
-    "container",
+    "container", "drawn",
 )  # fmt: skip
 #: From good to bad.
 SEVERITY = (AGREES, EXPLAINED, ALLOWED, POSSIBLE, DIVERGES)
@@ -43,9 +43,9 @@ UNSEEN = 30.0
 
 @dataclass(frozen=True)
 class Judgement:
-    """One operator judged. `allowed` is the error that rounding and inputs explain; `form` a reduced format
-    that explains it; `own` the replayed output that is furthest off, `side` whose arithmetic made it so.
-    `handed_by`: the wrong values are a gradient that one of these hands back."""
+    """One operator judged; DRAWN where it gave other random numbers. `allowed` is the error that rounding and inputs
+    explain; `form` a reduced format that explains it; `own` the replayed output that is furthest off, `side` whose
+    arithmetic made it so. `handed_by`: the wrong values are a gradient that one of these hands back."""
 
     agreement: Agreement
     outcome: str
@@ -81,6 +81,7 @@ def judge(
     may have computed in a reduced format of which no record tells (formats.py)."""
     judged = []
     forward: dict[tuple[str, int], float] = {}
+    drew: set[tuple[str, int]] = set()
     turned, largest, seen = False, 0.0, math.isfinite(reached)
     for found in agreements:
         operator = found.pair.target
@@ -92,9 +93,12 @@ def judge(
         if not _whole(found):  # of statistics an input's error may be small by luck
             inherited = max(inherited, largest)
         one = _one(found, replays.get(operator.name), dict(numerics), inherited, formats.kind(operator.api) in possible)
+        if _drew(one) or (call in drew and one.outcome == DIVERGES and one.own is None):
+            one = replace(one, outcome=DRAWN)
+            drew.add(call)
         if operator.direction == PARAMETERS and not seen and one.outcome != AGREES:
             one = replace(one, outcome=NOT_COMPARED)
-        elif operator.name in containers and one.outcome in (DIVERGES, EXPLAINED, ALLOWED):
+        elif operator.name in containers and one.outcome in (DIVERGES, EXPLAINED, ALLOWED, DRAWN):
             one = replace(one, outcome=CONTAINER)
         elif one.outcome != STRUCTURE and not (turned and _reads_gradients(operator)) and _unseen(found, reached):
             one = replace(one, outcome=JUMP, allowed=reached)
@@ -109,6 +113,17 @@ def judge(
             forward[call] = max(found.error_in, found.error_out or 0.0)
         judged.append(one)
     return judged
+
+
+def _drew(one: Judgement) -> bool:
+    """Whether a forward call gave other numbers because it drew others. With a replay, which takes the mask from the
+    record, its arithmetic is judged apart; without one what it draws cannot be told from what it computes."""
+    found = one.agreement
+    if found.pair.target.direction != FORWARD or not drawn.draws(found.pair.target):
+        return False
+    if one.own is None:
+        return one.outcome == DIVERGES or one.outcome == EXPLAINED and drawn.other_numbers(found)
+    return one.outcome in (EXPLAINED, ALLOWED) and drawn.other_numbers(found)
 
 
 def _reads_gradients(operator: Operator) -> bool:

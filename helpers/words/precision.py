@@ -44,6 +44,7 @@ _OUTCOMES = {
     "replay_unclear": ("neither side agrees with the replay", "两侧均与重算结果不符"),
     "jump": ("input made elsewhere", "输入误差来自别处"),
     "not_compared": ("not compared", "未比对"),
+    "drawn": ("other random numbers", "随机数不同"),
     "container": ("contains the operators above", "包含上述算子"),
     "only_target_why": ("only in target: {why}", "仅目标侧有：{why}"),
     "only_baseline_why": ("only in baseline: {why}", "仅基线侧有：{why}"),
@@ -606,6 +607,19 @@ WORDS: dict[str, Words] = {
         " inputs explain, {left} were not compared; the largest error an operator adds is {own} ({operator})",
         "未发现差异：{count} 个算子中，{agrees} 个在舍入误差内一致，{explained} 个的误差由输入引起，"
         "另有 {left} 个未比对；单个算子引入的最大误差为 {own}（{operator}）",
+    ),
+    "ACC230.drawn": Words(
+        "the random numbers drawn at {place} ({operator}, step {step}) differ; {count} operators draw ({api}). No fault"
+        " was found, but the {behind} operators from there on differ for that, by up to {error}, and are not judged to"
+        " better than that, except {replayed} that were run again from their own inputs (they add at most {own}); the"
+        " {before} others agree",
+        "在 {place}（{operator}，第 {step} 步）处使用的随机数不同；共有 {count} 个算子使用随机数（{api}）。未发现错误，"
+        "但从该处起的 {behind} 个算子因此存在差异（最大 {error}），判定精度不会优于该值；"
+        "其中 {replayed} 个已用各自的输入重算（自身误差最大为 {own}）；其余 {before} 个一致",
+        "Compare with `p=0` on both sides (`seed_all(rm_dropout=True)` of msprobe), or draw on the CPU from one seed"
+        " and move: seeds do not make two devices draw alike. {source}",
+        "请在两侧设 `p=0`（msprobe 的 `seed_all(rm_dropout=True)`）后再比对，或在 CPU 上以同一种子生成再移到设备："
+        "设置种子不能使两种设备生成相同的随机数。{source}",
     ),
     "ACC230.possible": Words(
         "cannot tell: {count} convolutions or matrix products ({operators}) differ by up to {own}, which HF32 or TF32"

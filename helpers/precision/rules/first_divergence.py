@@ -12,6 +12,7 @@ from helpers.precision.divergence import (
     ALLOWED,
     ARGUMENT,
     DIVERGES,
+    DRAWN,
     EXPLAINED,
     JUMP,
     NOT_COMPARED,
@@ -19,6 +20,7 @@ from helpers.precision.divergence import (
     STRUCTURE,
     Judgement,
 )
+from helpers.precision.drawn import SOURCE, draws
 from helpers.precision.operators import kernels
 from helpers.precision.record import FORWARD
 from helpers.rules import CannotCheck
@@ -106,6 +108,9 @@ def _before(step: StepComparison, judged: Judgement) -> Scalar:
 
 def _healthy(facts: Comparison) -> Iterator[Finding]:
     judged = [one for step in facts.steps for one in step.judged]
+    if any(one.outcome == DRAWN for one in judged):
+        yield _drawn(facts.steps)
+        return
     compared = [one for one in judged if one.outcome in (AGREES, EXPLAINED, ALLOWED, POSSIBLE)]
     if not compared:
         yield Finding(CODE, Status.FAIL, "ACC230.nothing", {"count": len(judged)}, weight=100)
@@ -133,6 +138,27 @@ def _healthy(facts: Comparison) -> Iterator[Finding]:
         worst = _most(compared)
         args.update(count=len(compared), operator=worst.name, own=worst.own_error)
         yield Finding(CODE, Status.OK, "ACC230.none", args, weight=100)
+
+
+def _drawn(steps: tuple[StepComparison, ...]) -> Finding:
+    """Other random numbers: what ran from there on, in that step and in those after it, is no agreement. An operator
+    that was run again from its own inputs is judged all the same."""
+    where = min((step.step, at) for step in steps for at, one in enumerate(step.judged) if one.outcome == DRAWN)
+    seen = [((step.step, at), one) for step in steps for at, one in enumerate(step.judged)
+            if one.outcome in (AGREES, EXPLAINED, ALLOWED, POSSIBLE, DRAWN)]  # fmt: skip
+    told = [one for at, one in seen if at >= where]
+    first = next(one for one in told if one.outcome == DRAWN).agreement.pair.target
+    drawing = [one for one in told if draws(one.agreement.pair.target)
+               and one.agreement.pair.target.direction == FORWARD]  # fmt: skip
+    again = [one for one in told if one.own is not None]
+    args: dict[str, Scalar] = {
+        "place": str(first.place) if first.place else None, "operator": first.name, "step": where[0],
+        "api": list(dict.fromkeys(one.agreement.pair.target.api for one in drawing)), "count": len(drawing),
+        "before": len(seen) - len(told), "behind": len(told),
+        "replayed": len(again), "own": max((one.own_error for one in again), default=None),
+        "error": max(one.agreement.error_out or 0.0 for one in told), "source": SOURCE,
+    }  # fmt: skip
+    return Finding(CODE, Status.WARN, "ACC230.drawn", args, first.place, weight=300)
 
 
 def _most(judged: list[Judgement]) -> Judgement:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from helpers.finding import Finding, Status
 from helpers.precision import platform
-from helpers.precision.divergence import CONTAINER, NOT_COMPARED, PARTING
+from helpers.precision.divergence import CONTAINER, DRAWN, NOT_COMPARED, PARTING
 from helpers.precision.outcomes import outcome
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar
@@ -58,7 +58,8 @@ def _verdict(some: list[dict[str, Scalar]], judged: bool) -> str:
     said = [outcome(row["judgement"]) for row in some]
     if judged and any(one in PARTING for one in said):
         return "failed"
-    unseen = all(row["error_out"] is None for row in some) or all(one in (NOT_COMPARED, CONTAINER) for one in said)
+    empty = all(row["error_out"] is None for row in some)
+    unseen = empty or all(one in (NOT_COMPARED, CONTAINER, DRAWN) for one in said)
     return "unseen" if unseen or not judged else "passed"
 
 

@@ -537,8 +537,8 @@ WORDS: dict[str, Words] = {
         " allowed {allowed}; it runs {kernels}, called at {place}",
         "{operator}（第 {step} 步，rank {rank}）最先出现差异：{side}侧自身引入的误差为 {own}，允许 {allowed}；"
         "对应算子 {kernels}，调用位置 {place}",
-        "Run it alone on both devices with the saved inputs; then check its dtype and the version's known issues.",
-        "请用保存的输入在两种设备上单独运行该算子，再检查其数据类型以及该版本的已知问题。",
+        "{next}",
+        "{next}",
     ),
     "ACC230.handed_back": Words(
         "{operator} (step {step}, rank {rank}) is the first to part: in the {side} the gradient that it hands back is"
@@ -546,16 +546,16 @@ WORDS: dict[str, Words] = {
         " {kernels}, called at {place}",
         "{operator}（第 {step} 步，rank {rank}）最先出现差异：{side}侧由它传回的梯度，与用其保存的输入和传入梯度以"
         " float64 重算的结果相差 {own}，允许 {allowed}；对应算子 {kernels}，调用位置 {place}",
-        "Run its backward alone on both devices with the saved inputs; of several that are named, one made it.",
-        "请用保存的输入在两种设备上单独运行其反向；若列出多个算子，则由其中之一造成。",
+        "{next}",
+        "{next}",
     ),
     "ACC230.amplified": Words(
         "{operator} (step {step}, rank {rank}) is the first to part: output error {error_out} from input error"
         " {error_in}, allowed {allowed}; it runs {kernels}, called at {place}; not run again in float64: {why}",
         "{operator}（第 {step} 步，rank {rank}）最先出现差异：输入误差 {error_in}，输出误差 {error_out}，"
         "允许 {allowed}；对应算子 {kernels}，调用位置 {place}；未用 float64 重算：{why}",
-        "Run it alone on both devices with the saved inputs; then check its dtype and the version's known issues.",
-        "请用保存的输入在两种设备上单独运行该算子，再检查其数据类型以及该版本的已知问题。",
+        "{next}",
+        "{next}",
     ),
     "ACC230.structure": Words(
         "{operator} (step {step}, rank {rank}) is the first to part: its outputs have another structure: {detail};"
@@ -588,6 +588,33 @@ WORDS: dict[str, Words] = {
         "来源：{before}；调用位置 {place}",
         "msprobe does not record every operator; capture at level mix, or check what happens between.",
         "msprobe 并不记录所有算子；请以 mix 级别采集，或检查两者之间的代码。",
+    ),
+    "ACC230.run_alone": Words(
+        "Run it alone on both devices with the saved inputs; then check its dtype and the version's known issues.",
+        "请用保存的输入在两种设备上单独运行该算子，再检查其数据类型以及该版本的已知问题。",
+    ),
+    "ACC230.run_backward": Words(
+        "Run its backward alone on both devices with the saved inputs; of several that are named, one made it.",
+        "请用保存的输入在两种设备上单独运行其反向；若列出多个算子，则由其中之一造成。",
+    ),
+    "ACC230.known_issues": Words(
+        "It was run again already (ACC233): follow what that says, and check the version's known issues.",
+        "该算子已重新运行过（ACC233）：请按其结论处理，并检查该版本的已知问题。",
+    ),
+    "ACC230.returns": Words(
+        "Capture again: does it return? `{command}`", "请重新采集，观察是否再次出现：`{command}`"
+    ),
+    "ACC230.returns_by_hand": Words(
+        "Capture step {step} of the {side} again with task tensor: does it return?",
+        "请以 task tensor 重新采集{side}侧的第 {step} 步，观察是否再次出现。",
+    ),
+    "ACC230.save": Words(
+        "No inputs were saved in the {side}: capture step {step} there with tensors, then compare: `{command}`",
+        "{side}侧未保存输入：请以张量方式采集该侧的第 {step} 步后再比对：`{command}`",
+    ),
+    "ACC230.save_by_hand": Words(
+        "No inputs were saved in the {side}: capture step {step} there with task tensor, then compare.",
+        "{side}侧未保存输入：请以 task tensor 采集该侧的第 {step} 步后再比对。",
     ),
     "ACC230.start": Words(
         "the start (weights or data) or operators that are not recorded", "起始状态（权重或数据）或未被记录的算子"
@@ -693,9 +720,8 @@ WORDS: dict[str, Words] = {
         "不是算子的计算有误：用{side}侧保存的输入重新运行 {operator}，这次结果正确，而记录中的误差为 {own}；"
         "与 float64 相比的误差（{runs}），允许 {allowed}",
         "Look for what the dump does not hold: another setting or version then, an overwritten buffer, a race of"
-        " streams, an argument that was not recorded, or a fault injected on purpose. Capture again: does it return?",
-        "请检查采集数据之外的因素：当时的设置或版本、被覆盖的缓冲区、流之间的竞争、未被记录的参数，或有意注入的故障。"
-        "请重新采集，观察是否再次出现。",
+        " streams, an argument that was not recorded, or a fault injected on purpose.",
+        "请检查采集数据之外的因素：当时的设置或版本、被覆盖的缓冲区、流之间的竞争、未被记录的参数，或有意注入的故障。",
     ),
     "ACC233.unknown": Words(
         "{operator} could not be run again on the device of the {side} ({runs}): whether the operator or something else"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.precision import arguments, divergence
+from helpers.precision import arguments, devices, divergence, recapture
 from helpers.precision.comparison import Comparison, StepComparison
 from helpers.precision.divergence import (
     AGREES,
@@ -51,8 +51,31 @@ def check(facts: Comparison) -> Iterator[Finding]:
         args.update(operator=list(facts.named), receiver=judged.name, kernels=_kernels(step, facts.named))
     elif key == "handed_back":
         args.update(operator=list(facts.named), kernels=_kernels(step, facts.named))
+    if key in ("replayed", "handed_back", "amplified"):
+        args["next"] = _next(facts, step, judged)
     place = judged.agreement.pair.target.place
     yield Finding(CODE, Status.FAIL, f"ACC230.{key}", args, place, weight=300)
+
+
+def _next(facts: Comparison, step: StepComparison, judged: Judgement) -> Scalar:
+    """What to do that has not been done: run it alone, where its inputs lie there and it was not run already."""
+    ran = facts.confirmation.verdict if facts.confirmation else devices.UNKNOWN
+    if ran == devices.NOT_AGAIN:
+        return _capture("returns", facts, judged.side, step.step)
+    if ran != devices.UNKNOWN:
+        return {"say": "ACC230.known_issues"}
+    pair = judged.agreement.pair
+    for side, operator in (("target", pair.target), ("baseline", pair.baseline)):
+        if not all(tensor.file for tensor in operator.inputs):
+            return _capture("save", facts, side, step.step)
+    return {"say": "ACC230.run_backward" if judged.handed_by else "ACC230.run_alone"}
+
+
+def _capture(why: str, facts: Comparison, side: str, step: int) -> Scalar:
+    line = recapture.command(facts.target if side == "target" else facts.baseline, step)
+    told: dict[str, Scalar] = {"step": step, "side": {"say": f"precision.side_{side}"}}
+    return {"say": f"ACC230.{why}", "args": {**told, "command": line}} if line else {
+        "say": f"ACC230.{why}_by_hand", "args": told}  # fmt: skip
 
 
 def _kernels(step: StepComparison, names: list[str]) -> Scalar:

@@ -116,7 +116,7 @@ class Observer:
             return before_clipping
         try:
             norm = gauges.gradient_norm(optimizer)
-        except (RuntimeError, NotImplementedError) as error:
+        except RuntimeError as error:
             self._measure_norm = False
             self.note("grad_norm_failed", error=str(error).splitlines()[0])
             return None

@@ -26,7 +26,7 @@ class CannotReplay(Exception):
     """The record lacks something the operator needs; the reason is a word that the parent can say."""
 
 
-FAILURES = (CannotReplay, RuntimeError, TypeError, ValueError, LookupError, NotImplementedError, OSError)
+FAILURES = (CannotReplay, RuntimeError, TypeError, ValueError, LookupError, OSError)
 
 
 class Given:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from helpers.errors import WorkbookError
+from helpers.precision.record import Run
 from helpers.storage import LocalStorage
 
 RANKS, STEP = ("rank", "proc"), "step"
@@ -48,6 +49,20 @@ def unambiguous(
     troubles = [WorkbookError("precision.same_rank", paths=[storage.shown(name) for name in group.values()])
                 for group in groups.values() if len(group) > 1]  # fmt: skip
     return single, troubles
+
+
+def each(
+    found: tuple[list[str], list[WorkbookError]], run: Callable[[str, list[WorkbookError]], Run]
+) -> tuple[list[Run], list[WorkbookError]]:
+    """The run of every name; one that cannot be read goes to the troubles, and the rest goes on."""
+    names, troubles = found
+    runs: list[Run] = []
+    for name in names:
+        try:
+            runs.append(run(name, troubles))
+        except WorkbookError as cause:
+            troubles.append(cause)
+    return runs, troubles
 
 
 def _folders(storage: LocalStorage, name: str) -> list[str]:

@@ -34,14 +34,8 @@ def recognises(storage: LocalStorage) -> bool:
 def read(storage: LocalStorage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]:
     """Every rank of every step, and what could not be read."""
     found = [""] if _marked(storage, "") else list(folders.below(storage))
-    names, troubles = folders.unambiguous(storage, found, partial(folders.of, storage))
-    runs: list[Run] = []
-    for name in names:
-        try:
-            runs.append(_run(storage, name, root, troubles))
-        except WorkbookError as cause:
-            troubles.append(cause)
-    return runs, troubles
+    single = folders.unambiguous(storage, found, partial(folders.of, storage))
+    return folders.each(single, lambda name, troubles: _run(storage, name, root, troubles))
 
 
 def _marked(storage: LocalStorage, name: str) -> bool:

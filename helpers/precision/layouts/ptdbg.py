@@ -38,14 +38,8 @@ def recognises(storage: LocalStorage) -> bool:
 
 def read(storage: LocalStorage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]:
     """Every .pkl of every step and rank, and what could not be read."""
-    found, troubles = folders.unambiguous(storage, list(_records(storage)), lambda name: _step_and_rank(storage, name))
-    runs: list[Run] = []
-    for name in found:
-        try:
-            runs.append(_run(storage, name, root, troubles))
-        except WorkbookError as cause:
-            troubles.append(cause)
-    return runs, troubles
+    single = folders.unambiguous(storage, list(_records(storage)), lambda name: _step_and_rank(storage, name))
+    return folders.each(single, lambda name, troubles: _run(storage, name, root, troubles))
 
 
 def _records(storage: LocalStorage, name: str = "", depth: int = DEPTH) -> Iterator[str]:

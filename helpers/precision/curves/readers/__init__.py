@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -64,7 +65,9 @@ class Log:
         with _opened(path) as stream:
             kind = "text" if self.pattern else kind_of(path, stream.read(HEAD))
         self._curve.kind, self._curve.path = kind, path
-        feeds = {"json": JsonFeed, "jsonl": JsonLinesFeed, "table": TableFeed, "events": EventsFeed}
+        feeds: dict[str, Callable[[Curve, str], Feed]] = {
+            "json": JsonFeed, "jsonl": JsonLinesFeed, "table": TableFeed, "events": EventsFeed,
+        }
         made = feeds[kind](self._curve, str(path)) if kind in feeds else TextFeed(self._curve, str(path), self.pattern)
         self._files.append(path)
         self._feeds.append(made)

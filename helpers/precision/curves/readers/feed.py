@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from helpers.precision.curves.series import Curve
 
 #: A line, or a piece of a progress bar's line, longer than this is no log line.
 LONGEST = 1 << 20
 
 
-class Feed:
+class Feed(ABC):
     """Takes a file's bytes in order and keeps what they tell in `curve`."""
 
     def __init__(self, curve: Curve, path: str) -> None:
         self.curve, self.path = curve, path
         curve.files.append(path)
 
+    @abstractmethod
     def feed(self, data: bytes) -> None:
         """The next bytes, in pieces of any size."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self) -> None:
         """No more bytes will come: what is left over is read as it is, or told to be cut short."""
 
@@ -46,9 +49,9 @@ class LineFeed(Feed):
             self._line(self._rest.decode("utf-8", errors="replace"), last=True)
             self._rest = b""
 
+    @abstractmethod
     def line(self, text: str, last: bool) -> None:
         """One line, or one state of a progress bar; the `last` one of the file may be cut short."""
-        raise NotImplementedError
 
     def _line(self, text: str, last: bool = False) -> None:
         self.number += 1

@@ -29,7 +29,7 @@ import torch
 from benchmarks.matrix import beside, faults, networks, noise
 from benchmarks.matrix.recorder import Call, Recorder, Tampering
 from benchmarks.matrix.replaying import in_this_process
-from helpers.precision import manifest
+from helpers.precision.capturing import manifest
 from helpers.precision.comparison import Comparison, examine
 
 BAR = 0.95

@@ -130,8 +130,8 @@ def speed(bars: Bars, name: str, folder: Path, tensors: int, mebibytes: float, r
 def warm(folder: Path) -> dict[str, Any]:
     """The comparison called again in this process, and the floor by the same number of waiting workers."""
     from helpers.precision.compare import compare
-    from helpers.precision.measuring import Job
-    from helpers.precision.workers import measure_all
+    from helpers.precision.tensors.measuring import Job
+    from helpers.precision.tensors.workers import measure_all
 
     def again() -> float:
         began = time.perf_counter()
@@ -154,7 +154,7 @@ def warm(folder: Path) -> dict[str, Any]:
 
 def worker_peak() -> float:
     """The largest resident memory of a waiting worker, MB."""
-    from helpers.precision import workers
+    from helpers.precision.tensors import workers
 
     return max(high_water(Path(f"/proc/{one.process.pid}/status").read_text()) for one in workers._resting)
 
@@ -196,7 +196,8 @@ def giant(bars: Bars, folder: Path, mebibytes: int) -> None:
     """One pair of large tensors: what the process that reads them holds at its most."""
     for side, noise in (("a", 0.0), ("b", 1e-4)):
         make(folder / side, 1, mebibytes * MIB, noise)
-    code = ("import sys\nfrom helpers.precision.worker import *\nfrom helpers.precision.workers import *\n"
+    code = ("import sys\nfrom helpers.precision.tensors.worker import *\n"
+            "from helpers.precision.tensors.workers import *\n"
             "import glob\nfiles = [glob.glob(f'{sys.argv[1]}/{side}/*/*/dump_tensor_data/*')[0] for side in 'ab']\n"
             "shape = tuple(map(int, sys.argv[2:]))\n"
             "found = work(order([Job(*map(Path, files), shape, shape)], WHOLE))\n"

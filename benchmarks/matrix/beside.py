@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from helpers.precision import manifest
+from helpers.precision.capturing import manifest
 
 ENVIRONMENT = {"MSPROBE_LOG_LEVEL": "4", "OPENBLAS_NUM_THREADS": "1"}
 #: Records a network through the real msprobe. argv: name, seed, configuration.

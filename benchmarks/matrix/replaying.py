@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from helpers.precision import replay
+from helpers.precision.divergence import replay
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import sys
 from helpers.commands import add_fail_on
 from helpers.precision.align import align
 from helpers.precision.curves import TOLERANCE
-from helpers.precision.questions import CLASSES
+from helpers.precision.views.questions import CLASSES
 from helpers.report import Report
 
 NAME = "align"

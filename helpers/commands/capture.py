@@ -23,7 +23,7 @@ import sys
 from helpers.commands import behind
 from helpers.precision.bisect import bisect
 from helpers.precision.capture import capture
-from helpers.precision.options import DATA_MODES, LEVELS, TASKS
+from helpers.precision.capturing.options import DATA_MODES, LEVELS, TASKS
 from helpers.report import Report
 
 NAME = "capture"

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from helpers.environment import compare_settings, environment_check, save_settings
 from helpers.errors import WorkbookError
-from helpers.precision import manifest
+from helpers.precision.capturing import manifest
 from helpers.report import TIERS, Report
 from helpers.settings import Settings, load
 from helpers.settings.record import checked

@@ -28,9 +28,9 @@ import argparse
 
 from helpers.commands import add_fail_on
 from helpers.precision.compare import around, compare
-from helpers.precision.factors import tolerances
-from helpers.precision.layers import layers
-from helpers.precision.questions import OF_COMPARE
+from helpers.precision.views.factors import tolerances
+from helpers.precision.views.layers import layers
+from helpers.precision.views.questions import OF_COMPARE
 from helpers.report import TIERS, Report
 
 NAME = "compare"

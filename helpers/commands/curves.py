@@ -23,7 +23,7 @@ import sys
 
 from helpers.commands import add_fail_on
 from helpers.precision.curves import TOLERANCE, Follow, curves
-from helpers.precision.questions import OF_CURVES
+from helpers.precision.views.questions import OF_CURVES
 from helpers.report import Report
 
 NAME = "curves"

@@ -10,12 +10,12 @@ from pathlib import Path
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.gates import asked
-from helpers.precision import answers
-from helpers.precision.amplified import explained
 from helpers.precision.attempts.verb import attempts as kept
 from helpers.precision.compare import compare
 from helpers.precision.curves import TOLERANCE, curves
-from helpers.precision.questions import CLASSES, gated
+from helpers.precision.views import answers
+from helpers.precision.views.amplified import explained
+from helpers.precision.views.questions import CLASSES, gated
 from helpers.report import Report, overview
 
 

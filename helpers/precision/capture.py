@@ -22,10 +22,10 @@ from helpers import device as devices
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
-from helpers.precision import manifest, written
-from helpers.precision.failing import check_ran
-from helpers.precision.options import FINGERPRINTS, MIB, Options, room
-from helpers.precision.replacing import place, settle
+from helpers.precision.capturing import manifest, written
+from helpers.precision.capturing.failing import check_ran
+from helpers.precision.capturing.options import FINGERPRINTS, MIB, Options, room
+from helpers.precision.capturing.replacing import place, settle
 from helpers.report import Column, Report, Table
 from helpers.settings.child import settings as settings_reader
 from helpers.words import Scalar

@@ -12,19 +12,20 @@ from typing import Any
 from helpers.finding import Finding, Status
 from helpers.gates import asked
 from helpers.launch import together
-from helpers.precision import devices, outcomes, platform, rules, table_csv
+from helpers.precision import rules
 from helpers.precision.advice.verb import fired
-from helpers.precision.agreement import TensorAgreement
 from helpers.precision.attempts.remember import remembered
 from helpers.precision.baselines.judging import with_bundle
 from helpers.precision.baselines.reading import opened
 from helpers.precision.comparison import Comparison, StepComparison, examine
-from helpers.precision.divergence import PARTING, Judgement
-from helpers.precision.measuring import Sample
-from helpers.precision.questions import OF_COMPARE, gated
-from helpers.precision.reasons import reasons
-from helpers.precision.scheduler import cluster
+from helpers.precision.divergence import PARTING, Judgement, devices
+from helpers.precision.pairing.reasons import reasons
 from helpers.precision.selection import Selection
+from helpers.precision.tensors.agreement import TensorAgreement
+from helpers.precision.tensors.measuring import Sample
+from helpers.precision.tensors.scheduler import cluster
+from helpers.precision.views import outcomes, platform, table_csv
+from helpers.precision.views.questions import OF_COMPARE, gated
 from helpers.report import Chart, Column, Report, Table
 from helpers.rules import judge, rules_of
 from helpers.storage import open_storage, refuse_unwritable

@@ -10,23 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helpers.errors import WorkbookError
-from helpers.precision import divergence, formats, manifest, start, tolerance
-from helpers.precision.agreement import agreements as compare_all
-from helpers.precision.agreement import verified
-from helpers.precision.discrepancy import Discrepancy
-from helpers.precision.divergence import Judgement
-from helpers.precision.experiment import differences
+from helpers.precision import divergence
+from helpers.precision.capturing import manifest
+from helpers.precision.capturing.options import FINGERPRINTS
+from helpers.precision.divergence import Judgement, formats
+from helpers.precision.divergence.replay import Replays, replay
+from helpers.precision.experiment import differences, start
+from helpers.precision.experiment.discrepancy import Discrepancy
+from helpers.precision.experiment.start import Start
 from helpers.precision.layouts import read_runs
-from helpers.precision.options import FINGERPRINTS
 from helpers.precision.pairing import Pairing, pair
 from helpers.precision.record import BACKWARD, FORWARD, Run
-from helpers.precision.replay import Replays, replay
 from helpers.precision.selection import EVERYTHING, Selection
-from helpers.precision.start import Start
-from helpers.precision.workers import Measure, measure_all
+from helpers.precision.tensors import tolerance
+from helpers.precision.tensors.agreement import agreements as compare_all
+from helpers.precision.tensors.agreement import verified
+from helpers.precision.tensors.workers import Measure, measure_all
 
 if TYPE_CHECKING:
-    from helpers.precision.devices import Confirmation
+    from helpers.precision.divergence.devices import Confirmation
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from helpers.errors import WorkbookError
-from helpers.precision.measuring import WHOLE, Sample
 from helpers.precision.pairing import Pairing
 from helpers.precision.record import Operator
+from helpers.precision.tensors.measuring import WHOLE, Sample
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as xml
 from collections.abc import Iterator
 
 from helpers.finding import Status
-from helpers.precision.cases import Case, cases
+from helpers.precision.views.cases import Case, cases
 from helpers.report import Report
 from helpers.words import language
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from helpers.precision.factors import HIGHEST, LOWEST, measures, sentence, tolerances
+from helpers.precision.views.factors import HIGHEST, LOWEST, measures, sentence, tolerances
 from helpers.report import Report
 from helpers.view.widgets import HEADLESS
 from helpers.words import language as chosen

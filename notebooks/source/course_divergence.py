@@ -36,7 +36,7 @@ from concurrent.futures import ThreadPoolExecutor
 from helpers import capture, compare, curves
 from helpers.notebook import begin
 from helpers.precision.compare import around
-from helpers.precision.thumb import fixed_limits
+from helpers.precision.views.thumb import fixed_limits
 from helpers.view.tolerance import tolerance_box
 
 run = begin("course", lang, run_dir, device)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from helpers.precision import manifest
+from helpers.precision.capturing import manifest
 
 #: As experiment_facts.py tells it, of a run that took one step; samples were not recorded one by one.
 EXPERIMENT = {"seeds": {"torch": 1}, "modules": {"": ["Net", ""]}, "weights": {"w": [1.0]}, "batches": {"0": []},

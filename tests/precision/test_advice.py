@@ -16,17 +16,17 @@ from helpers.finding import Finding, Place, Status
 from helpers.precision.advice import advise, rules
 from helpers.precision.advice.seen import Seen
 from helpers.precision.advice.verb import report
-from helpers.precision.agreement import CHECKSUM, Agreement, TensorAgreement
+from helpers.precision.capturing.manifest import Manifest
+from helpers.precision.capturing.options import FINGERPRINTS
 from helpers.precision.compare import compare
 from helpers.precision.comparison import Comparison, Side, StepComparison
 from helpers.precision.curves.series import Curve, Series
-from helpers.precision.discrepancy import Discrepancy
 from helpers.precision.divergence import AGREES, DIVERGES, Judgement
-from helpers.precision.manifest import Manifest
-from helpers.precision.options import FINGERPRINTS
+from helpers.precision.divergence.replay import Replays
+from helpers.precision.experiment.discrepancy import Discrepancy
 from helpers.precision.pairing import Pair, Pairing
 from helpers.precision.record import Operator, Run, TensorRecord
-from helpers.precision.replay import Replays
+from helpers.precision.tensors.agreement import CHECKSUM, Agreement, TensorAgreement
 from helpers.rules import judge, rules_of
 from helpers.words import catalogue
 from tests.precision.baselines.bundles import bundle_of, capture_of

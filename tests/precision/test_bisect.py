@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from helpers.finding import Status
-from helpers.precision import manifest
 from helpers.precision.bisect import bisect, suspicious
+from helpers.precision.capturing import manifest
 from helpers.precision.comparison import examine
 from helpers.precision.layouts import read_dump
 from tests.precision.dumps import as_capture

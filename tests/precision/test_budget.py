@@ -10,8 +10,8 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.finding import Status
-from helpers.precision import manifest
 from helpers.precision.capture import capture
+from helpers.precision.capturing import manifest
 from helpers.precision.layouts import read_dump
 from helpers.report import Report
 from tests.conftest import ROOT

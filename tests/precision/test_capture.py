@@ -15,8 +15,8 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.finding import Status
-from helpers.precision import manifest
 from helpers.precision.capture import capture
+from helpers.precision.capturing import manifest
 from helpers.precision.compare import compare
 from helpers.precision.layouts import read_dump
 from tests.conftest import ROOT

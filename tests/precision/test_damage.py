@@ -19,8 +19,8 @@ from helpers import storage
 from helpers.__main__ import main
 from helpers.errors import WorkbookError
 from helpers.finding import Status
-from helpers.precision import workers
 from helpers.precision.compare import compare
+from helpers.precision.tensors import workers
 from tests.precision.networks import convolutions
 from tests.precision.test_compare import scaled
 

@@ -13,7 +13,7 @@ from benchmarks.divergence import record
 from benchmarks.matrix import faults, networks
 from benchmarks.matrix.recorder import Tampering
 from benchmarks.matrix.replaying import in_this_process
-from helpers.precision import manifest
+from helpers.precision.capturing import manifest
 from helpers.precision.comparison import Comparison, examine
 from helpers.precision.divergence import POSSIBLE
 from helpers.precision.rules import nonfinite

@@ -8,11 +8,11 @@ from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
-from helpers.precision.amplified import explained
 from helpers.precision.baselines.bundle import Bundle
 from helpers.precision.baselines.reading import Opened
 from helpers.precision.curves import curves
 from helpers.precision.curves.readers.find import GPULOG
+from helpers.precision.views.amplified import explained
 from helpers.report import Report
 from helpers.words import Scalar
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from helpers import redaction
 from helpers.errors import WorkbookError
-from helpers.precision import manifest
 from helpers.precision.baselines.bundle import listed
+from helpers.precision.capturing import manifest
+from helpers.precision.capturing.portable import FOLDERS, portable
 from helpers.precision.layouts import read_dump
-from helpers.precision.portable import FOLDERS, portable
 from helpers.precision.record import Run
 
 #: Of a capture's `about` what another machine needs; the script's folder is not among it.

@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from helpers.errors import WorkbookError, reason
-from helpers.precision import manifest
 from helpers.precision.baselines.bundle import MOST_BYTES, MOST_FILES, NAME, Bundle, check_name, parsed, sha256
+from helpers.precision.capturing import manifest
 from helpers.settings import Settings
 from helpers.settings.record import checked
 from helpers.storage import open_storage

@@ -9,7 +9,7 @@ from pathlib import Path
 from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult
 from helpers.precision.baselines.bundle import Bundle
-from helpers.precision.options import FINGERPRINTS
+from helpers.precision.capturing.options import FINGERPRINTS
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar
 

@@ -22,9 +22,9 @@ from helpers.precision.baselines.packing import packed
 from helpers.precision.baselines.rows import report
 from helpers.precision.baselines.writing import refuse_taken, write
 from helpers.precision.capture import TRANSFORMS, capture
-from helpers.precision.failing import check_ran
-from helpers.precision.options import FINGERPRINTS
-from helpers.precision.portable import portable
+from helpers.precision.capturing.failing import check_ran
+from helpers.precision.capturing.options import FINGERPRINTS
+from helpers.precision.capturing.portable import portable
 from helpers.report import Report
 
 MEMORY = Path(__file__).parents[1] / "child" / "memory_plugin.py"

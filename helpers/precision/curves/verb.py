@@ -29,7 +29,7 @@ from helpers.precision.curves.scale import history, judge_scale, skipped_steps
 from helpers.precision.curves.series import Curve
 from helpers.precision.curves.spikes import Spike, spikes
 from helpers.precision.curves.targets import Target, final, judge_targets
-from helpers.precision.questions import OF_CURVES, gated
+from helpers.precision.views.questions import OF_CURVES, gated
 from helpers.report import Chart, Report
 
 COMPLETE = ("finished", "stopped_after")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.finding import Place
-from helpers.precision import arguments
+from helpers.precision.divergence import arguments
 from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, TensorRecord
 
 #: Which part of an entry holds what. In backward, `input` is the gradient of the operator's output, which before 8.x

@@ -17,7 +17,7 @@ import numpy as np
 from helpers.errors import WorkbookError
 from helpers.precision.layouts import folders, names
 from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, Run, TensorRecord
-from helpers.precision.tensorfile import locate
+from helpers.precision.tensors.tensorfile import locate
 from helpers.storage import LocalStorage, natural
 
 NAME = "files"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.precision import devices
 from helpers.precision.comparison import Comparison
-from helpers.precision.devices import Again
+from helpers.precision.divergence import devices
+from helpers.precision.divergence.devices import Again
 from helpers.words import Scalar
 
 CODE = "ACC233"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.precision import arguments, devices, divergence, recapture
+from helpers.precision import divergence
+from helpers.precision.capturing import recapture
 from helpers.precision.comparison import Comparison, StepComparison
 from helpers.precision.divergence import (
     AGREES,
@@ -19,8 +20,10 @@ from helpers.precision.divergence import (
     POSSIBLE,
     STRUCTURE,
     Judgement,
+    arguments,
+    devices,
 )
-from helpers.precision.drawn import SOURCE, draws
+from helpers.precision.divergence.drawn import SOURCE, draws
 from helpers.precision.operators import kernels
 from helpers.precision.record import FORWARD
 from helpers.rules import CannotCheck

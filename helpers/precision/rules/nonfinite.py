@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.precision import nonfinite
 from helpers.precision.comparison import Comparison, StepComparison
-from helpers.precision.nonfinite import Origin
+from helpers.precision.divergence import nonfinite
+from helpers.precision.divergence.nonfinite import Origin
 from helpers.precision.operators import kernels
 from helpers.words import Scalar
 

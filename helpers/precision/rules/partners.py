@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
 from helpers.precision.comparison import Comparison
-from helpers.precision.reasons import reasons
+from helpers.precision.pairing.reasons import reasons
 from helpers.words import Scalar
 
 CODE = "ACC210"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
 from helpers.precision.comparison import Comparison
-from helpers.precision.start import Changed, Start
+from helpers.precision.experiment.start import Changed, Start
 from helpers.words import Scalar
 
 CODE = "ACC204"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.precision.agreement import CHECKSUM, DTYPE, NO_VALUES, ONLY_BASELINE, ONLY_TARGET, UNREADABLE
 from helpers.precision.comparison import Comparison
 from helpers.precision.divergence import NOT_COMPARED, Judgement
 from helpers.precision.layouts import tree
 from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS
+from helpers.precision.tensors.agreement import CHECKSUM, DTYPE, NO_VALUES, ONLY_BASELINE, ONLY_TARGET, UNREADABLE
 from helpers.words import Scalar
 
 CODE = "ACC215"

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from helpers.precision import tolerance
-from helpers.precision.metrics import Array, Metrics, measure
+from helpers.precision.tensors import tolerance
+from helpers.precision.tensors.metrics import Array, Metrics, measure
 from helpers.precision.verify.taken import Call, Taken, Tensor
 
 ONLY_A, ONLY_B, SHAPE, NONFINITE, STRUCTURE, NOTHING = (

@@ -18,7 +18,7 @@ import numpy as np
 from helpers import device as devices
 from helpers.errors import WorkbookError
 from helpers.launch.child import simulator
-from helpers.precision.metrics import Array
+from helpers.precision.tensors.metrics import Array
 from helpers.precision.verify.local import about
 from helpers.precision.verify.taken import Reader, Taken
 from helpers.settings.child import settings as settings_reader

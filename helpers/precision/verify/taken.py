@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from helpers.precision.metrics import Array
+from helpers.precision.tensors.metrics import Array
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.launch import together
-from helpers.precision.options import SETTINGS
+from helpers.precision.capturing.options import SETTINGS
 from helpers.precision.verify.findings import findings
 from helpers.precision.verify.layers import Comparing, Layer
 from helpers.precision.verify.local import Inputs, LocalSide

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from helpers.errors import WorkbookError
-from helpers.precision import manifest
 from helpers.precision.baselines.bundle import NAME, sha256
 from helpers.precision.baselines.packing import packed
 from helpers.precision.baselines.reading import opened
+from helpers.precision.capturing import manifest
 from helpers.precision.layouts import read_dump
 from tests.precision.baselines.bundles import bundle_of, capture_of
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from helpers.finding import Finding, Status
 from helpers.precision.advice.seen import HALF, Seen, in_half, places, settings
 from helpers.precision.record import Operator
-from helpers.precision.tolerance import BITS, MATMULS
+from helpers.precision.tensors.tolerance import BITS, MATMULS
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
 

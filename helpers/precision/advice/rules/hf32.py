@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.precision import tolerance
 from helpers.precision.advice.seen import Seen, where
 from helpers.precision.divergence import Judgement
-from helpers.precision.formats import KINDS
+from helpers.precision.divergence.formats import KINDS
+from helpers.precision.tensors import tolerance
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
 from helpers.precision.advice.seen import Seen, settings, where
-from helpers.precision.agreement import CHECKSUM, SHAPE, TensorAgreement
 from helpers.precision.comparison import StepComparison
 from helpers.precision.divergence import Judgement
+from helpers.precision.tensors.agreement import CHECKSUM, SHAPE, TensorAgreement
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
 

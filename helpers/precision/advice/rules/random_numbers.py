@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from helpers.finding import Finding, Status
 from helpers.precision.advice.seen import Seen, places
 from helpers.precision.divergence import DRAWN, Judgement
-from helpers.precision.drawn import MASKS, SOURCE, draws, other_numbers
+from helpers.precision.divergence.drawn import MASKS, SOURCE, draws, other_numbers
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
 

@@ -1,0 +1,106 @@
+"""Overflow and NaN: who made the first one, told from statistics alone, so that dumps without tensors do as well.
+
+A producer has finite inputs and an output that is not. What the other run has in the same place (the minus infinity of
+a mask) is no difference. Where a value that is not finite comes in although nothing recorded made it, a backward has
+its makers among those that took the forward output; else it came with weights or data, or was not recorded.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from helpers.precision.divergence.handing import Call, takers
+from helpers.precision.pairing import Pairing
+from helpers.precision.record import BACKWARD, Operator, TensorRecord
+
+NAN, INFINITY = "nan", "inf"
+#: How a value that is not finite came: made here, handed by one of the named, or already there.
+MADE, HANDED, CAME = "made", "handed", "came"
+#: The largest finite number.
+LARGEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028e38}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where one side's first such value comes from. `names` made it (for CAME: reads it first); `operator` shows it;
+    `expected` is the largest magnitude in the same tensor of the other side, None where that is not known."""
+
+    side: str
+    how: str
+    kind: str
+    names: tuple[str, ...]
+    operator: Operator
+    record: TensorRecord
+    expected: float | None
+
+
+def origin(pairing: Pairing, side: str) -> Origin | None:
+    """The first value of `side` (`target` or `baseline`) that is not finite where the other side's is; None where
+    there is none. What an operator without a partner makes alone (a mask) is a difference only where a paired operator
+    is then given a value that the other side's is not."""
+    run, other = (pairing.target, "baseline") if side == "target" else (pairing.baseline, "target")
+    partners = {getattr(pair, side).name: getattr(pair, other) for pair in pairing.pairs}
+    alone: list[Origin] = []
+    for operator in run.operators:
+        found = _shown(pairing, side, operator, partners.get(operator.name))
+        if found is None:
+            continue
+        if operator.name in partners:
+            return _traced(found, alone)
+        alone.append(found)
+    return None
+
+
+def _shown(pairing: Pairing, side: str, operator: Operator, partner: Operator | None) -> Origin | None:
+    """What this operator shows that its partner does not."""
+    given = _odd(operator.inputs, partner.inputs if partner else ())
+    made = _odd(operator.outputs, partner.outputs if partner else ())
+    if not given and not made:
+        return None
+    record = (given or made)[0]
+    names: tuple[str, ...] = (operator.name,)
+    how = MADE if not given else CAME
+    if given and operator.direction == BACKWARD:
+        hidden = _hidden(pairing, side, operator)
+        how, names = (HANDED, hidden) if hidden else (how, names)
+    return Origin(side, how, kind(record), names, operator, record, _largest(record, partner))
+
+
+def _traced(found: Origin, alone: list[Origin]) -> Origin:
+    """Who stands behind what a paired operator was given: an unpaired one before it, if it may have made that. Of a
+    handed gradient only an unpaired backward may."""
+    if found.how == MADE:
+        return found
+    doubtful = [one for one in alone if found.how == CAME or one.operator.direction == BACKWARD]
+    return next(iter(doubtful), found)
+
+
+def kind(record: TensorRecord) -> str:
+    """`nan`, `inf`, or empty for a tensor whose extremes are finite or not known."""
+    extremes = [value for value in (record.maximum, record.minimum) if value is not None]
+    if any(map(math.isnan, extremes)):
+        return NAN
+    return INFINITY if any(map(math.isinf, extremes)) else ""
+
+
+def _odd(records: tuple[TensorRecord, ...], others: tuple[TensorRecord, ...]) -> list[TensorRecord]:
+    """Those that are not finite in a way in which the other side's are."""
+    there = {record.slot: kind(record) for record in others}
+    return [record for record in records if kind(record) and kind(record) != there.get(record.slot)]
+
+
+def _hidden(pairing: Pairing, side: str, receiver: Operator) -> tuple[str, ...]:
+    """The backward entries, as `side` names them, that handed this operator its gradient."""
+    theirs = {(pair.baseline.head, pair.baseline.call): getattr(pair, side) for pair in pairing.pairs}
+    here = (receiver.head, receiver.call)
+    twin = next((call for call, mine in theirs.items() if (mine.head, mine.call) == here), None)
+    calls: list[Call] = [call for (made, _), took in takers(pairing).items() if made == twin for call, _ in took]
+    names = (f"{theirs[call].head}.{theirs[call].call}.{BACKWARD}" for call in dict.fromkeys(calls) if call in theirs)
+    return tuple(names)
+
+
+def _largest(record: TensorRecord, partner: Operator | None) -> float | None:
+    found = next((t for t in (*partner.inputs, *partner.outputs) if t.slot == record.slot), None) if partner else None
+    extremes = [abs(value) for value in (found.maximum, found.minimum) if value is not None] if found else []
+    return max(extremes) if extremes and all(map(math.isfinite, extremes)) else None

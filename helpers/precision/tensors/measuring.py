@@ -1,0 +1,94 @@
+"""One pair of tensor files measured: read in blocks where they lie one after the other, whole otherwise."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers.errors import WorkbookError
+from helpers.precision.tensors.metrics import BLOCK, Array, Meter, Metrics, measure
+from helpers.precision.tensors.tensorfile import Stored, locate, read_tensor
+
+#: A sample has blocks of this many elements at least, and of a small tensor about this many blocks to choose from.
+SMALLEST, CHOICE = 256, 64
+
+
+@dataclass(frozen=True)
+class Job:
+    """Two files that dump.json says hold tensors of these shapes."""
+
+    target: Path
+    baseline: Path
+    target_shape: tuple[int, ...]
+    baseline_shape: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.target_shape)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The share of every tensor's blocks that is read, chosen by the seed and the file's name: the same blocks in
+    every run and on both sides."""
+
+    share: float = 1.0
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raises WorkbookError where the share is not above 0 and at most 1."""
+        if not 0 < self.share <= 1:
+            raise WorkbookError("precision.sample", given=self.share)
+
+    def blocks(self, name: str, size: int, block: int) -> tuple[int, list[int] | None]:
+        """Elements of a block, and the numbers of the blocks to read; None for all."""
+        if self.share >= 1:
+            return block, None
+        block = min(block, max(SMALLEST, size // CHOICE))
+        total = -(-size // block)
+        wanted = min(total, max(2, round(self.share * total)))
+        return block, sorted(random.Random(f"{self.seed}:{name}").sample(range(total), wanted))
+
+
+#: All elements of every tensor.
+WHOLE = Sample()
+
+
+def measure_files(job: Job, sample: Sample = WHOLE, block: int = BLOCK) -> Metrics:
+    """Raises WorkbookError where a file cannot be read, holds another shape than told, or their shapes differ."""
+    left, right = _located(job.target, job.target_shape), _located(job.baseline, job.baseline_shape)
+    if left.shape != right.shape:
+        raise _wrong(job.target, f"shape {list(left.shape)}, the baseline's {list(right.shape)}")
+    bfloat16 = left.bfloat16 and right.bfloat16
+    if left.strides or right.strides or left.size == 0:
+        return measure(read_tensor(job.target), read_tensor(job.baseline), bfloat16=bfloat16)
+    count, chosen = sample.blocks(job.target.name, left.size, block)
+    pairs = zip(left.blocks(count, _each(chosen)), right.blocks(count, _each(chosen)))
+    blocks = ((_real(x), _real(y)) for x, y in pairs)
+    first = next(blocks)
+    meter = Meter(first[0].dtype, first[1].dtype, 2 * count, bfloat16=bfloat16, parts=chosen is not None)
+    meter.add_all([first])
+    meter.add_all(blocks)
+    return meter.result(left.size)
+
+
+def _each(chosen: list[int] | None) -> Iterator[int] | None:
+    return iter(chosen) if chosen is not None else None
+
+
+def _real(values: Array) -> Array:
+    return values.view(values.real.dtype) if values.dtype.kind == "c" else values
+
+
+def _located(path: Path, shape: tuple[int, ...]) -> Stored:
+    stored = locate(path)
+    if stored.shape != shape:
+        raise _wrong(path, f"holds shape {list(stored.shape)}, dump.json says {list(shape)}")
+    return stored
+
+
+def _wrong(path: Path, error: str) -> WorkbookError:
+    return WorkbookError("precision.tensor_unreadable", path=str(path), error=error)

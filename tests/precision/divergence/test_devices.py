@@ -1,0 +1,50 @@
+"""The named operator run again where it ran: the verdict in words, and what could not be run said so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.finding import Status
+from helpers.precision.compare import compare
+from helpers.precision.divergence.devices import AGAIN, NOT_AGAIN, ONLY_DTYPE, UNKNOWN, Again, _verdict
+from helpers.report import Report
+from tests.precision.networks import convolutions
+
+NAME = "Functional.conv2d.1.forward"
+
+
+@pytest.mark.parametrize(("saved", "single", "coarse", "failed", "verdict"), [
+    (1e-2, 1e-2, False, "", AGAIN), (1e-2, 1e-2, True, "", AGAIN), (1e-2, 1e-8, True, "", ONLY_DTYPE),
+    (1e-2, 1e-8, False, "", AGAIN), (1e-8, 1e-8, False, "", NOT_AGAIN), (1e-8, 1e-8, True, "no device", UNKNOWN),
+    (float("inf"), 1e-8, True, "", ONLY_DTYPE)])  # fmt: skip
+def test_the_verdict(saved: float, single: float, coarse: bool, failed: str, verdict: str) -> None:
+    assert _verdict(Again("npu", saved, single, failed), 1e-5, coarse) == verdict
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    root = tmp_path_factory.mktemp("sides")
+    return convolutions(root / "a"), convolutions(root / "b", faults={NAME: lambda value: value * 1.01})
+
+
+def on(sides: tuple[Path, Path], *tiers: str) -> Report:
+    report: Report = compare(*sides, replay_on=tiers)
+    assert report.facts["first_divergence"] == NAME
+    return report
+
+
+def test_a_device_that_is_not_here_leaves_it_open(sides: tuple[Path, Path]) -> None:
+    (found,) = [one for one in on(sides, "npu").findings if one.rule == "ACC233"]
+    assert (found.key, found.status) == ("ACC233.unknown", Status.SKIPPED) and "npu" in found.message("en")
+
+
+def test_values_that_the_operator_does_not_make_again(sides: tuple[Path, Path]) -> None:
+    report = on(sides, "cpu")
+    (found,) = [one for one in report.findings if one.rule == "ACC233"]
+    assert found.key == "ACC233.not_again" and report.facts["replayed_on"][0]["saved"] < 1e-5
+
+
+def test_no_device_no_word(sides: tuple[Path, Path]) -> None:
+    assert not [one for one in on(sides).findings if one.rule == "ACC233"]

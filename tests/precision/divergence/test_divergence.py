@@ -1,0 +1,255 @@
+"""Judging operators: the cases that tempt a comparison to blame the wrong one, or none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.precision.divergence import (
+    AGREES,
+    ALLOWED,
+    DIVERGES,
+    EXPLAINED,
+    JUMP,
+    NOT_COMPARED,
+    POSSIBLE,
+    STRUCTURE,
+    Judgement,
+    first,
+    formats,
+    judge,
+    makers,
+)
+from helpers.precision.divergence.replay import Own, Replay
+from helpers.precision.layouts.entries import split_name
+from helpers.precision.pairing import Pair
+from helpers.precision.record import Operator, TensorRecord
+from helpers.precision.tensors import tolerance
+from helpers.precision.tensors.agreement import ONLY_BASELINE, Agreement, TensorAgreement
+
+SHAPE = (4, 4)
+
+
+def agreement(name: str, error_in: float, *errors: float | None, order: int = 0, dtype: str = "float32",
+              problem: str = "", shape: tuple[int, ...] = SHAPE, size_in: float = 4.0, size_out: float = 4.0,
+              incoming: tuple[int, ...] = SHAPE) -> Agreement:  # fmt: skip
+    head, direction, call = split_name(name)
+    file = Path("saved.pt")
+    inputs = (TensorRecord("input.0", dtype, incoming, norm=size_in),)
+    outputs = tuple(TensorRecord(f"output.{i}", dtype, shape, norm=size_out, file=file) for i, _ in enumerate(errors))
+    operator = Operator(name, head, call, direction, order, inputs, outputs)
+    found = tuple(TensorAgreement(t.slot, dtype, shape, e, problem=problem) for t, e in zip(outputs, errors))
+    return Agreement(Pair(operator, operator), (TensorAgreement("input.0", dtype, SHAPE, error_in),), found)
+
+
+def one(found: Agreement, replay: Replay | None = None, numerics: dict[str, str] | None = None,
+        reached: float = math.inf) -> Judgement:  # fmt: skip
+    replays = {found.pair.target.name: replay} if replay else {}
+    (judged,) = judge([found], replays, numerics or {}, reached=reached)
+    return judged
+
+
+def replayed(*rows: tuple[float, ...]) -> Replay:
+    return Replay(tuple(Own(*row) for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("error_in", "error_out", "outcome"),
+    [(0.0, 0.0, AGREES), (0.0, 1.8e-6, AGREES), (0.0, 1e-4, DIVERGES), (1e-3, 9e-3, EXPLAINED), (1e-3, 2e-2, DIVERGES),
+     (1e-3, 1e-6, AGREES), (math.inf, math.inf, EXPLAINED), (1e-3, math.inf, DIVERGES)],
+)  # fmt: skip
+def test_amplification(error_in: float, error_out: float, outcome: str) -> None:
+    assert one(agreement("Functional.gelu.0.forward", error_in, error_out)).outcome == outcome
+
+
+def statistics(found: Agreement) -> Agreement:
+    outputs = tuple(replace(record, file=None) for record in found.pair.target.outputs)
+    return replace(found, pair=replace(found.pair, target=replace(found.pair.target, outputs=outputs)))
+
+
+def test_statistics_are_judged_more_coarsely_in_backward() -> None:
+    found = {way: agreement(f"Functional.gelu.0.{way}", 1e-3, 5e-2) for way in ("forward", "backward")}
+    assert [one(found[way]).outcome for way in found] == [DIVERGES, DIVERGES]
+    assert [one(statistics(found[way])).outcome for way in found] == [DIVERGES, EXPLAINED]
+
+
+def test_statistics_inherit_the_largest_error_so_far() -> None:
+    """An input whose extremes and norm agree by luck is not exact."""
+    chain = [agreement("Functional.gelu.0.forward", 1e-3, 1e-3), agreement("Functional.gelu.1.forward", 1e-6, 5e-4)]
+    assert judge(chain, {}, {}, reached=math.inf)[1].outcome == DIVERGES
+    assert judge([*map(statistics, chain)], {}, {}, reached=math.inf)[1].outcome == EXPLAINED
+
+
+@pytest.mark.parametrize(("api", "error", "outcome"), [("conv2d", 3e-4, POSSIBLE), ("conv2d", 2e-2, DIVERGES),
+    ("gelu", 3e-4, DIVERGES), ("linear", 3e-4, DIVERGES)])  # fmt: skip
+def test_what_an_untold_format_may_explain_is_left_open(api: str, error: float, outcome: str) -> None:
+    (judged,) = judge([agreement(f"Functional.{api}.0.forward", 0.0, error)], {}, {}, possible=frozenset({"conv"}))
+    assert judged.outcome == outcome and (first([judged]) is None) == (outcome == POSSIBLE)
+
+
+def test_calls_that_agree_to_rounding_refute_an_untold_format() -> None:
+    exact = [agreement(f"Functional.conv2d.{call}.forward", 0.0, 1e-7, order=call) for call in range(2)]
+    assert formats.possible(exact[:1], {}, recorded=False) == {"conv", "matmul"}
+    assert formats.possible(exact, {}, recorded=False) == {"matmul"}
+    assert formats.possible(exact[:1], {"matmul": "hf32"}, recorded=False) == {"conv"}
+    assert formats.possible(exact[:1], {}, recorded=True) == frozenset()
+
+
+@pytest.mark.parametrize(("dtype", "outcome"), [("float32", DIVERGES), ("bfloat16", AGREES), ("float16", AGREES)])
+def test_the_floor_follows_the_dtype(dtype: str, outcome: str) -> None:
+    assert one(agreement("Functional.gelu.0.forward", 0.0, 1.5e-3, dtype=dtype)).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("rows", "outcome", "side"),
+    [
+        ([(1e-7, 1e-7, 1e-7)], EXPLAINED, ""),
+        ([(1e-2, 1e-7, 1e-7)], DIVERGES, "target"),
+        ([(1e-7, 1e-2, 1e-7)], DIVERGES, "baseline"),
+        ([(800.0, 700.0, 1600.0)], EXPLAINED, ""),  # a gradient that cancels to nothing
+        ([(1e-2, 1e-7, 1e-7), (800.0, 700.0, 1600.0)], DIVERGES, "target"),  # and does not hide its neighbour
+        ([(0.9, 0.9, 1e-7)], DIVERGES, ""),  # neither side agrees: the replay tells nothing, amplification does
+    ],
+)
+def test_replay_decides(rows: list[tuple[float, ...]], outcome: str, side: str) -> None:
+    judged = one(agreement("Functional.conv2d.0.forward", 1e-4, 1e-2, 1e-2), replayed(*rows))
+    assert (judged.outcome, judged.side) == (outcome, side)
+
+
+@pytest.mark.parametrize(
+    ("api", "numerics", "outcome"),
+    [("conv2d", {"conv": "hf32"}, ALLOWED), ("conv2d", {}, DIVERGES), ("gelu", {"conv": "hf32"}, DIVERGES),
+     ("linear", {"matmul": "tf32"}, ALLOWED), ("linear", {"conv": "hf32"}, DIVERGES)],
+)  # fmt: skip
+def test_reduced_formats_explain_what_they_round_and_nothing_else(
+    api: str, numerics: dict[str, str], outcome: str
+) -> None:
+    found = agreement(f"Functional.{api}.0.forward", 0.0, 3e-4)
+    assert one(found, None, numerics).outcome == outcome
+    reduced = 8e-4 if outcome == ALLOWED else 0.0
+    assert one(found, replayed((3e-4, 1e-7, 1e-7, reduced)), numerics).outcome == outcome
+
+
+def test_a_backward_inherits_what_its_forward_saved() -> None:
+    forward = agreement("Functional.linear.0.forward", 1e-3, 1e-3)
+    backward = agreement("Functional.linear.0.backward", 1e-8, 5e-3)
+    assert [found.outcome for found in judge([forward, backward], {}, {}, reached=math.inf)] == [EXPLAINED, EXPLAINED]
+    assert one(backward).outcome == DIVERGES
+
+
+def test_a_kink_turns_an_error_into_its_square_root() -> None:
+    for api, outcome in (("relu", EXPLAINED), ("gelu", DIVERGES)):
+        errors = {"forward": 1e-4, "backward": 0.02}
+        both = [agreement(f"Functional.{api}.0.{way}", 1e-4, error) for way, error in errors.items()]
+        assert judge(both, {}, {}, reached=math.inf)[1].outcome == outcome
+
+
+def test_a_sum_that_cancels_may_have_any_relative_error() -> None:
+    """The gradient of a bias before a normalisation: zero but for rounding."""
+    name = "Functional.conv2d.0.backward"
+    cancelled = agreement(name, 1e-5, 50.0, shape=(6,), size_out=1e-8, size_in=4.0, incoming=(4, 6, 8, 8))
+    assert one(cancelled).outcome == EXPLAINED
+    solid = agreement(name, 1e-5, 50.0, shape=(6,), size_out=4.0, size_in=4.0, incoming=(4, 6, 8, 8))
+    assert one(solid).outcome == DIVERGES
+
+
+def test_other_shapes_part_forward_but_not_backward() -> None:
+    for name, outcome in (("Functional.relu.0.forward", STRUCTURE), ("Functional.relu.0.backward", NOT_COMPARED)):
+        assert one(agreement(name, 0.0, None, problem="shape")).outcome == outcome
+
+
+@pytest.mark.parametrize(("name", "error", "outcome"), [
+    ("Functional.linear.0.backward", 2.0, DIVERGES), ("Functional.linear.0.backward", 0.0, AGREES),
+    ("Functional.linear.0.backward", None, NOT_COMPARED), ("Module.fc.Linear.parameters_grad.0", 2.0, DIVERGES),
+    ("Functional.linear.0.forward", 0.0, STRUCTURE)])  # fmt: skip
+def test_an_output_of_one_side_alone_does_not_hide_the_others(name: str, error: float | None, outcome: str) -> None:
+    found = agreement(name, 0.0, error, error, None)
+    lacking = replace(found.outputs[2], problem=ONLY_BASELINE)
+    assert one(replace(found, outputs=(*found.outputs[:2], lacking)), reached=0.0).outcome == outcome
+
+
+def test_an_error_from_nowhere_is_not_the_operators() -> None:
+    chain = [agreement("Functional.gelu.0.forward", 0.0, 0.0), agreement("Functional.gelu.1.forward", 1e-2, 1e-2),
+             agreement("Functional.gelu.2.forward", 1e-2, 1e-2)]  # fmt: skip
+    judged = judge(chain, {}, {}, reached=0.0)
+    assert [found.outcome for found in judged] == [AGREES, JUMP, EXPLAINED]
+    found = first(judged)
+    assert found is not None and found.name == "Functional.gelu.1.forward"
+    assert first(judge(chain, {}, {}, reached=math.inf)) is None, "after updates weights differ by an unknown amount"
+
+
+@pytest.mark.parametrize(("api", "turned", "outcome"), [("Torch._foreach_norm", True, EXPLAINED),
+    ("Torch._foreach_norm", False, JUMP), ("Functional.gelu", True, JUMP)])  # fmt: skip
+def test_what_clips_gradients_reads_what_nobody_recorded(api: str, turned: bool, outcome: str) -> None:
+    """The parameters' gradients stand in no entry of level L1: their error comes from nowhere, and is nobody's fault
+    where the norm is taken."""
+    way = "backward" if turned else "forward"
+    chain = [agreement(f"Functional.conv2d.0.{way}", 1e-6, 1e-6), agreement(f"{api}.0.forward", 1e-2, 1e-2)]
+    assert judge(chain, {}, {}, reached=1e-6)[1].outcome == outcome
+
+
+def linked(name: str, error_in: float, error_out: float | None, order: int, took: float, gave: float,
+           shape: tuple[int, ...] = SHAPE) -> Agreement:  # fmt: skip
+    """An agreement whose tensors carry the given norms: equal norms say that a tensor is handed on."""
+    return agreement(name, error_in, error_out, order=order, size_in=took, size_out=gave, shape=shape,
+                     problem="shape" if error_out is None else "")  # fmt: skip
+
+
+@pytest.mark.parametrize("partial", [True, False], ids=["partly recorded", "whole"])
+def test_a_wrong_gradient_is_traced_to_who_made_it(partial: bool) -> None:
+    """norm -> linear and add; the gradient handed back to norm is wrong. linear's entry shows another shape (its last
+    node), add's the right one and in order: linear made it. Where both show it in order, both are named."""
+    shape = (2, 8) if partial else SHAPE
+    chain = [
+        linked("F.norm.0.forward", 0.0, 0.0, 0, 1.0, 2.0),
+        linked("F.linear.0.forward", 0.0, 0.0, 1, 2.0, 3.0),
+        linked("F.add.0.forward", 0.0, 0.0, 2, 2.0, 4.0),
+        linked("F.add.0.backward", 0.0, 0.0, 3, 1.0, 1.0),
+        linked("F.linear.0.backward", 0.0, 0.0, 4, 1.0, 1.0, shape),
+        linked("F.norm.0.backward", 1e-2, 1e-2, 5, 1.0, 1.0),
+    ]
+    judged = judge(chain, {}, {})
+    found = first(judged)
+    assert found is not None and found.name == "F.norm.0.backward" and found.outcome == JUMP
+    expected = ["F.linear.0.backward"] if partial else ["F.linear.0.backward", "F.add.0.backward"]
+    assert makers(judged, found) == expected
+
+
+def test_parameter_gradients_inherit_whatever_came_before() -> None:
+    chain = [agreement("Functional.conv2d.0.backward", 1e-3, 1e-3),
+             agreement("Module.conv.Conv2d.parameters_grad.0", 0.0, 5e-3)]  # fmt: skip
+    assert [found.outcome for found in judge(chain, {}, {}, reached=1e-3)] == [EXPLAINED, EXPLAINED]
+    assert judge(chain[1:], {}, {}, reached=1e-6)[0].outcome == DIVERGES
+
+
+@pytest.mark.parametrize(("before", "error", "outcome"), [
+    (0.0, 2.0, DIVERGES), (1e-3, 2.0, DIVERGES), (1e-3, 5e-3, EXPLAINED), (None, 2.0, NOT_COMPARED),
+    (None, 0.0, AGREES)])  # fmt: skip
+def test_parameter_gradients_of_a_later_step_inherit_what_this_step_shows(
+    before: float | None, error: float, outcome: str
+) -> None:
+    """Where updates have parted the weights by an unknown amount."""
+    chain = [agreement("Functional.conv2d.0.backward", 0.0 if before is None else before, before),
+             agreement("Module.conv.Conv2d.parameters_grad.0", 0.0, error)]  # fmt: skip
+    assert judge(chain, {}, {}, reached=math.inf)[1].outcome == outcome
+
+
+def test_containers_are_never_to_blame() -> None:
+    chain = [agreement("Functional.gelu.0.forward", 0.0, 0.0), agreement("Module.block.Block.forward.0", 0.0, 0.5)]
+    named = frozenset({"Module.block.Block.forward.0"})
+    assert first(judge(chain, {}, {}, named)) is None and first(judge(chain, {}, {})) is not None
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8))
+def test_the_first_is_the_earliest_that_parts(errors: list[tuple[float, float]]) -> None:
+    chain = [agreement(f"Functional.gelu.{i}.forward", *pair, order=i) for i, pair in enumerate(errors)]
+    judged = judge(chain, {}, {}, reached=math.inf)
+    found = first(judged)
+    floor = tolerance.floor(["float32"])
+    alone = [i for i, (error_in, error_out) in enumerate(errors) if error_out > 10 * max(error_in, floor)]
+    assert (found.agreement.pair.order if found else None) == (alone[0] if alone else None)

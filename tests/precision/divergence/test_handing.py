@@ -1,0 +1,77 @@
+"""A wrong gradient that no entry of its maker shows: named by running the maker's whole backward again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from benchmarks.matrix.recorder import Recorder, Tampering
+from benchmarks.matrix.replaying import in_this_process
+from helpers.precision.comparison import Comparison, examine
+from helpers.precision.divergence import handing
+from helpers.precision.layouts import read_runs
+from helpers.precision.pairing import pair
+
+#: Parallel products of one activation, whose backward entries are views: only gelu's entry shows what they hand back.
+WEIGHTS = [torch.randn(6, 6, generator=torch.Generator().manual_seed(i)) for i in range(3)]
+
+
+def network(x: torch.Tensor, takers: int, turned: bool) -> torch.Tensor:
+    middle = F.gelu(F.linear(x, WEIGHTS[0]))
+    given = middle.transpose(1, 2) if turned else middle
+    parts = [torch.matmul(given, F.softmax(torch.matmul(given.transpose(1, 2), given), -1))]
+    parts += [F.linear(middle, WEIGHTS[at]) for at in range(1, takers)]
+    return torch.stack([part.square().sum() for part in parts]).sum()
+
+
+def recorded(folder: Path, takers: int, turned: bool = False, fault: str = "", times: float = 1.01) -> Path:
+    values = torch.randn(4, 6, 6, generator=torch.Generator().manual_seed(9)).requires_grad_()
+    change = {fault: lambda outgoing, incoming: tuple(g if g is None else g * times for g in outgoing)}
+    where = folder / "step0" / "rank0"
+    recorder = Recorder(where, Tampering(backward=change if fault else {}))
+    with recorder:
+        loss = network(values, takers, turned)
+    loss.backward()
+    recorder.save(where)
+    return folder
+
+
+def examined(tmp_path: Path, **target: object) -> Comparison:
+    takers, turned = int(str(target["takers"])), bool(target.get("turned"))
+    baseline = recorded(tmp_path / "a", takers, turned)
+    with in_this_process():
+        return examine(baseline, recorded(tmp_path / "b", **target))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["as it is", "transposed between"])
+def test_the_maker_of_a_hidden_gradient_is_named(tmp_path: Path, turned: bool) -> None:
+    found = examined(tmp_path, takers=1, turned=turned, fault="Torch.matmul.1")
+    assert found.named == ["Torch.matmul.1.backward"] and found.first is not None
+    own = found.first[1].own
+    assert own is not None and own.target > 1e-3 > 1e-5 > own.baseline
+
+
+def test_of_several_makers_the_one_whose_gradient_is_scaled_is_named(tmp_path: Path) -> None:
+    assert examined(tmp_path, takers=3, fault="Functional.linear.2").named == ["Functional.linear.2.backward"]
+
+
+def test_makers_that_cannot_be_told_apart_are_named_together(tmp_path: Path) -> None:
+    found = examined(tmp_path, takers=3, fault="Functional.linear.1", times=float("nan"))
+    assert "Functional.linear.1.backward" in found.named and 1 < len(found.named) <= 4
+
+
+def test_a_right_gradient_names_nobody(tmp_path: Path) -> None:
+    assert examined(tmp_path, takers=3).named == []
+
+
+def test_only_doubtful_receivers_are_asked_for(tmp_path: Path) -> None:
+    ((run,), _) = read_runs(recorded(tmp_path, 2))
+    pairing = pair(run, run)
+    asked = handing.orders(pairing, frozenset({"Functional.gelu.0.backward"}), 0.0)
+    assert [order["receiver"]["target"] for order in asked] == ["Functional.gelu.0.backward"]
+    names = {taker["name"]["target"] for taker in asked[0]["takers"]}
+    assert names == {"Torch.matmul.0.backward", "Torch.matmul.1.backward", "Functional.linear.1.backward"}
+    assert handing.orders(pairing, frozenset(), 0.0) == []

@@ -1,0 +1,134 @@
+"""The tensors read by a real Dask cluster: one scheduler and two workers, each a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from helpers.__main__ import main
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.precision.compare import compare
+from helpers.precision.tensors import scheduler, workers
+from helpers.precision.tensors.measuring import Job, Sample
+from tests.precision.networks import convolutions
+from tests.precision.test_compare import scaled
+
+distributed = pytest.importorskip("distributed")
+FAULT = "Functional.conv2d.1.forward"
+SECONDS = 60
+
+
+@contextlib.contextmanager
+def started(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen([sys.executable, "-m", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A scheduler with two workers."""
+    file = tmp_path_factory.mktemp("dask") / "scheduler.json"
+    options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(started("distributed.cli.dask_scheduler", *options))
+        end = time.monotonic() + SECONDS
+        while not file.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        where = json.loads(file.read_text())["address"]
+        for _ in range(2):
+            stack.enter_context(started("distributed.cli.dask_worker", where, "--nthreads", "1", "--no-nanny",
+                                        "--no-dashboard", "--local-directory", str(file.parent)))  # fmt: skip
+        with distributed.Client(where, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=SECONDS)
+        yield where
+
+
+def pairs(folder: Path, count: int = 5, size: int = 100_003) -> list[Job]:
+    """Odd sizes and dtypes, one file that is missing."""
+    found = []
+    for number in range(count):
+        draw = torch.Generator().manual_seed(number)
+        values = torch.randn(size, generator=draw).to(torch.bfloat16 if number == 1 else torch.float32)
+        paths = [folder / f"{side}{number}.pt" for side in "ab"]
+        torch.save(values, paths[0])
+        torch.save((values * 1.001 if number else values), paths[1])
+        found.append(Job(paths[0], paths[1], (size,), (size,)))
+    paths[1].unlink()
+    return found
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_the_numbers_are_the_same_to_the_last_bit(
+    address: str, tmp_path: Path, few: bool, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the worker processes give them, and as this process does where there is little to read."""
+    monkeypatch.setattr(workers, "ALONE", 1 << 30 if few else 0)
+    jobs, sample = pairs(tmp_path), Sample(share)
+    here = workers.measure_all(jobs, sample)
+    with scheduler.cluster(address) as measure:
+        there = measure(jobs, sample)
+    assert here[:-1] == there[:-1] and len(there) == len(jobs)
+    assert isinstance(there[-1], WorkbookError) and str(there[-1]) == str(here[-1]) and "No such file" in str(there[-1])
+
+
+def test_a_comparison_says_the_same(address: str, tmp_path: Path) -> None:
+    sides = convolutions(tmp_path / "a"), convolutions(tmp_path / "b", faults={FAULT: scaled(1.2)})
+    here, there = compare(*sides, replaying=False), compare(*sides, replaying=False, scheduler=address)
+    assert there.facts["first_divergence"] == FAULT and there.status is Status.FAIL
+    assert here.table == there.table and [one.args for one in here.findings] == [one.args for one in there.findings]
+    assert main(["compare", *map(str, sides), "--no-replay", "--scheduler", address]) == 1
+
+
+def test_both_machines_take_part(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler, "batches", lambda jobs: [[number] for number in range(len(jobs))])
+    with scheduler.cluster(address) as measure:
+        measure(pairs(tmp_path, count=12, size=2_000_000), Sample())
+    with distributed.Client(address, set_as_default=False) as client:
+        assert all(client.run(lambda: len(workers._resting)).values()), "each has kept its worker process"
+
+
+def test_a_cluster_without_workers_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler, "CONNECT", 3)
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0", processes=False) as empty:  # noqa: SIM117
+        with pytest.raises(WorkbookError, match="has no worker"), scheduler.cluster(empty.scheduler_address):
+            pass
+
+
+@pytest.mark.parametrize("where", ["tcp://127.0.0.1:9", "nonsense://x"])
+def test_nobody_there_is_one_error(where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+                                   tmp_path: Path) -> None:  # fmt: skip
+    monkeypatch.setattr(scheduler, "CONNECT", 1)
+    convolutions(tmp_path)
+    assert main(["compare", str(tmp_path), str(tmp_path), "--scheduler", where]) == 2
+    assert where in capsys.readouterr().err
+
+
+def test_a_task_that_cannot_run_is_one_error(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler.worker, "order", lambda *_: "no line of jobs")
+    with pytest.raises(WorkbookError, match="did not run the comparison: JSONDecodeError"):  # noqa: SIM117
+        with scheduler.cluster(address) as measure:
+            measure(pairs(tmp_path, count=2), Sample())
+
+
+def test_without_distributed_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(WorkbookError, match=r"needs dask\.distributed") as caught, scheduler.cluster("tcp://x:1"):
+        pass
+    assert "pip install distributed" in caught.value.hint("en")

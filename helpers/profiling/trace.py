@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,22 @@ class Event(NamedTuple):
     step: int | None = None
 
 
+class Detail(NamedTuple):
+    """What a profile tells of a collective or a piece of one: empty and -1 where it does not. `ranks` as JSON text;
+    `number` in the group's sequence; `peer` is the rank, as its group counts, that a piece waits for or copies with."""
+
+    collective: str = ""
+    group: str = ""
+    ranks: str = ""
+    dtype: str = ""
+    number: int = -1
+    elements: int = -1
+    peer: int = -1
+
+
+NO_DETAIL = Detail()
+
+
 @dataclass(frozen=True)
 class Step:
     """One training step on the host: its number as the profiler counts it, and [start, end)."""
@@ -63,7 +79,8 @@ class Trace:
     `marked` is False where the profile has no step marks and one step stands for the whole of it. `left_out`
     counts events that could not be used, by reason; `memory_records` the allocations seen. `simulated`: the file says
     that its device was a simulated one, whose times are the CPU's. `cut_at`: the byte at which a file that was cut
-    short ends; the events are those before it. Raises ValueError when the columns do not fit.
+    short ends; the events are those before it. `detail` (n,) indexes into `details`, whose first says nothing. `about`:
+    what the file says of itself beside its events. Raises ValueError when the columns do not fit.
     """
 
     names: tuple[str, ...]
@@ -85,6 +102,9 @@ class Trace:
     simulated: bool = False
     left_out: dict[str, int] = field(default_factory=dict)
     cut_at: int | None = None
+    details: tuple[Detail, ...] = (NO_DETAIL,)
+    detail: I32 | None = None
+    about: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         columns = (self.kind, self.lane, self.shape, self.step, self.launched_by, self.start_ns, self.duration_ns)
@@ -93,6 +113,8 @@ class Trace:
         limits = ((self.name, self.names), (self.lane, self.lanes), (self.shape, self.shapes), (self.kind, KINDS))
         if any(column.size and not 0 <= column.min() <= column.max() < len(texts) for column, texts in limits):
             raise ValueError("a trace's column points outside its texts")
+        if self.detail is not None and self.detail.shape != self.name.shape:
+            raise ValueError("a trace's columns differ in length")
         if self.start_ns.dtype != np.int64 or self.duration_ns.dtype != np.int64:
             raise ValueError("a trace's times are not int64 nanoseconds")
         if self.duration_ns.size and self.duration_ns.min() < 0:
@@ -111,6 +133,10 @@ class Trace:
     def intervals(self, mask: npt.NDArray[np.bool_]) -> Intervals:
         """When at least one of the events is going on."""
         return Intervals.of(self.start_ns[mask], self.start_ns[mask] + self.duration_ns[mask])
+
+    def detail_of(self, row: int) -> Detail:
+        """What the file tells of a collective in this row."""
+        return NO_DETAIL if self.detail is None else self.details[self.detail[row]]
 
     def count(self, *kinds: str) -> int:
         return int(self.where(kinds).sum())
@@ -181,6 +207,8 @@ def assemble(
     memory_records: int = 0,
     simulated: bool = False,
     cut_at: int | None = None,
+    detail: tuple[Sequence[Detail], I32] | None = None,
+    about: dict[str, Any] | None = None,
 ) -> Trace:
     """A Trace of columns (n,). `told`: the step that the file names for an event, UNTOLD where it names none."""
     told = np.full(start_ns.size, UNTOLD, np.int64) if told is None else told
@@ -206,6 +234,9 @@ def assemble(
         simulated=simulated,
         left_out=left_out or {},
         cut_at=cut_at,
+        details=tuple(detail[0]) if detail else (NO_DETAIL,),
+        detail=detail[1] if detail else None,
+        about=about or {},
     )
 
 

@@ -13,7 +13,7 @@ from helpers.finding import Status
 from helpers.profiling import analyse
 from helpers.profiling.readers import locate, read
 from helpers.profiling.readers.tables import step_times
-from helpers.profiling.trace import Trace
+from helpers.profiling.trace import Detail, Trace
 from tests.profiling.conftest import DATA, WITH_DEVICE
 
 
@@ -223,3 +223,23 @@ def test_what_is_left_out_is_counted(tmp_path: Path, change: dict[str, object], 
     (tmp_path / "a.json").write_text(json.dumps({"traceEvents": [one, {**one, **change}]}))
     trace = read(tmp_path / "a.json")
     assert (len(trace), trace.left_out) == (1, {reason: 1})
+
+
+def test_what_a_trace_tells_of_collectives(tmp_path: Path) -> None:
+    """NCCL's kernels name their group; a piece of a collective on an NPU names the rank it waits for."""
+    kernel = {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7, "ts": 5, "dur": 2}
+    told = {"Collective name": "allreduce", "Process Group Name": "3", "Process Group Ranks": "[0, 1]", "Seq": 9,
+            "In msg nelems": 64, "dtype": "Float"}  # fmt: skip
+    about = {"distributedInfo": {"rank": 1, "world_size": 2}}
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps({**about, "traceEvents": [{**kernel, "args": told}, {**kernel, "name": "gemm"}]}))
+    trace = read(file)
+    assert trace.detail_of(0) == Detail("allreduce", "3", '"[0, 1]"', "Float", 9, 64)
+    assert trace.detail_of(1) == Detail() and trace.about == about
+
+    process = {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "HCCL"}}
+    wait = {"ph": "X", "name": "Notify_Wait", "pid": 1, "tid": 6, "ts": "1736408883732253.684", "dur": 3}
+    waits = [{**wait, "args": {"dst rank": peer}} for peer in (5, 4294967295, "none")]
+    file.write_text(json.dumps([process, *waits]))
+    trace = read(file)
+    assert [trace.detail_of(row).peer for row in range(3)] == [5, -1, -1]

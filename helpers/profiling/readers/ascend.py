@@ -87,6 +87,7 @@ def read_timeline(loaded: Loaded) -> Trace:
         memory_records=tables.count(loaded.path.with_name(tables.MEMORY)),
         simulated=any(task == SIMULATED for _, _, task in events.groups),
         cut_at=loaded.cut_at,
+        detail=(events.details, columns.detail),
     )
 
 

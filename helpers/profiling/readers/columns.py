@@ -10,13 +10,14 @@ import numpy as np
 
 from helpers.profiling.intervals import I64
 from helpers.profiling.readers.pairs import pairs
-from helpers.profiling.readers.records import NONE, UNKNOWN, Label, Record
+from helpers.profiling.readers.records import NONE, UNKNOWN, Arguments, Label, Record
 from helpers.profiling.readers.times import nanoseconds_of
-from helpers.profiling.trace import I32
+from helpers.profiling.trace import I32, NO_DETAIL, Detail
 
 MEMORY = "[memory]"
 FLOW = "async_npu"
 FAR = 2**62
+NOBODY = 2**32 - 1
 
 
 class Interned(dict[Any, int]):
@@ -32,13 +33,14 @@ class Interned(dict[Any, int]):
 
 class Columns(NamedTuple):
     """Complete events in the file's order, each column (n,): `name` counts in Events.names, `lane` in its lanes,
-    `group` in its groups, `dims` in its dims; `external` and `correlation` are the file's numbers, -1: none; times in
-    nanoseconds, times.NO_TIME or times.OUT_OF_RANGE."""
+    `group` in its groups, `dims` in its dims, `detail` in its details; `external` and `correlation` are the file's
+    numbers, -1: none; times in nanoseconds, times.NO_TIME or times.OUT_OF_RANGE."""
 
     name: I32
     lane: I32
     group: I32
     dims: I32
+    detail: I32
     external: I64
     correlation: I64
     start_ns: I64
@@ -57,7 +59,8 @@ class Flows(NamedTuple):
 @dataclass(frozen=True)
 class Events:
     """All of a trace that is used. Lanes are (pid, tid, device, stream), groups (pid, cat, Task Type), places
-    (pid, tid); `dims` the JSON texts of input shapes, empty for none; `unpaired`: halves that lack the other."""
+    (pid, tid); `dims` the JSON texts of input shapes, empty for none; `details` what is told of collectives;
+    `unpaired`: halves that lack the other."""
 
     columns: Columns
     flows: Flows
@@ -65,6 +68,7 @@ class Events:
     lanes: list[tuple[Label, Label, Label, Label]]
     groups: list[tuple[Label, str, str]]
     dims: list[bytes]
+    details: list[Detail]
     places: list[tuple[Label, Label]]
     processes: dict[Label, str]
     memory_records: int
@@ -76,7 +80,7 @@ class Collector:
 
     def __init__(self) -> None:
         self._names, self._lanes, self._groups, self._dims = Interned(), Interned(), Interned(), Interned()
-        self._places, self._ids = Interned(), Interned()
+        self._places, self._ids, self._details = Interned(), Interned(), Interned({NO_DETAIL: 0})
         self._columns: list[Columns] = []
         self._flows: list[Flows] = []
         self._halves: list[Record] = []
@@ -102,6 +106,7 @@ class Collector:
             lanes=list(self._lanes),
             groups=list(self._groups),
             dims=list(self._dims),
+            details=list(self._details),
             places=list(self._places),
             processes=self._processes,
             memory_records=self._memory_records,
@@ -118,12 +123,24 @@ class Collector:
                 self._lanes.codes([(e.pid, e.tid, a.device, a.stream) for e, a in zip(batch, args)], count),
                 self._groups.codes([(e.pid, e.cat or "", a.task or "") for e, a in zip(batch, args)], count),
                 self._dims.codes([bytes(a.dims) for a in args], count),
+                self._detail(args),
                 self._numbers(external),
                 self._numbers([a.correlation for a in args]),
                 nanoseconds_of([one.ts for one in batch]),
                 nanoseconds_of([one.dur for one in batch]),
             )
         )
+
+    def _detail(self, args: list[Arguments]) -> I32:
+        """Few events have any, so only these are looked at."""
+        code = np.zeros(len(args), np.int32)
+        for at in [at for at, a in enumerate(args) if a.peer is not None or a.collective is not None]:
+            a = args[at]
+            collective, group, dtype = ("" if word is None else str(word) for word in (a.collective, a.group, a.dtype))
+            ranks = bytes(a.ranks).decode()
+            found = Detail(collective, group, ranks, dtype, whole(a.number), whole(a.elements), whole(a.peer))
+            code[at] = self._details[found]
+        return code
 
     def _others(self, batch: list[Record]) -> None:
         flows = [one for one in batch if one.cat == FLOW]
@@ -155,6 +172,12 @@ class Collector:
             label = int(label)
         fits = isinstance(label, int) and -FAR < label < 2**63
         return int(label) if fits else -FAR - self._ids[label]
+
+
+def whole(label: Label) -> int:
+    """A whole number that fits 63 bits, or -1 for anything else: 2**32 - 1 stands for no rank."""
+    number = int(label) if label is not None and str(label).isdecimal() else UNKNOWN
+    return number if 0 <= number < FAR and number != NOBODY else UNKNOWN
 
 
 def _joined(parts: Sequence[tuple[Any, ...]], fields: Sequence[str]) -> list[Any]:

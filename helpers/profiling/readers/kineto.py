@@ -36,6 +36,8 @@ CATEGORIES = {
 }
 #: cuda_runtime, cuda_driver, hip_runtime, xpu_runtime, privateuse1_runtime, mtia_runtime, ...
 RUNTIME_ENDINGS = ("_runtime", "_driver")
+#: Members of the file beside its events: the rank among others, and the machine's name
+ABOUT = ("distributedInfo", "host_name", "trace_id")
 COLLECTIVES = ("nccl", "rccl", "hccl", "oneccl")
 #: Names that torch gives to spans, whatever their category
 SPANS = {"ProfilerStep#": "step", "enumerate(DataLoader)#": "loading", "Optimizer.": "annotation"}
@@ -62,6 +64,8 @@ def read(loaded: Loaded) -> Trace:
         left_out=dict(loaded.left_out),
         memory_records=events.memory_records,
         cut_at=loaded.cut_at,
+        detail=(events.details, columns.detail),
+        about={name: loaded.members[name] for name in ABOUT if name in loaded.members},
     )
 
 

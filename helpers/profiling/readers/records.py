@@ -17,7 +17,8 @@ UNKNOWN = -1
 
 
 class Arguments(msgspec.Struct, gc=False):
-    """The `args` that are used; `dims` as JSON text, ids -1 (UNKNOWN) where there are none."""
+    """The `args` that are used; `dims` and `ranks` as JSON text, ids -1 (UNKNOWN) where there are none. From
+    `collective` on they tell of collectives: those of NCCL's kernels, and the peer of a piece of one on an NPU."""
 
     task: Optional[str] = msgspec.field(name="Task Type", default=None)
     name: Any = None
@@ -27,6 +28,13 @@ class Arguments(msgspec.Struct, gc=False):
     correlation: Label = UNKNOWN
     device: Label = None
     stream: Label = None
+    collective: Label = msgspec.field(name="Collective name", default=None)
+    group: Label = msgspec.field(name="Process Group Name", default=None)
+    ranks: msgspec.Raw = msgspec.field(name="Process Group Ranks", default=RAW)
+    number: Label = msgspec.field(name="Seq", default=None)
+    elements: Label = msgspec.field(name="In msg nelems", default=None)
+    dtype: Label = None
+    peer: Label = msgspec.field(name="dst rank", default=None)
 
 
 NONE = Arguments()
@@ -92,6 +100,13 @@ def _arguments(args: dict[str, Any]) -> Arguments:
         correlation=_label(args.get("correlation", UNKNOWN)),
         device=_label(args.get("device")),
         stream=_label(args.get("stream")),
+        collective=_label(args.get("Collective name")),
+        group=_label(args.get("Process Group Name")),
+        ranks=_raw(args, "Process Group Ranks"),
+        number=_label(args.get("Seq")),
+        elements=_label(args.get("In msg nelems")),
+        dtype=_label(args.get("dtype")),
+        peer=_label(args.get("dst rank")),
     )
 
 

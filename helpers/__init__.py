@@ -34,6 +34,7 @@ _VERBS = {
     "verify": "helpers.precision.verify",
     "advise": "helpers.precision.advice",
     "profile": "helpers.profiling",
+    "recording": "helpers.profiling",
     "analyse": "helpers.profiling",
     "explain": "helpers.diagnosis",
     "run": "helpers.batch",

@@ -5,6 +5,6 @@ Verbs: below.
 """
 
 from helpers.profiling.answers import analyse, join
-from helpers.profiling.collect import profile
+from helpers.profiling.collecting import profile, recording
 
-__all__ = ["analyse", "join", "profile"]
+__all__ = ["analyse", "join", "profile", "recording"]

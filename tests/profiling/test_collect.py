@@ -38,15 +38,15 @@ def test_steps_of_an_unmodified_cuda_script(
 ) -> None:
     if tier == "npu-simulated":
         request.getfixturevalue("simulator_env")
-    report = profile(script, ["20"], device=tier, steps=4, warmup=2, out=tmp_path / "out", timeout_s=120)
+    report = profile(script, ["20"], device=tier, steps=4, warmup=2, wait=3, out=tmp_path / "out", timeout_s=120)
     assert report.table is not None
     counts = dict(zip((row[0]["say"].rpartition(".")[2] for row in report.table.rows), report.table.values("count")))  # type: ignore[index, call-overload]
     assert (counts["steps"], counts["loading"]) == (4, 4)
     assert (counts["kernels"] > 0) == (tier == "npu-simulated")
     assert counts["host"] and counts["shapes"] and counts["memory"]
     assert report.tier == tier
-    assert report.status is Status.OK
-    assert len(report.facts["losses"]) == 6
+    assert report.status <= Status.NOTE
+    assert len(report.facts["losses"]) == 9
 
     answer = analyse(report.facts["profile"])
     assert answer.tier == tier
@@ -61,7 +61,8 @@ def test_faults_on_purpose_go_with_the_profile(
     script: Path, tmp_path: Path, simulator_env: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ASCEND_WORKBOOK_SIM_FAULT", "addmm@2:delay=1; relu:scale=2")
-    report = profile(script, ["3"], device="npu-simulated", steps=2, warmup=1, out=tmp_path / "out", timeout_s=120)
+    out = tmp_path / "out"
+    report = profile(script, ["3"], device="npu-simulated", steps=2, warmup=1, wait=0, out=out, timeout_s=120)
     answer = analyse(report.facts["profile"])
     assert report.on_purpose == answer.on_purpose == ["addmm@2:delay=1", "relu:scale=2"]
     assert "Fault on purpose in this run: relu:scale=2" in answer.text("en")
@@ -81,7 +82,7 @@ def test_a_failing_script_is_told_with_its_error_and_stale_data_is_gone(script: 
 
 
 def test_a_script_that_ends_too_early_is_not_good(script: Path, tmp_path: Path) -> None:
-    report = profile(script, ["4"], device="cpu", steps=10, warmup=1, out=tmp_path / "out", timeout_s=120)
+    report = profile(script, ["4"], device="cpu", steps=10, warmup=1, wait=0, out=tmp_path / "out", timeout_s=120)
     assert report.status is Status.FAIL
     assert "4 of 11 steps" in report.text("en")
 

@@ -1,12 +1,12 @@
 """Rides in the training process: profiles steps with the profiler of the device. Imports nothing of the workbook.
 
-Configuration: accelerator (npu | cuda | cpu), folder, warmup, steps, shapes, memory, stack (booleans).
-A profiled step runs from one optimizer update to the next.
+Configuration: recorder.py's. A profiled step runs from one optimizer update to the next.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,37 @@ from typing import Any
 from torch.optim import Optimizer
 
 
+def _load(name: str) -> Any:
+    path = Path(__file__).with_name(f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"_workbook_{name}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+recorder = _load("recorder")
+
+
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """Starts before the first forward, when the script has chosen its device; marks a step at each update."""
+    if not recorder.wanted(config, observer.rank):
+        return
     running: list[Any] = []
     marks = Marks(lambda: running[0].step())
 
     def begin(model: Any) -> None:
-        profiler = (_npu if config["accelerator"] == "npu" else _torch)(config, observer.rank)
+        told = recorder.room(model, config, observer.rank, observer.world_size)
+        if told["refused"]:
+            raise RuntimeError("the recording would need {needed_mib} MiB of {limit_mib} MiB".format(**told))
+        profiler = recorder.make(config, observer.rank)
         profiler.start()
         running.append(profiler)
 
     def end(status: str) -> None:
         # a script that ended before all steps were recorded: what there is is written here
-        if running and observer.steps_done < config["warmup"] + config["steps"]:
+        if running and observer.steps_done < config["wait"] + config["warmup"] + config["steps"]:
             running[0].stop()
 
     observer.on_model(begin)
@@ -68,45 +86,3 @@ class Marks:
                     self._mark()
 
         return step
-
-
-def _torch(config: dict[str, Any], rank: int) -> Any:
-    """torch.profiler, for CUDA and the CPU; one Chrome trace a rank."""
-    from torch import profiler
-
-    activities = [profiler.ProfilerActivity.CPU]
-    if config["accelerator"] == "cuda":
-        activities.append(profiler.ProfilerActivity.CUDA)
-    target = Path(config["folder"]) / f"rank{rank}.pt.trace.json"
-    return profiler.profile(
-        activities=activities,
-        schedule=profiler.schedule(wait=0, warmup=config["warmup"], active=config["steps"], repeat=1),
-        on_trace_ready=lambda done: done.export_chrome_trace(str(target)),
-        **_recorded(config),
-    )
-
-
-def _npu(config: dict[str, Any], rank: int) -> Any:
-    """torch_npu.profiler; one `*_ascend_pt` folder a rank.
-
-    Its enums and booleans are checked loosely: a wrong name is a warning and a default. At level 0, the
-    default, AI Core metrics are dropped without a word.
-    """
-    from torch_npu import profiler
-
-    details = profiler._ExperimentalConfig(
-        profiler_level=profiler.ProfilerLevel.Level1,
-        aic_metrics=profiler.AiCMetrics.PipeUtilization,
-        export_type=[profiler.ExportType.Text],
-    )
-    return profiler.profile(
-        activities=[profiler.ProfilerActivity.CPU, profiler.ProfilerActivity.NPU],
-        schedule=profiler.schedule(wait=0, warmup=config["warmup"], active=config["steps"], repeat=1),
-        on_trace_ready=profiler.tensorboard_trace_handler(config["folder"], worker_name=f"rank{rank}"),
-        experimental_config=details,
-        **_recorded(config),
-    )
-
-
-def _recorded(config: dict[str, Any]) -> dict[str, bool]:
-    return {"record_shapes": config["shapes"], "profile_memory": config["memory"], "with_stack": config["stack"]}

@@ -1,0 +1,174 @@
+"""What a recording brought, counted: the profilers swallow their errors (no_exception_func in torch_npu)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from helpers.device import Device
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.profiling.collecting import folder, settings
+from helpers.profiling.collecting.options import Options
+from helpers.profiling.facts import Profile, load_profile
+from helpers.report import Column, Report, Table
+from helpers.words import Scalar
+
+#: An overhead that changes what the profile shows, in percent of the step without the profiler
+LARGE_OVERHEAD = 30.0
+#: Steps without the profiler that differ more than this, slowest to fastest, tell nothing of it
+UNSTEADY = 1.5
+Row = tuple[str, int, Status]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One run: what was asked of which device, where it lies, and what the run itself told.
+
+    `times_s`: of each step as it ran, without and with the profiler; `trouble`: a sentence, where the script failed.
+    """
+
+    options: Options
+    found: Device
+    folder: Path
+    ranks: Sequence[int]
+    times_s: Sequence[float]
+    nproc: int = 1
+    trouble: dict[str, Scalar] | None = None
+    remarks: tuple[tuple[str, dict[str, Scalar]], ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        return len(self.times_s)
+
+    def data(self, rank: int) -> Path:
+        return folder.data_of(self.folder, self.found.accelerator, rank)
+
+
+def report(run: Recording) -> Report:
+    """A row per kind of data. FAIL where the script failed, or data are absent that the device must give."""
+    facts: dict[str, Any] = {"folder": str(run.folder), **run.facts, "overhead": overhead(run)}
+    facts |= {"size_mib": folder.size_mib(run.folder), "room": _room(run)}
+    told = [Finding("PRF300", Status.NOTE, key, args) for key, args in run.remarks]
+    try:
+        if run.trouble is not None:
+            raise WorkbookError("PRF300.script", trouble=run.trouble)
+        path = run.data(run.ranks[0])
+        profile = load_profile(path)
+    except WorkbookError as nothing:
+        failed = Finding("PRF300", Status.FAIL, *_failure(run, nothing), weight=100)
+        return Report("profiling", "profile", (failed, *told), facts=facts, tier=run.found.tier)
+    rows = recorded(profile, run)
+    columns = (Column("profiling_data"), Column("count"), Column("status"))
+    table = Table(columns, tuple(({"say": f"profiling.data.{name}"}, count, state.name) for name, count, state in rows))
+    more = [*told, *settings.otherwise(path, run.options, run.found), *_ranks(run), *_overhead(facts["overhead"])]
+    facts |= {"profile": str(path), "flops_per_step": _flops(run)}
+    return Report("profiling", "profile", _findings(rows, run, profile, more), table, facts=facts, tier=run.found.tier)
+
+
+def recorded(profile: Profile, run: Recording) -> list[Row]:
+    """(kind of data, how much, whether that is right) for all that should have come."""
+    trace, options = profile.trace, run.options
+    steps = len(trace.steps) if trace.marked else 0
+    missing = {"cpu": Status.OK, "npu-simulated": Status.WARN}.get(profile.tier, Status.FAIL)
+    enough = steps == options.steps and run.done >= options.total
+    rows = [
+        ("steps", steps, Status.OK if enough else Status.FAIL),
+        _row("host", trace.count("host_op"), Status.FAIL),
+        _row("kernels", trace.count("compute"), missing),
+        _row("collectives", trace.count("communication"), Status.OK if run.nproc == 1 else missing),
+        _row("loading", trace.count("loading"), Status.NOTE),
+    ]
+    asked = (
+        (options.shapes, "shapes", int((trace.shape > 0).sum()) if any(trace.shapes) else 0),
+        (options.memory, "memory", trace.memory_records),
+        (options.stack or options.modules, "stack", trace.count("python")),
+        (options.flops and run.found.accelerator != "npu", "flops", len(_flops_by_name(run))),
+    )
+    rows += [_row(name, count, Status.WARN) for wanted, name, count in asked if wanted]
+    return rows + settings.rows(run.data(run.ranks[0]), options, run.found)
+
+
+def overhead(run: Recording) -> dict[str, float] | None:
+    """Milliseconds of the median step without and with the profiler; None where fewer than two of either ran, or
+    those without it differ too much.
+
+    The first step of all is left out, and so is the warm-up, where the profiler starts.
+    """
+    plain = run.times_s[1 : run.options.wait]
+    during = run.times_s[run.options.wait + run.options.warmup : run.options.total]
+    if len(plain) < 2 or len(during) < 2 or max(plain) > UNSTEADY * min(plain):
+        return None
+    without, with_it = median(plain), median(during)
+    percent = 100 * (with_it / without - 1)
+    return {"without_ms": round(1e3 * without, 3), "with_ms": round(1e3 * with_it, 3), "percent": round(percent, 1)}
+
+
+def _row(name: str, count: int, absent: Status) -> Row:
+    return name, count, Status.OK if count else absent
+
+
+def _failure(run: Recording, nothing: WorkbookError) -> tuple[str, dict[str, Scalar]]:
+    room = _room(run)
+    if room.get("refused"):
+        return "PRF300.room", {**room, "path": str(run.folder)}
+    if run.trouble is not None:
+        loop = run.trouble["say"] == "profiling.loop_failed"
+        return ("PRF300.loop" if loop else "PRF300.script"), {"done": run.done, "trouble": run.trouble}
+    why: Scalar = {"say": nothing.key, "args": nothing.arguments}
+    said = settings.logged_error(run.data(run.ranks[0])) if run.found.accelerator == "npu" else ""
+    return ("PRF300.nothing_said" if said else "PRF300.nothing"), {"done": run.done, "why": why, "said": said}
+
+
+def _findings(rows: list[Row], run: Recording, profile: Profile, more: Sequence[Finding]) -> tuple[Finding, ...]:
+    wanted = run.options.total
+    absent = [name for name, count, state in rows if state > Status.NOTE and not count]
+    found = [
+        Finding("PRF300", state, f"PRF300.absent.{name}", {"done": run.done, "wanted": wanted})
+        for name, count, state in rows
+        if state is not Status.OK
+    ]
+    came: list[Scalar] = [{"say": f"profiling.data.{name}"} for name, count, _ in rows if count]
+    lacking: list[Scalar] = [{"say": f"profiling.data.{name}"} for name in absent]
+    steps: dict[str, Scalar] = {"steps": len(profile.trace.steps), "wanted": run.options.steps}
+    worst = max((one.status for one in (*found, *more)), default=Status.OK)
+    key = "PRF300.partly" if absent else "PRF300.came"
+    return (Finding("PRF300", worst, key, {"came": came, "absent": lacking, **steps}, weight=100), *found, *more)
+
+
+def _ranks(run: Recording) -> list[Finding]:
+    """Ranks that left nothing."""
+    absent: list[Scalar] = [rank for rank in run.ranks if not run.data(rank).exists()]
+    args: dict[str, Scalar] = {"ranks": absent, "of": len(run.ranks)}
+    return [Finding("PRF300", Status.FAIL, "PRF300.absent_ranks", args)] if absent else []
+
+
+def _overhead(found: dict[str, float] | None) -> list[Finding]:
+    if found is None:
+        return [Finding("PRF300", Status.NOTE, "PRF300.overhead_unknown")]
+    if found["percent"] > LARGE_OVERHEAD:
+        return [Finding("PRF300", Status.NOTE, "PRF300.overhead_large", dict(found))]
+    key = "PRF300.overhead" if found["percent"] > 0 else "PRF300.overhead_none"
+    return [Finding("PRF300", Status.OK, key, dict(found))]
+
+
+def _room(run: Recording) -> dict[str, Any]:
+    """What child/recorder.py estimated before it began."""
+    path = run.folder / f"rank{run.ranks[0]}.room.json"
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+
+def _flops_by_name(run: Recording) -> dict[str, int]:
+    path = run.folder / f"rank{run.ranks[0]}.flops.json"
+    return dict(json.loads(path.read_text(encoding="utf-8"))["flops"]) if path.is_file() else {}
+
+
+def _flops(run: Recording) -> float | None:
+    """As torch counts them: matrix products and convolutions, none of a convolution's backward."""
+    found = _flops_by_name(run)
+    return sum(found.values()) / run.options.steps if found else None

@@ -1,0 +1,202 @@
+"""What the profilers would drop without a word is refused or told; a recording that was cut off is seen."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.device import Device
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.profiling import analyse, recording
+from helpers.profiling.collecting import folder, settings
+from helpers.profiling.collecting.account import Recording, overhead
+from helpers.profiling.collecting.options import Options, for_child, remarks
+from helpers.profiling.facts import load_profile
+from helpers.profiling.rules import whole
+from tests.profiling.conftest import DATA
+
+NPU, SIMULATED = Device("npu", "Ascend910B2", 1), Device("npu-simulated", "Ascend910B2", 1)
+CPU = Device("cpu", "x86_64", 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"level": 0, "metrics": "memory"}, "profiling.metrics_level0"),
+        ({"level": 3}, "profiling.option_value"),
+        ({"level": True}, "profiling.option_value"),
+        ({"metrics": "AicoreArithmeticUtilization"}, "profiling.option_value"),
+        ({"export": "Db"}, "profiling.option_value"),
+        ({"l2_cache": "true"}, "profiling.option_not_bool"),
+        ({"op_attr": True}, "profiling.op_attr_text"),
+        ({"gc_ms": "1"}, "profiling.option_value"),
+        ({"gc_ms": -1.0}, "profiling.option_value"),
+        ({"aicore_metrics": "pipe"}, "profiling.option_unknown"),
+        ({"steps": 0}, "profiling.too_few"),
+        ({"wait": -1}, "profiling.too_few"),
+    ],
+)
+def test_what_would_be_dropped_is_refused(given: dict[str, Any], key: str) -> None:
+    with pytest.raises(WorkbookError) as caught:
+        Options.of(given)
+    assert caught.value.key == key
+    assert caught.value.message("zh") and caught.value.message("en")
+
+
+def test_what_is_taken_reaches_the_profiler_by_its_own_names() -> None:
+    asked: dict[str, Any] = {"level": 2, "metrics": "arithmetic", "export": "both", "op_attr": True, "gc_ms": 0}
+    npu = for_child(Options.of(asked), "npu", "out")["npu"]
+    assert (npu["profiler_level"], npu["aic_metrics"]) == ("Level2", "ArithmeticUtilization")
+    assert npu["export_type"] == ["Text", "Db"] and npu["op_attr"] and npu["gc_detect_threshold"] == 0
+    assert for_child(Options.of({"level": 0}), "npu", "out")["npu"]["aic_metrics"] == "AiCoreNone"
+    assert for_child(Options.of({"modules": True}), "cpu", "out")["what"]["with_stack"]
+    assert not for_child(Options.of({"modules": True}), "npu", "out")["what"]["with_stack"]
+
+
+def test_what_a_device_makes_of_an_option_is_told() -> None:
+    def told(found: Device, **given: Any) -> list[str]:
+        return [key for key, _ in remarks(Options.of(given), found)]
+
+    assert told(CPU, level=2, modules=True) == ["PRF300.ignored", "PRF300.modules"]
+    assert told(NPU, level=2, modules=True, metrics="l2", export="db", op_attr=True) == []
+    assert told(NPU, flops=True) == ["PRF300.no_flops"]
+    assert told(SIMULATED, metrics="l2", mstx=True) == ["PRF300.not_simulated"]
+    assert told(SIMULATED, level=1) == []
+    with pytest.raises(WorkbookError, match="no exporter of databases"):
+        remarks(Options.of({"export": "both"}), SIMULATED)
+
+
+def test_ranks_that_are_not_there_are_refused() -> None:
+    Options.of({"ranks": (0, 1)}).check_ranks(2)
+    for ranks in ((2,), ()):
+        with pytest.raises(WorkbookError, match="cannot be recorded"):
+            Options.of({"ranks": ranks}).check_ranks(2)
+
+
+def test_only_what_is_ours_is_cleared(tmp_path: Path) -> None:
+    for name in ("rank0.pt.trace.json", "rank1.pt.trace.json", "notes.txt", "collected.json"):
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "rank0_1_2_ascend_pt").mkdir()
+    folder.clear(tmp_path, 0)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["collected.json", "notes.txt", "rank1.pt.trace.json"]
+    folder.clear(tmp_path)
+    assert (tmp_path / "notes.txt").exists() and not (tmp_path / "rank1.pt.trace.json").exists()
+
+
+def ended(tmp_path: Path, record: dict[str, Any]) -> list[Finding]:
+    shutil.copy(DATA / "cuda.pt.trace.json", tmp_path / "rank0.pt.trace.json")
+    (tmp_path / "collected.json").write_text(json.dumps(record))
+    return list(whole.check(load_profile(tmp_path)))
+
+
+@pytest.mark.parametrize(("status", "expected"), [("running", "WARN"), ("failed", "WARN"), ("complete", "OK")])
+def test_a_killed_recording_is_seen(tmp_path: Path, status: str, expected: str) -> None:
+    (found,) = ended(tmp_path, {"tier": "cuda", "status": status})
+    assert found.status.name == expected
+
+
+def test_who_did_not_record_it_is_not_asked_how_it_ended(tmp_path: Path) -> None:
+    assert ended(tmp_path, {"tier": "cuda"}) == []
+
+
+def run_of(times_s: list[float], **given: Any) -> Recording:
+    return Recording(Options.of(given), CPU, Path(), [0], times_s)
+
+
+def test_overhead_is_told_of_steps_that_tell_it() -> None:
+    given = {"wait": 3, "warmup": 1, "steps": 2}
+    assert overhead(run_of([9, 0.10, 0.10, 5, 0.12, 0.12], **given)) == {
+        "without_ms": 100.0,
+        "with_ms": 120.0,
+        "percent": 20.0,
+    }
+    assert overhead(run_of([9, 0.10, 0.20, 5, 0.12, 0.12], **given)) is None, "the steps before differ"
+    assert overhead(run_of([9, 0.10, 5, 0.12, 0.12], wait=2, warmup=1, steps=2)) is None, "one step before"
+
+
+def info(tmp_path: Path, **changed: Any) -> None:
+    asked = {"_profiler_level": "Level1", "_aic_metrics": "ACL_AICORE_PIPE_UTILIZATION", "_l2_cache": False,
+             "_op_attr": False, "_mstx": False, "_export_type": ["text"], "_data_simplification": True,
+             "_gc_detect_threshold": None, **changed}  # fmt: skip
+    (tmp_path / "profiler_info_0.json").write_text(json.dumps({"config": {"experimental_config": asked}}))
+
+
+def test_settings_that_the_profiler_changed_are_found(tmp_path: Path) -> None:
+    info(tmp_path)
+    assert settings.otherwise(tmp_path, Options(), NPU) == []
+    info(tmp_path, _profiler_level="Level0", _aic_metrics="ACL_AICORE_NONE")
+    (found,) = settings.otherwise(tmp_path, Options(), NPU)
+    assert found.status is Status.FAIL
+    assert "profiler_level=Level0 (Level1), aic_metrics=ACL_AICORE_NONE" in found.message("en")
+
+
+def test_metrics_that_did_not_come_are_absent(tmp_path: Path) -> None:
+    output = tmp_path / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir()
+    (output / "kernel_details.csv").write_text("Name,Type,aic_mac_ratio,aiv_vec_time(us)\n")
+    assert settings.rows(tmp_path, Options(), NPU) == [("metrics", 2, Status.OK)]
+    (output / "kernel_details.csv").write_text("Name,Type\n")
+    assert settings.rows(tmp_path, Options(), NPU) == [("metrics", 0, Status.FAIL)]
+    assert settings.rows(tmp_path, Options(), SIMULATED) == [("metrics", 0, Status.NOTE)]
+    assert settings.rows(tmp_path, Options(level=0), NPU) == []
+    assert settings.rows(tmp_path, Options(export="db"), NPU) == [("database", 0, Status.FAIL)]
+
+
+def test_the_parsers_own_log_is_asked_for_the_error(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    line = "[2026-01-01] [ERROR] [12] profiler.py: CANN does not support export db"
+    (tmp_path / "logs" / "a.log").write_text(f"[INFO] fine\n{line}\n[INFO] end\n", encoding="utf-8")
+    assert settings.logged_error(tmp_path) == "profiler.py: CANN does not support export db"
+
+
+@pytest.fixture
+def step() -> Any:
+    import torch
+
+    model = torch.nn.Linear(8, 8)
+    return lambda: model(torch.randn(4, 8)).sum().backward()
+
+
+def test_a_loop_of_ones_own_is_recorded(tmp_path: Path, step: Any) -> None:
+    with recording(tmp_path, device="cpu", steps=2, warmup=1, wait=1, flops=True) as recorder:
+        with pytest.raises(WorkbookError, match="has no report"):
+            _ = recorder.report
+        while not recorder.done:
+            step()
+            recorder.step()
+    assert recorder.report.table is not None
+    counts = dict(zip((row[0]["say"] for row in recorder.report.table.rows), recorder.report.table.values("count")))  # type: ignore[index, call-overload]
+    assert counts["profiling.data.steps"] == 2 and counts["profiling.data.flops"]
+    assert recorder.report.facts["flops_per_step"] == 2 * (2 * 4 * 8 * 8), "forward, and the weight's gradient"
+    assert recorder.report.status <= Status.NOTE
+    assert analyse(recorder.report.facts["profile"]).tier == "cpu"
+    assert json.loads((tmp_path / "data" / "collected.json").read_text())["status"] == "complete"
+
+
+def test_a_loop_that_fails_raises_its_own_error_and_leaves_a_failed_record(tmp_path: Path, step: Any) -> None:
+    with pytest.raises(ZeroDivisionError), recording(tmp_path, device="cpu", steps=5) as recorder:
+        step()
+        recorder.step()
+        _ = 1 / 0
+    assert recorder.report.status is Status.FAIL
+    assert "ZeroDivisionError" in recorder.report.verdict("en")
+    assert json.loads((tmp_path / "data" / "collected.json").read_text())["status"] == "failed"
+
+
+def test_room_is_estimated_before_and_refused_past_the_limit(tmp_path: Path) -> None:
+    import torch
+
+    model = torch.nn.Sequential(*(torch.nn.Linear(8, 8) for _ in range(50)))
+    with pytest.raises(WorkbookError, match="would need"):
+        recording(tmp_path, device="cpu", limit_mib=1, model=model).__enter__()
+    assert not list((tmp_path / "data").glob("*.pt.trace.json"))
+
+
+def test_another_device_than_the_processes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="this process works on cpu"):
+        recording(tmp_path, device="npu")

@@ -50,7 +50,7 @@ def test_a_float64_would_have_lost_it() -> None:
     assert round(float(text) * 1000) != 1736408883688177937
 
 
-@given(st.lists(st.tuples(st.integers(0, 10**19), st.integers(0, 3), st.booleans()), min_size=1, max_size=20))
+@given(st.lists(st.tuples(st.integers(0, 10**22), st.integers(0, 3), st.booleans()), min_size=1, max_size=20))
 def test_many_at_once_are_those_one_by_one(times: list[tuple[int, int, bool]]) -> None:
     texts, expected = [], []
     for number, places, quoted in times:

@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
 import numpy as np
 
 from helpers.profiling.intervals import I64
 from helpers.profiling.readers.pairs import pairs
-from helpers.profiling.readers.records import NONE, UNKNOWN, Arguments, Label, Record
+from helpers.profiling.readers.records import (
+    NONE,
+    RAW,
+    UNKNOWN,
+    Arguments,
+    Begin,
+    Complete,
+    Counter,
+    End,
+    Head,
+    Instant,
+    Label,
+    Metadata,
+    Record,
+    Tail,
+)
 from helpers.profiling.readers.times import nanoseconds_of
-from helpers.profiling.trace import I32, NO_DETAIL, Detail
+from helpers.profiling.trace import I32, Detail
 
 MEMORY = "[memory]"
 FLOW = "async_npu"
 FAR = 2**62
 NOBODY = 2**32 - 1
+NO_GROUP = np.empty(0, np.int32)
+#: An event's arguments about collectives, where there are none
+NOTHING = (None, None, b"", None, None, None, None)
 
 
 class Interned(dict[Any, int]):
@@ -76,55 +94,64 @@ class Events:
 
 
 class Collector:
-    """Takes batches of records, gives Events. Counters (`ph` C) are passed over."""
+    """Takes batches of records, gives Events."""
 
     def __init__(self) -> None:
-        self._names, self._lanes, self._groups, self._dims = Interned(), Interned(), Interned(), Interned()
-        self._places, self._ids, self._details = Interned(), Interned(), Interned({NO_DETAIL: 0})
+        self._names, self._origins, self._dims = Interned(), Interned(), Interned({b"": 0})
+        self._places, self._ids, self._details = Interned(), Interned(), Interned({NOTHING: 0})
         self._columns: list[Columns] = []
         self._flows: list[Flows] = []
-        self._halves: list[Record] = []
+        self._halves: list[Union[Begin, End]] = []
         self._processes: dict[Label, str] = {}
         self._memory_records = 0
 
     def take(self, batch: Sequence[Record]) -> None:
-        complete = [one for one in batch if one.ph == "X"]
+        complete = [one for one in batch if type(one) is Complete]
         if complete:
             self._complete(complete)
         if len(complete) < len(batch):
-            self._others([one for one in batch if one.ph != "X" and one.ph != "C"])
+            self._others([one for one in batch if type(one) is not Complete and type(one) is not Counter])
 
     def events(self) -> Events:
         """All that was taken; to be called once, for beginnings and ends become events here."""
         paired, unpaired = pairs(self._halves)
         if paired:
             self._complete(paired)
+        columns = Columns(*_joined(self._columns, Columns._fields))
+        lanes, groups = Interned(), Interned()
+        lane = lanes.codes([origin[:4] for origin in self._origins], len(self._origins))
+        group = groups.codes(
+            [(pid, cat or "", task or "") for pid, _, _, _, cat, task in self._origins], len(self._origins)
+        )
         return Events(
-            columns=Columns(*_joined(self._columns, Columns._fields)),
+            columns=columns._replace(lane=lane[columns.lane], group=group[columns.lane]),
             flows=Flows(*_joined(self._flows, Flows._fields)),
             names=list(self._names),
-            lanes=list(self._lanes),
-            groups=list(self._groups),
+            lanes=list(lanes),
+            groups=list(groups),
             dims=list(self._dims),
-            details=list(self._details),
+            details=[detail_of(told) for told in self._details],
             places=list(self._places),
             processes=self._processes,
             memory_records=self._memory_records,
             unpaired=unpaired,
         )
 
-    def _complete(self, batch: list[Record]) -> None:
+    def _complete(self, batch: list[Complete]) -> None:
         count = len(batch)
         args = [one.args or NONE for one in batch]
-        external = [a.external_old if a.external == UNKNOWN else a.external for a in args]
+        origins = [(e.pid, e.tid, a.device, a.stream, e.cat, a.task) for e, a in zip(batch, args)]
+        external = self._numbers([a.external for a in args])
+        if UNKNOWN in external:
+            external = np.where(external == UNKNOWN, self._numbers([a.external_old for a in args]), external)
         self._columns.append(
             Columns(
                 self._names.codes([one.name for one in batch], count),
-                self._lanes.codes([(e.pid, e.tid, a.device, a.stream) for e, a in zip(batch, args)], count),
-                self._groups.codes([(e.pid, e.cat or "", a.task or "") for e, a in zip(batch, args)], count),
-                self._dims.codes([bytes(a.dims) for a in args], count),
+                self._origins.codes(origins, count),  # becomes lane and group when all are known
+                NO_GROUP,
+                self._dims.codes([b"" if a.dims is RAW else bytes(a.dims) for a in args], count),
                 self._detail(args),
-                self._numbers(external),
+                external,
                 self._numbers([a.correlation for a in args]),
                 nanoseconds_of([one.ts for one in batch]),
                 nanoseconds_of([one.dur for one in batch]),
@@ -134,29 +161,33 @@ class Collector:
     def _detail(self, args: list[Arguments]) -> I32:
         """Few events have any, so only these are looked at."""
         code = np.zeros(len(args), np.int32)
-        for at in [at for at, a in enumerate(args) if a.peer is not None or a.collective is not None]:
-            a = args[at]
-            collective, group, dtype = ("" if word is None else str(word) for word in (a.collective, a.group, a.dtype))
-            ranks = bytes(a.ranks).decode()
-            found = Detail(collective, group, ranks, dtype, whole(a.number), whole(a.elements), whole(a.peer))
-            code[at] = self._details[found]
+        at = [at for at, a in enumerate(args) if a.peer is not None or a.collective is not None]
+        some = [args[one] for one in at]
+        told = [(a.collective, a.group, bytes(a.ranks), a.dtype, a.number, a.elements, a.peer) for a in some]
+        code[at] = self._details.codes(told, len(told))
         return code
 
-    def _others(self, batch: list[Record]) -> None:
-        flows = [one for one in batch if one.cat == FLOW]
+    def _others(self, rest: Sequence[Record]) -> None:
+        arrows = [one for one in rest if type(one) is Tail or type(one) is Head]
+        flows = [one for one in arrows if one.cat == FLOW]
         if flows:
             self._flows.append(
                 Flows(
-                    np.array([one.ph == "f" for one in flows], np.int32),
+                    np.array([type(one) is Head for one in flows], np.int32),
                     self._numbers([one.id for one in flows]),
                     self._places.codes([(one.pid, one.tid) for one in flows], len(flows)),
                     nanoseconds_of([one.ts for one in flows]),
                 )
             )
-        self._halves += [one for one in batch if one.ph in ("B", "E")]
-        self._memory_records += sum(one.name == MEMORY for one in batch)
-        named = (one for one in batch if one.name == "process_name" and one.args is not None)
-        self._processes.update((one.pid, str(one.args.name)) for one in named if one.args is not None)
+        if len(arrows) < len(rest):
+            self._marks([one for one in rest if type(one) is not Tail and type(one) is not Head])
+
+    def _marks(self, rest: Sequence[Record]) -> None:
+        self._halves += [one for one in rest if isinstance(one, (Begin, End))]
+        self._memory_records += sum(isinstance(one, Instant) and one.name == MEMORY for one in rest)
+        for one in rest:
+            if isinstance(one, Metadata) and one.name == "process_name" and one.args is not None:
+                self._processes[one.pid] = str(one.args.name)
 
     def _numbers(self, labels: list[Label]) -> I64:
         """Whole numbers as they are; -1 for none; other texts by numbers from -FAR downwards."""
@@ -172,6 +203,13 @@ class Collector:
             label = int(label)
         fits = isinstance(label, int) and -FAR < label < 2**63
         return int(label) if fits else -FAR - self._ids[label]
+
+
+def detail_of(told: tuple[Label, Label, bytes, Label, Label, Label, Label]) -> Detail:
+    collective, group, ranks, dtype, *numbers = told
+    words = ["" if word is None else str(word) for word in (collective, group, dtype)]
+    number, elements, peer = map(whole, numbers)
+    return Detail(words[0], words[1], ranks.decode(), words[2], number, elements, peer)
 
 
 def whole(label: Label) -> int:

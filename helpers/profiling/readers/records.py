@@ -1,7 +1,8 @@
 """One event of a Chrome trace as far as it is used, and many of them from JSON text at once.
 
-msgspec fills typed records and passes over what nobody asked for, some five times as fast as dicts are made. What
-does not fit its types (a float as `tid`, NaN, an event that is no object) goes through json, with the same result.
+msgspec fills typed records and passes over what nobody asked for, some five times as fast as dicts are made; `ph`
+tells it which record, so that of counters and other unused events nothing is made at all. What does not fit its types
+(a float as `tid`, NaN, an event without `ph` or that is no object) goes through json, with the same result.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import msgspec
 Label = Union[int, str, None]
 RAW = msgspec.Raw(b"")
 UNKNOWN = -1
+#: `ph` of what is known to the format and not used here: samples, marks, objects, asynchronous spans, ...
+UNUSED = tuple("bneSTpFtPNODRc()Vv,=")
 
 
 class Arguments(msgspec.Struct, gc=False):
@@ -40,21 +43,78 @@ class Arguments(msgspec.Struct, gc=False):
 NONE = Arguments()
 
 
-class Record(msgspec.Struct, gc=False):
-    """An event; `ts` and `dur` as JSON text, for a float64 of epoch microseconds resolves 0.25 us only."""
+class Record(msgspec.Struct, gc=False, tag_field="ph", tag=""):
+    """Any event. Where there are `ts` and `dur` they are JSON text, for a float64 of epoch microseconds resolves
+    0.25 us only."""
 
+
+class Complete(Record, gc=False, tag="X"):
     name: str = ""
-    ph: Optional[str] = None
     cat: Optional[str] = None
     pid: Label = None
     tid: Label = None
     ts: msgspec.Raw = RAW
     dur: msgspec.Raw = RAW
-    id: Label = None
     args: Optional[Arguments] = None
 
 
-_DECODER = msgspec.json.Decoder(list[Record])
+class Begin(Record, gc=False, tag="B"):
+    """The first half of what is told in two: complete with its End."""
+
+    name: str = ""
+    cat: Optional[str] = None
+    pid: Label = None
+    tid: Label = None
+    ts: msgspec.Raw = RAW
+    args: Optional[Arguments] = None
+
+
+class End(Record, gc=False, tag="E"):
+    pid: Label = None
+    tid: Label = None
+    ts: msgspec.Raw = RAW
+
+
+class Arrow(Record, gc=False):
+    """One end of an arrow (a flow)."""
+
+    cat: Optional[str] = None
+    pid: Label = None
+    tid: Label = None
+    ts: msgspec.Raw = RAW
+    id: Label = None
+
+
+class Tail(Arrow, gc=False, tag="s"):
+    pass
+
+
+class Head(Arrow, gc=False, tag="f"):
+    pass
+
+
+class Instant(Record, gc=False, tag="i"):
+    name: str = ""
+
+
+class OldInstant(Instant, gc=False, tag="I"):
+    """The same by its old letter."""
+
+
+class Counter(Record, gc=False, tag="C"):
+    """A counter's value: nearly half of what a trace of an NPU at level 2 holds, and not used."""
+
+
+class Metadata(Record, gc=False, tag="M"):
+    name: str = ""
+    pid: Label = None
+    args: Optional[Arguments] = None
+
+
+KINDS: tuple[type[Record], ...] = (Complete, Begin, End, Tail, Head, Instant, OldInstant, Counter, Metadata)
+_UNUSED = tuple(msgspec.defstruct("Unused", (), bases=(Record,), gc=False, tag=letter) for letter in UNUSED)
+_BY_LETTER = {str(kind.__struct_config__.tag): kind for kind in KINDS}
+_DECODER: msgspec.json.Decoder[list[Record]] = msgspec.json.Decoder(list[Union[KINDS + _UNUSED]])  # type: ignore[misc]
 
 
 def records(text: bytes) -> list[Record]:
@@ -72,25 +132,20 @@ def records(text: bytes) -> list[Record]:
         found = json.loads(text.decode("utf-8"), parse_float=str)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    return [_record(one) for one in found if isinstance(one, dict)]
+    return [record(one) for one in found if isinstance(one, dict)]
 
 
-def _record(one: dict[str, Any]) -> Record:
+def record(one: dict[str, Any]) -> Record:
+    """One event that json read, floats as texts."""
+    letter = one.get("ph")
+    kind = _BY_LETTER.get(letter) if isinstance(letter, str) else None
+    return kind(**{name: _READ[name](one) for name in kind.__struct_fields__}) if kind else Record()
+
+
+def _arguments(one: dict[str, Any]) -> Arguments | None:
     args = one.get("args")
-    return Record(
-        name=str(one.get("name", "")),
-        ph=one.get("ph") if isinstance(one.get("ph"), str) else None,
-        cat=str(one.get("cat") or ""),
-        pid=_label(one.get("pid")),
-        tid=_label(one.get("tid")),
-        ts=_raw(one, "ts"),
-        dur=_raw(one, "dur"),
-        id=_label(one.get("id")),
-        args=_arguments(args) if isinstance(args, dict) else None,
-    )
-
-
-def _arguments(args: dict[str, Any]) -> Arguments:
+    if not isinstance(args, dict):
+        return None
     return Arguments(
         task=str(args.get("Task Type") or ""),
         name=args.get("name"),
@@ -116,3 +171,15 @@ def _label(value: Any) -> Label:
 
 def _raw(owner: dict[str, Any], key: str) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(owner[key]).encode()) if key in owner else RAW
+
+
+_READ = {
+    "name": lambda one: str(one.get("name", "")),
+    "cat": lambda one: str(one.get("cat") or ""),
+    "pid": lambda one: _label(one.get("pid")),
+    "tid": lambda one: _label(one.get("tid")),
+    "id": lambda one: _label(one.get("id")),
+    "ts": lambda one: _raw(one, "ts"),
+    "dur": lambda one: _raw(one, "dur"),
+    "args": _arguments,
+}

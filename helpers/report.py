@@ -18,7 +18,7 @@ from helpers.words import Scalar, say, title
 
 SCHEMA_VERSION = 1
 TIERS = ("npu", "npu-simulated", "cuda", "cpu")
-CHART_KINDS = ("bars", "stack", "lines", "strip", "errors")
+CHART_KINDS = ("bars", "stack", "lines", "strip", "errors", "stacks", "lanes", "flame")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,9 @@ class Chart:
     """How to draw the table: columns by name. `mark` is the x value to point out, `log` a logarithmic y axis.
 
     Of lines, `below` are columns drawn in a second panel under the first, `marks` further x values to point out.
-    bars: a bar per row. stack: all rows in one bar. lines: a line per y column. strip: a coloured cell per row.
+    bars: a bar per row, side by side for several y columns. stack: all rows in one bar. stacks: a bar per row, stacked
+    of the y columns. lines: a line per y column. strip: a coloured cell per row. lanes: facts["timeline"], a row a
+    lane. flame: facts["flame"], a row a depth.
     errors: a point per row on a logarithmic axis, a series for each value of column `by`, beside what column `limit`
     allows.
     """

@@ -27,7 +27,8 @@ def render(result: Report, folder: Path, outcomes: list[Outcome], lang: str) -> 
         _rows(result, folder, outcomes, lang),
         *(_stage(outcome, folder, lang) for outcome in outcomes),
     ]
-    return html.page(name, '<div class="aw">' + "\n".join(filter(None, pieces)) + "</div>", lang)
+    body = "\n".join(filter(None, pieces))
+    return html.page(name, f'<div class="aw">{body}</div>{html.scripts(body)}', lang)
 
 
 def _rows(result: Report, folder: Path, outcomes: list[Outcome], lang: str) -> str:

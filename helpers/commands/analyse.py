@@ -1,30 +1,51 @@
-"""Say where a profile's time goes: by kind, by operator, by step.
+"""Say where a profile's time goes: by kind, by operator, by step, on a timeline.
 
 Examples:
   ascend-workbook analyse runs/demo/profiling/profile
   ascend-workbook analyse result_dir/worker0_20260101120000000_ascend_pt --top 30
   ascend-workbook analyse gpu.pt.trace.json.gz --html report.html
+  ascend-workbook analyse trace.json.gz --timeline timeline.html --step 51
+  ascend-workbook analyse rank0_ascend_pt --perfetto perfetto.json.gz --flame stacks.txt
 
 Reads what torch.profiler writes (CPU, CUDA, ROCm; .json, .json.gz) and the *_ascend_pt folders of
 torch_npu.profiler, exported as text or db. Files of gigabytes are read piece by piece; of one that was cut short,
-what is whole. Nothing is written into the profile.
+what is whole. Nothing is written into the profile. The page and the timeline open without a network; the Perfetto
+trace opens in https://ui.perfetto.dev and chrome://tracing, the stacks in https://www.speedscope.app.
 """
 
 from __future__ import annotations
 
 import argparse
 
+from helpers.profiling.export.files import ENDINGS
 from helpers.report import Report
+from helpers.words import say
 
 NAME = "analyse"
+FILES = {
+    "timeline": "the timeline as a page to zoom and search in, or as a picture",
+    "perfetto": "the profile as a trace that Perfetto shows whole",
+    "flame": "call stacks with their times: as text for flame graph programs, or as a picture",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", help="a trace file, an *_ascend_pt folder, or a folder of one or of several ranks")
     parser.add_argument("--top", type=int, default=15, metavar="N", help="operators to list (default: 15)")
+    parser.add_argument("--step", type=int, metavar="N", help="show this step on the timeline (default: a median one)")
+    for name, what in FILES.items():
+        parser.add_argument(f"--{name}", metavar="FILE", help=f"write {what} ({', '.join(ENDINGS[name])})")
 
 
 def run(args: argparse.Namespace) -> Report:
     from helpers.profiling import analyse
 
-    return analyse(args.path, top=args.top)
+    files = {name: getattr(args, name) for name in FILES if getattr(args, name)}
+    return analyse(args.path, top=args.top, step=args.step, files=files, lang=args.lang)
+
+
+def last(report: Report, args: argparse.Namespace) -> None:
+    """Where the files are that were asked for."""
+    for name in FILES:
+        if getattr(args, name):
+            print(say("command.written", args.lang, path=getattr(args, name)))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.profiling import rules
 from helpers.profiling.breakdown import PARTS
 from helpers.profiling.every_rank import analyse_ranks
+from helpers.profiling.export.files import export, refuse
 from helpers.profiling.facts import Profile, load_profile
 from helpers.profiling.readers import ranks_at
+from helpers.profiling.timeline.report import MOST, timeline
 from helpers.report import Chart, Column, Report, Table, overview
 from helpers.rules import judge, rules_of
 from helpers.words import Scalar
@@ -21,20 +25,41 @@ STAGE = "profiling"
 SAVINGS = ("PRF311", "PRF312", "PRF313", "PRF315")
 
 
-def analyse(path: str | os.PathLike[str], *, top: int = 15) -> Report:
+def analyse(
+    path: str | os.PathLike[str],
+    *,
+    top: int = 15,
+    step: int | None = None,
+    files: Mapping[str, str] | None = None,
+    lang: str | None = None,
+) -> Report:
     """The report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote.
 
-    Its parts are `time_by_kind` (chart: the median step, stacked), `top_operators` and `step_times`. Of a folder with
-    a profile from each of several ranks: a row a rank, and such a report of each as a part.
-    Raises WorkbookError for what is no profile, or a broken one.
+    Its parts are `time_by_kind` (chart: the median step, stacked), `top_operators`, `step_times` and `timeline` (of
+    the step with the number `step`, else of a median one). Of a folder with a profile from each of several ranks: a
+    row a rank, and such a report of each as a part.
+    `files`, of one rank alone: what else to write, `timeline`, `perfetto` or `flame` to a path (export.files.ENDINGS);
+    in the language `lang`. Raises WorkbookError for what is no profile, or a broken one.
     """
+    files = files or {}
+    refuse(files)
     several = ranks_at(Path(path))
-    if several:
-        return analyse_ranks(several, partial(_analyse, top=top), STAGE)
-    return _analyse(path, top=top)
+    if not several:
+        return _analyse(path, top=top, boxes=MOST, step=step, files=files, lang=lang)
+    for option in [*(f"--{kind}" for kind in files), *(["--step"] if step is not None else [])]:
+        raise WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=len(several), option=option)
+    return analyse_ranks(several, partial(_analyse, top=top, boxes=max(500, MOST // len(several))), STAGE)
 
 
-def _analyse(path: str | os.PathLike[str], *, top: int) -> Report:
+def _analyse(
+    path: str | os.PathLike[str],
+    *,
+    top: int,
+    boxes: int,
+    step: int | None = None,
+    files: Mapping[str, str] | None = None,
+    lang: str | None = None,
+) -> Report:
     profile = load_profile(path)
     findings = judge(profile, rules_of(rules))
     verdict = summary(profile, findings)
@@ -43,7 +68,9 @@ def _analyse(path: str | os.PathLike[str], *, top: int) -> Report:
         time_by_kind(profile, [verdict, *by_code["PRF31"]]),
         top_operators(profile, by_code["PRF33"], top),
         step_times(profile, by_code["PRF30"]),
+        timeline(profile, step=step, most=boxes),
     ]
+    export(profile, parts[-1], files or {}, lang)
     return overview(STAGE, "analyse", parts, tier=profile.tier)
 
 
@@ -123,7 +150,7 @@ def step_times(profile: Profile, findings: list[Finding]) -> Report:
         (step.number, step.total_ns / 1e6, *(step.parts_ns[part] / 1e6 for part in PARTS)) for step in steps
     )
     columns = (Column("step"), Column("step_time", "ms"), *(Column(f"profiling_{part}", "ms") for part in PARTS))
-    chart = Chart("lines", "step", ("step_time", *(f"profiling_{part}" for part in ("computing", "free"))), "ms")
+    chart = Chart("stacks", "step", tuple(f"profiling_{part}" for part in PARTS), "ms")
     return Report(STAGE, "step_times", tuple(findings), Table(columns, rows), chart, tier=profile.tier)
 
 

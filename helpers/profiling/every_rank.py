@@ -35,7 +35,7 @@ def analyse_ranks(profiles: Mapping[int, Path], analyse: Callable[[Path], Report
     findings = [_headline(read, len(profiles)), *(_unread(rank, *error) for rank, error in unread.items())]
     columns = (Column("rank"), Column("step_time", "ms"), *(Column(f"profiling_{part}", "ms") for part in PARTS))
     rows = tuple((rank, _ms(one, ""), *(_ms(one, part) for part in PARTS)) for rank, one in read.items())
-    chart = Chart("bars", "rank", ("step_time",), "ms")
+    chart = Chart("stacks", "rank", tuple(f"profiling_{part}" for part in PARTS), "ms")
     tiers = {one.tier for one in read.values()}
     tier = next(iter(tiers)) if len(tiers) == 1 else ""
     return Report(stage, "ranks", tuple(findings), Table(columns, rows), chart, tier=tier, parts=tuple(read.values()))

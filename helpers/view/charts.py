@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Callable
 
 from helpers.report import Chart, Report, Table
-from helpers.view import error_curve
+from helpers.view import error_curve, flame
+from helpers.view.timeline import picture as timeline
 from helpers.words import language, say, show, title
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 COLOURS = {"OK": "#1a7f37", "NOTE": "#0969da", "SKIPPED": "#8c959f", "WARN": "#bf8700", "FAIL": "#cf222e"}
 BARS = 25
+#: Letters of a bar's label
+LABEL = 44
 #: More points than these are drawn as a line alone.
 DOTS = 200
 #: File names of fonts that carry Chinese; matplotlib's own font cache does not see fonts installed later.
@@ -53,10 +56,14 @@ def draw(report: Report, lang: str | None = None) -> Figure:
     lang = lang if font else "en"
     fonts = ["DejaVu Sans", *([font] if font else [])]
     with rc_context({"font.family": fonts, "axes.unicode_minus": False, "savefig.facecolor": "white"}):
-        figure = Figure(figsize=(8.0, _height(report.chart, report.table)), layout="constrained", facecolor="white")
+        size = _size(report, report.chart, report.table)
+        figure = Figure(figsize=size, layout="constrained", facecolor="white")
         below = report.chart.kind == "lines" and bool(report.chart.below)
         axes = figure.subplots(2, sharex=True, height_ratios=(2, 1))[0] if below else figure.add_subplot()
-        KINDS[report.chart.kind](axes, report.chart, report.table, lang)
+        if report.chart.kind in PICTURES:
+            PICTURES[report.chart.kind].draw(axes, report.facts[FACTS[report.chart.kind]], lang)
+        else:
+            KINDS[report.chart.kind](axes, report.chart, report.table, lang)
         axes.set_title(_title(report, lang), fontsize=11)
     return figure
 
@@ -87,6 +94,8 @@ def facts(report: Report) -> str:
     if not (report.chart and report.table and report.table.rows):
         return "no chart"
     pieces = []
+    if report.chart.kind == timeline.KIND:
+        return f"lanes by time: {timeline.facts(report.facts['timeline'])}"
     if report.chart.kind == "strip":
         states = Counter(str(value) for value in report.table.values(report.chart.y[0]))
         pieces = [", ".join(f"{count} {state}" for state, count in sorted(states.items()))]
@@ -121,9 +130,17 @@ def _title(report: Report, lang: str) -> str:
     return f"{say('report.simulated_short', lang)} {name}" if report.simulated else name
 
 
+def _size(report: Report, chart: Chart, table: Table) -> tuple[float, float]:
+    """Width and height in inches."""
+    if chart.kind in PICTURES:
+        return 11.0, PICTURES[chart.kind].height(report.facts[FACTS[chart.kind]])
+    return 8.0, _height(chart, table)
+
+
 def _height(chart: Chart, table: Table) -> float:
-    lines, bars = 5.0 if chart.below else 3.6, 1.2 + 0.28 * min(BARS, len(table.rows))
-    return {"errors": 4.2, "bars": bars, "stack": 2.3, "strip": 1.6}.get(chart.kind, lines)
+    lines, bars = 5.0 if chart.below else 3.6, 1.2 + 0.28 * min(BARS, len(table.rows)) * max(1, 0.6 * len(chart.y))
+    heights = {"errors": 4.2, "bars": bars, "stack": 2.3, "strip": 1.6}
+    return heights.get(chart.kind, lines)
 
 
 def _numbers(table: Table, name: str) -> list[float]:
@@ -136,15 +153,40 @@ def _unit(chart: Chart, lang: str, name: str) -> str:
 
 
 def _bars(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
-    labels = [show(value, lang) for value in table.values(chart.x)][:BARS]
-    values = _numbers(table, chart.y[0])[:BARS]
-    marked = None if chart.mark is None else show(chart.mark, lang)
-    axes.barh(range(len(labels)), values, color=["#cf222e" if label == marked else "#4c78a8" for label in labels])
+    labels = [_middle_cut(show(value, lang)) for value in table.values(chart.x)][:BARS]
+    marked = None if chart.mark is None else _middle_cut(show(chart.mark, lang))
+    thick = 0.8 / len(chart.y)
+    for number, (name, colour) in enumerate(zip(chart.y, ("#4c78a8", "#e08a3c", "#59a14f"))):
+        places = [at + (number - (len(chart.y) - 1) / 2) * thick for at in range(len(labels))]
+        colours = ["#cf222e" if label == marked else colour for label in labels]
+        axes.barh(places, _numbers(table, name)[:BARS], thick, color=colours, label=title(name, lang))
+    if len(chart.y) > 1:
+        axes.figure.legend(ncols=4, fontsize=8, loc="outside lower center", frameon=False)
     axes.set_yticks(range(len(labels)), labels, fontsize=8)
     axes.invert_yaxis()
     if chart.log:
         axes.set_xscale("log")
-    axes.set_xlabel(_unit(chart, lang, chart.y[0]))
+    axes.set_xlabel(_unit(chart, lang, chart.y[0]) if len(chart.y) == 1 else chart.unit)
+
+
+def _middle_cut(text: str) -> str:
+    """Kernels of templates have names longer than any picture."""
+    return text if len(text) <= LABEL else f"{text[: LABEL // 2]}…{text[-LABEL // 2 + 1 :]}"
+
+
+def _stacks(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
+    labels = [show(value, lang) for value in table.values(chart.x)]
+    below = [0.0] * len(labels)
+    for name in chart.y:
+        values = [0.0 if math.isnan(value) else value for value in _numbers(table, name)]
+        if any(values):
+            axes.bar(range(len(labels)), values, 0.9, bottom=below, label=title(name, lang))
+            below = [before + value for before, value in zip(below, values)]
+    every = max(1, math.ceil(len(labels) / BARS))
+    axes.set_xticks(range(0, len(labels), every), labels[::every], fontsize=8)
+    axes.set_xlabel(title(chart.x, lang))
+    axes.set_ylabel(chart.unit)
+    axes.figure.legend(ncols=5, fontsize=8, loc="outside lower center", frameon=False)
 
 
 def _stack(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
@@ -199,7 +241,11 @@ def _strip(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
 KINDS: dict[str, Callable[[Any, Chart, Table, str], None]] = {
     "bars": _bars,
     "stack": _stack,
+    "stacks": _stacks,
     "lines": _lines,
     "strip": _strip,
     "errors": error_curve.draw,
 }
+#: Kinds that draw facts of the report in place of its table: which module draws, and which facts
+PICTURES: dict[str, Any] = {timeline.KIND: timeline, flame.KIND: flame}
+FACTS = {timeline.KIND: "timeline", flame.KIND: "flame"}

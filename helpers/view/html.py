@@ -1,6 +1,6 @@
 """A report as HTML that opens offline: nothing is loaded from outside, charts are embedded pictures.
 
-There is no script, but for a page with a table to browse (browse.py), which reads well without it too.
+There is no script, but for a page with a table to browse (browse.py) or a timeline; both read well without it too.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from helpers.finding import Finding, Status
 from helpers.report import Listing, Report, Table
 from helpers.view import browse, charts
 from helpers.view.cells import grid, nearest, remarks
+from helpers.view.timeline import page as timeline
 from helpers.words import language, say, title
 
 #: Rows of a table; of one in a part of a page, about the marked row; letters of a cell that is not broken.
@@ -50,7 +51,12 @@ def render(report: Report, lang: str | None = None) -> str:
     """A whole page: the report, its chart, and each part below."""
     lang = language(lang)
     body = section(report, lang, 1)
-    return page(report.title(lang), f'<div class="aw">{body}</div>{browse.script(body)}', lang)
+    return page(report.title(lang), f'<div class="aw">{body}</div>{scripts(body)}', lang)
+
+
+def scripts(body: str) -> str:
+    """What makes a page's body move; nothing where nothing in it can."""
+    return browse.script(body) + timeline.script(body)
 
 
 def page(name: str, body: str, lang: str) -> str:
@@ -75,7 +81,7 @@ def section(report: Report, lang: str, level: int, *, pictures: bool = True) -> 
         pieces += [f'<p class="simulated">{escape(remark)}</p>' for remark in report.circumstances(lang)]
     shown = [table(report, lang, page=pictures, limit=NEAR if level > (1 if pictures else 3) else 0)]
     shown.append(picture(report, lang) if pictures else "")
-    pieces += reversed(shown) if report.chart and report.chart.kind == "errors" else shown
+    pieces += reversed(shown) if report.chart and report.chart.kind in ("errors", "lanes") else shown
     pieces.append(_findings(report, lang))
     if report.listing:
         pieces.append(_listing(report.listing, lang))
@@ -122,7 +128,8 @@ def picture(report: Report, lang: str) -> str:
         kind, alternative = "png", report.title(lang)
         figure.savefig(stream, format="png", dpi=110, facecolor="white")
     data = base64.b64encode(stream.getvalue()).decode()
-    return f'<p><img alt="{escape(alternative)}" src="data:image/{kind};base64,{data}"></p>'
+    shown = f'<p><img alt="{escape(alternative)}" src="data:image/{kind};base64,{data}"></p>'
+    return timeline.view(report, lang, shown) if "timeline" in report.facts else shown
 
 
 def _marked(report: Report, shown: Table) -> int | None:

@@ -40,6 +40,7 @@ top: int = 12  # operators to list / 列出的算子数
 from helpers.finding import Status
 from helpers.notebook import begin
 from helpers.profiling import analyse, join, profile
+from helpers.view.timeline.page import timeline_view
 from helpers.words import show
 
 run = begin("profiling", lang, run_dir, device)
@@ -106,7 +107,8 @@ print("losses of warm-up and recorded steps:", " ".join(f"{loss:.6f}" for loss i
 
 # %%
 answer = analyse(run.path(existing) if existing else recorded.facts["profile"], top=top)
-by_kind, operators, by_step = answer.parts
+parts = {part.verb: part for part in answer.parts}
+by_kind, operators, by_step = (parts[name] for name in ("time_by_kind", "top_operators", "step_times"))
 print("tier:", answer.tier or "not known", "| simulated:", answer.simulated)
 print("device data:", by_kind.facts["device_data"])
 
@@ -166,6 +168,37 @@ run.save(by_step, name="step_times")
 # %%
 print("steps recorded:", *by_kind.facts["steps"])
 print("of them steady:", *by_kind.facts["steady_steps"])
+
+# %% [markdown] lang="zh"
+# ## 时间线
+#
+# 一步之内，主机、下发、设备流、通信各在做什么。留意两处：设备流上的空白（设备在等谁？），以及空白开始时主机正在做的事。
+# 滚轮缩放，拖动平移，按 `/` 搜索名称，Shift+拖动得到所选范围的合计；悬停在算子上，箭头指向它下发的计算核。
+# 页面不访问网络。`ascend-workbook analyse 路径 --timeline timeline.html` 得到同样的页面；
+# `--perfetto trace.json.gz` 写出 Perfetto 能完整显示的 trace。
+
+# %% [markdown] lang="en"
+# ## Timeline
+#
+# What the host, its launches, the device's streams and its collectives do within one step. Look for two things: gaps on
+# the streams (whom does the device wait for?), and what the host does where a gap begins. The wheel zooms, dragging
+# moves, `/` searches a name, Shift and dragging sums up what is selected; over an operator, arrows lead to the kernels
+# that it launched. The page asks no network. `ascend-workbook analyse PATH --timeline timeline.html` writes the same
+# page, and `--perfetto trace.json.gz` a trace that Perfetto shows whole.
+
+# %% tags=["nbval-ignore-output"]
+timeline = parts["timeline"]
+timeline_view(timeline, lang)
+
+# %%
+print("lanes:", *dict.fromkeys(group["say"].rpartition(".")[2] for group in timeline.table.values("lane_group")))
+
+# %% [markdown] lang="zh"
+# 上面列出这份数据中有哪几类泳道。没有设备时只有主机的泳道：算子之间的空白就是 Python 的时间。
+
+# %% [markdown] lang="en"
+# The kinds of lanes that this profile has are listed above. Without a device there are the host's alone: the gaps
+# between operators are Python's time.
 
 # %% [markdown] lang="zh"
 # ## 能省多少

@@ -34,7 +34,7 @@ def bare_pictures(notebook: Any) -> list[int]:
     for number, cell in enumerate((cell for cell in notebook.cells if cell.cell_type == "code"), 1):
         kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
         texts = [output.get("text", "") for output in cell.outputs]
-        told = any(re.search(r"^(bars|stack|lines|strip|errors) by ", text, re.M) for text in texts)
+        told = any(re.search(r"^(bars|stacks?|lines|strip|errors|lanes) by ", text, re.M) for text in texts)
         if kinds & set(PICTURES) and not told:
             found.append(number)
     return found

@@ -8,8 +8,12 @@ from html.parser import HTMLParser
 import pytest
 
 from helpers.finding import Finding, Status
+from helpers.profiling.export.files import flame
+from helpers.profiling.facts import load_profile
+from helpers.profiling.timeline.report import timeline
 from helpers.report import CHART_KINDS, Chart, Column, Listing, Report, Table
 from helpers.view import charts, html, text
+from tests.profiling.conftest import DATA
 
 
 def sample(kind: str = "bars", value: object = "<b>中文</b>") -> Report:
@@ -67,13 +71,29 @@ def test_the_notebook_form_has_no_picture() -> None:
     assert "<img" not in sample()._repr_mimebundle_()["text/html"]
 
 
-@pytest.mark.parametrize("kind", CHART_KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in CHART_KINDS if kind not in charts.PICTURES])
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_kind_draws(kind: str, lang: str, recwarn: pytest.WarningsRecorder) -> None:
     figure = charts.draw(sample(kind, "算子" if charts.cjk_font() else "add"), lang)
     figure.savefig("/dev/null", format="png")
     assert figure.get_facecolor()[:3] == (1.0, 1.0, 1.0)
     assert not [str(w.message) for w in recwarn if "Glyph" in str(w.message)]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_pictures_of_facts_draw(lang: str, recwarn: pytest.WarningsRecorder) -> None:
+    profile = load_profile(DATA / "timeline_ascend_pt")
+    for report in (timeline(profile), flame(profile)):
+        charts.draw(report, lang).savefig("/dev/null", format="png")
+    assert not [str(w.message) for w in recwarn]
+    assert charts.facts(timeline(profile)) == "lanes by time: 17 boxes in 7 lanes"
+
+
+def test_stacked_bars_stand_on_one_another() -> None:
+    table = Table((Column("step"), Column("time", "ms"), Column("share", "ms")), ((1, 2.0, 3.0), (2, 1.0, None)))
+    chart = Chart("stacks", "step", ("time", "share"), "ms")
+    bars = charts.draw(Report("profiling", "run", table=table, chart=chart), "en").axes[0].patches
+    assert [(bar.get_y(), bar.get_height()) for bar in bars] == [(0, 2), (0, 1), (2, 3), (1, 0)]
 
 
 def test_a_gap_is_not_a_zero() -> None:

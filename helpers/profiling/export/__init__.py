@@ -1,0 +1,1 @@
+"""A profile in the forms that other programs read."""

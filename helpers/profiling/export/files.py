@@ -1,0 +1,72 @@
+"""The files that `analyse` writes beside its report: timeline, Perfetto trace, flame graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.profiling.export.flame import Stacks, boxes, stacks
+from helpers.profiling.export.perfetto import write_perfetto
+from helpers.profiling.facts import Profile
+from helpers.report import Chart, Column, Report, Table
+from helpers.storage import open_storage, refuse_unwritable
+from helpers.words import Scalar
+
+PICTURES = (".png", ".svg")
+#: What a file's name may end in
+ENDINGS = {
+    "timeline": (".html", *PICTURES),
+    "perfetto": (".json", ".json.gz"),
+    "flame": (".txt", *PICTURES),
+}
+ROWS = 40
+
+
+def refuse(files: Mapping[str, str]) -> None:
+    """Raises WorkbookError or OSError where one of the files cannot be written: before a long reading, not after."""
+    for kind, path in files.items():
+        if not path.endswith(ENDINGS[kind]):
+            raise WorkbookError("profiling.picture_kind", path=path, wanted=list(ENDINGS[kind]))
+        refuse_unwritable(path)
+
+
+def export(profile: Profile, timeline: Report, files: Mapping[str, str], lang: str | None = None) -> None:
+    """Writes each kind of file (ENDINGS) to the path given for it; `timeline` is the report of that name."""
+    for kind, path in files.items():
+        if kind == "perfetto":
+            write_perfetto(profile.trace, path)
+        elif path.endswith(".txt"):
+            _write(path, _steady(profile).collapsed().encode("utf-8", "backslashreplace"))
+        elif path.endswith(".html"):
+            _write(path, timeline.html(lang).encode("utf-8", "backslashreplace"))
+        else:
+            figure = (timeline if kind == "timeline" else flame(profile)).figure(lang)
+            figure.savefig(path, dpi=130, facecolor="white")
+
+
+def flame(profile: Profile) -> Report:
+    """The stacks of the steady steps as a flame graph: a row for each of the frames with most time of their own."""
+    found = _steady(profile)
+    own: dict[str, int] = {}
+    for name, spent in zip(found.frame, found.self_ns):
+        own[name] = own.get(name, 0) + spent
+    costly = sorted(own.items(), key=lambda one: (-one[1], one[0]))[:ROWS]
+    steps = len(profile.breakdown.steady)
+    rows: tuple[tuple[Scalar, ...], ...] = tuple((name, spent / steps / 1e6) for name, spent in costly if spent)
+    laid = [[one.name, one.depth, round(one.start, 6), round(one.share, 6)] for one in boxes(found)]
+    finding = Finding("PRF341", Status.OK, "PRF341.drawn", {"stacks": len(found.frame), "frames": len(laid)})
+    table = Table((Column("operator"), Column("self_time", "ms")), rows)
+    chart = Chart("flame", "operator", ("self_time",), "ms")
+    return Report("profiling", "flame", (finding,), table, chart, facts={"flame": laid}, tier=profile.tier)
+
+
+def _steady(profile: Profile) -> Stacks:
+    return stacks(profile.trace, [step.number for step in profile.breakdown.steady])
+
+
+def _write(path: str | os.PathLike[str], data: bytes) -> None:
+    target = Path(path).resolve()
+    open_storage(str(target.parent)).write_bytes(target.name, data)

@@ -1,0 +1,91 @@
+"""In which lane an event is shown, and how many lanes apart those stand that overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from helpers.profiling.intervals import I64
+from helpers.profiling.trace import I32, KINDS, Trace
+from helpers.storage import natural
+
+#: Kind -> group of lanes, in the order in which a reader looks: what the host does, what it hands out, what came of it
+GROUPS = {
+    "step": "steps",
+    "annotation": "host",
+    "loading": "host",
+    "host_op": "host",
+    "python": "python",
+    "runtime": "launch",
+    "compute": "streams",
+    "copy": "streams",
+    "device_other": "streams",
+    "communication": "communication",
+    "communication_task": "communication",
+}
+
+
+class Lane(NamedTuple):
+    """One lane of a view: its group, and the name that the trace gives it."""
+
+    group: str
+    name: str
+
+
+def lanes(trace: Trace, groups: Mapping[str, str] = GROUPS) -> tuple[tuple[Lane, ...], I32]:
+    """The lanes, group after group, and for each event the number of its lane: (n,)."""
+    order = list(dict.fromkeys(groups.values()))
+    group_of = np.array([order.index(groups[kind]) for kind in KINDS], np.int64)[trace.kind]
+    keys, inverse = np.unique(group_of * max(1, len(trace.lanes)) + trace.lane, return_inverse=True)
+    found = [Lane(order[key // len(trace.lanes)], trace.lanes[key % len(trace.lanes)]) for key in keys.tolist()]
+    sort = sorted(range(len(found)), key=lambda at: (order.index(found[at].group), natural(found[at].name)))
+    place = np.empty(len(found), np.int32)
+    place[sort] = np.arange(len(found), dtype=np.int32)
+    return tuple(found[at] for at in sort), place[inverse.reshape(-1)] if len(found) else np.empty(0, np.int32)
+
+
+def levels(lane: I32, start_ns: I64, duration_ns: I64) -> I32:
+    """How deep each event stands in its lane (0: on top), so that no two on one level overlap: (n,)."""
+    level = np.zeros(lane.size, np.int32)
+    order = np.lexsort((-duration_ns, start_ns, lane))
+    ends: list[int] = []
+    before = -1
+    rows = zip(order.tolist(), lane[order].tolist(), start_ns[order].tolist(), duration_ns[order].tolist())
+    for row, at, start, duration in rows:
+        if at != before:
+            ends, before = [], at
+        while ends and ends[-1] <= start:
+            ends.pop()
+        level[row] = len(ends)
+        ends.append(start + duration)
+    return level
+
+
+def sub_lanes(lane: I32, start_ns: I64, duration_ns: I64, nests: I32) -> I32:
+    """Which of the parts of its lane each event stands in, so that in one part events nest or lie apart: (n,).
+
+    `nests` (n,): 0 for events that can have none inside them, as kernels of a stream.
+    """
+    part = np.zeros(lane.size, np.int32)
+    order = np.lexsort((-duration_ns, start_ns, lane))
+    parts: list[list[int]] = []
+    before = -1
+    columns = (order, lane[order], start_ns[order], (start_ns + duration_ns)[order], nests[order])
+    for row, at, start, end, nesting in zip(*(column.tolist() for column in columns)):
+        if at != before:
+            parts, before = [], at
+        part[row] = _place(parts, start, end, bool(nesting))
+    return part
+
+
+def _place(parts: list[list[int]], start: int, end: int, nesting: bool) -> int:
+    for number, open_ones in enumerate(parts):
+        while open_ones and open_ones[-1] <= start:
+            open_ones.pop()
+        if not open_ones or (nesting and end <= open_ones[-1]):
+            open_ones.append(end)
+            return number
+    parts.append([end])
+    return len(parts) - 1

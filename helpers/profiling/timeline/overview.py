@@ -1,0 +1,51 @@
+"""The whole trace in a strip a lane: how much of each of many equal parts of its time the lane is busy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from helpers.profiling.intervals import I64, Intervals
+from helpers.profiling.timeline.lanes import Lane, lanes
+from helpers.profiling.trace import Trace
+
+COLUMNS = 1200
+
+
+@dataclass(frozen=True)
+class Overview:
+    """`busy` (lanes, columns): the share (0 to 1) of the column's time in which the lane has an event going on."""
+
+    start_ns: int
+    end_ns: int
+    lanes: tuple[Lane, ...]
+    busy: npt.NDArray[np.float64]
+
+
+def overview(trace: Trace, columns: int = COLUMNS) -> Overview:
+    """The strips of every lane but the marks of the steps."""
+    start = int(trace.start_ns.min(initial=2**62))
+    end = max(start + 1, int((trace.start_ns + trace.duration_ns).max(initial=0)))
+    found, lane = lanes(trace)
+    shown = [at for at, one in enumerate(found) if one.group != "steps"]
+    order = np.argsort(lane, kind="stable")
+    bounds = np.searchsorted(lane[order], np.arange(len(found) + 1))
+    edges = np.linspace(start, end, columns + 1).astype(np.int64)
+    busy = np.zeros((len(shown), columns))
+    for at, number in enumerate(shown):
+        rows = order[bounds[number] : bounds[number + 1]]
+        going_on = Intervals.of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
+        busy[at] = np.diff(covered_ns(going_on, edges)) / np.maximum(1, np.diff(edges))
+    return Overview(start, end, tuple(found[at] for at in shown), busy)
+
+
+def covered_ns(of: Intervals, moments_ns: I64) -> I64:
+    """How much the intervals cover before each moment: (n,)."""
+    if not of.start_ns.size:
+        return np.zeros(moments_ns.size, np.int64)
+    before = np.concatenate(([0], np.cumsum(of.end_ns - of.start_ns)))
+    at = np.searchsorted(of.start_ns, moments_ns, "right") - 1
+    inside = np.minimum(moments_ns, of.end_ns[at]) - of.start_ns[at]
+    return np.where(at >= 0, before[at] + inside, 0).astype(np.int64)

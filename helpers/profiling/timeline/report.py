@@ -1,0 +1,138 @@
+"""The timeline as a Report: a row a lane; what is drawn lies in `facts["timeline"]`, small enough for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.profiling.facts import Profile
+from helpers.profiling.intervals import Intervals
+from helpers.profiling.timeline.overview import Overview, overview
+from helpers.profiling.timeline.window import MERGED, Window, window
+from helpers.profiling.trace import KINDS, Trace
+from helpers.report import Chart, Column, Report, Table
+from helpers.words import Scalar
+
+#: Boxes of a page: some 30 bytes each
+MOST = 20_000
+NAME = 300
+
+
+def timeline(profile: Profile, *, step: int | None = None, most: int = MOST) -> Report:
+    """The step with this number in detail (None: the one nearest to the median of the steady steps) and an overview
+    of the whole. Raises WorkbookError where there is no such step."""
+    chosen = _chosen(profile, step)
+    shown = window(profile.trace, chosen.start_ns, chosen.end_ns, most)
+    return Report(
+        "profiling",
+        "timeline",
+        (_finding(profile, shown, chosen.number),),
+        _table(shown),
+        Chart("lanes", "lane", ("lane_busy",), "ms"),
+        facts={"timeline": packed(profile, shown, chosen.number, overview(profile.trace))},
+        tier=profile.tier,
+    )
+
+
+def _chosen(profile: Profile, step: int | None) -> Any:
+    steps = profile.breakdown.steps
+    if step is None:
+        middle = profile.breakdown.step_ns
+        return min(profile.breakdown.steady, key=lambda one: abs(one.total_ns - middle))
+    found = [one for one in steps if one.number == step]
+    if not found:
+        numbers: Scalar = [one.number for one in steps[:20]]
+        raise WorkbookError("profiling.no_such_step", path=profile.trace.source, step=step, steps=numbers)
+    return found[-1]
+
+
+def _finding(profile: Profile, shown: Window, step: int) -> Finding:
+    args: dict[str, Scalar] = {"step": step, "events": shown.events, "all": len(profile.trace), "merged": shown.merged}
+    args |= {"resolution_us": shown.resolution_ns / 1000, "ms": profile.ms(shown.end_ns - shown.start_ns)}
+    return Finding("PRF340", Status.OK, "PRF340.merged" if shown.merged else "PRF340.whole", args)
+
+
+def _table(shown: Window) -> Table:
+    rows: list[tuple[Scalar, ...]] = []
+    length = max(1, shown.end_ns - shown.start_ns)
+    for number, lane in enumerate(shown.lanes):
+        at = shown.boxes.lane == number
+        begin = shown.boxes.begin_ns[at]
+        busy = Intervals.of(begin, begin + shown.boxes.length_ns[at]).length_ns
+        group: Scalar = {"say": f"timeline.group.{lane.group}"}
+        rows.append((lane.name, group, int(shown.boxes.events[at].sum()), busy / 1e6, 100 * busy / length))
+    heads = (("lane", ""), ("lane_group", ""), ("lane_events", ""), ("lane_busy", "ms"), ("share", "%"))
+    return Table(tuple(Column(*head) for head in heads), tuple(rows))
+
+
+def packed(profile: Profile, shown: Window, step: int, whole: Overview) -> dict[str, Any]:
+    """What the views draw: texts once, columns of whole numbers as texts with blanks; times in nanoseconds after the
+    window's start, `begin` as differences. `by` is the box that launched a box, -1 where it is not in the window."""
+    trace = profile.trace
+    single = shown.boxes.row != MERGED
+    rows = np.maximum(shown.boxes.row, 0)
+    names, name = _texts(trace.names, np.where(single, trace.name[rows] if len(trace) else 0, -1))
+    shapes, shape = _texts(trace.shapes, np.where(single, trace.shape[rows] if len(trace) else 0, -1))
+    begin = shown.boxes.begin_ns - shown.start_ns
+    return {
+        "step": step,
+        "simulated": profile.simulated,
+        "length_ns": shown.end_ns - shown.start_ns,
+        "resolution_ns": shown.resolution_ns,
+        "merged": shown.merged,
+        "kinds": list(KINDS),
+        "lanes": [[lane.group, lane.name[:NAME]] for lane in shown.lanes],
+        "names": names,
+        "shapes": shapes,
+        "boxes": {
+            "begin": _column(np.diff(begin, prepend=0)),
+            "length": _column(shown.boxes.length_ns),
+            "lane": _column(shown.boxes.lane),
+            "level": _column(shown.boxes.level),
+            "kind": _column(shown.boxes.kind),
+            "name": _column(name),
+            "shape": _column(shape),
+            "by": _column(_launching(trace, shown, single, rows)),
+            "count": _column(shown.boxes.events) if shown.merged else "",
+            "own": _column(shown.boxes.own_ns) if shown.merged else "",
+        },
+        "overview": _packed_overview(trace, whole, shown),
+    }
+
+
+def _packed_overview(trace: Trace, whole: Overview, shown: Window) -> dict[str, Any]:
+    tenths = np.ceil(np.clip(whole.busy, 0, 1) * 9).astype(np.int64)
+    steps = [(one.number, one.start_ns - whole.start_ns, one.end_ns - whole.start_ns) for one in trace.steps]
+    return {
+        "length_ns": whole.end_ns - whole.start_ns,
+        "window": f"{shown.start_ns - whole.start_ns} {shown.end_ns - whole.start_ns}",
+        "lanes": [[lane.group, lane.name[:NAME]] for lane in whole.lanes],
+        "busy": ["".join(map(str, row)) for row in tenths.tolist()],
+        "steps": [" ".join(map(str, step)) for step in steps[:2000]],
+        "events": len(trace),
+    }
+
+
+def _launching(trace: Trace, shown: Window, single: npt.NDArray[np.bool_], rows: Any) -> npt.NDArray[np.int64]:
+    if not len(trace):
+        return np.empty(0, np.int64)
+    box_of = np.full(len(trace), -1, np.int64)
+    box_of[shown.boxes.row[single]] = np.flatnonzero(single)
+    by = np.where(single, trace.launched_by[rows], -1)
+    return np.where(by >= 0, box_of[by], -1)
+
+
+def _texts(texts: tuple[str, ...], code: Any) -> tuple[list[str], Any]:
+    """The texts that are used, cut to a length that a reader can take in, and the codes in them."""
+    used, again = np.unique(code, return_inverse=True)
+    first = 1 if used.size and used[0] < 0 else 0
+    return [texts[at][:NAME] for at in used.tolist()[first:]], again.reshape(-1) - first
+
+
+def _column(values: Iterable[Any]) -> str:
+    return " ".join(map(str, np.asarray(values).tolist()))

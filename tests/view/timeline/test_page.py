@@ -1,0 +1,104 @@
+"""The interactive timeline in a real browser: nothing is requested, hostile names stay text, keys and fragment work."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from helpers.profiling.facts import Profile, load_profile
+from helpers.profiling.timeline.report import timeline
+from helpers.profiling.trace import Event, build
+from helpers.report import overview
+from helpers.view.timeline import page
+from tests.profiling.conftest import DATA, US, step
+
+HOSTILE = ("</script><img src=x onerror=document.title='bad'>", '<!-- "quoted" &amp; \'single\' -->', "卷积算子\u2028x")
+
+
+def hostile() -> Profile:
+    events = [step(0, 0, 1000), step(1, 1000, 1000), step(2, 2000, 1000)]
+    events += [
+        Event(name, "host_op", f"<b>{name}", (1000 * at + 100 * number) * US, 80 * US, shape=name)
+        for at in range(3) for number, name in enumerate(HOSTILE)
+    ]  # fmt: skip
+    return Profile.of(build(events, source="made", dialect="kineto"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> str:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("no chromium or chrome is installed on this machine")
+    return found
+
+
+def seen(browser: str, file: Path, fragment: str, folder: Path) -> str:
+    """The page's DOM after its scripts ran, and what it asked the network for, as text."""
+    log = folder / "net.json"
+    switches = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'home'}", "--dump-dom",
+                f"--log-net-log={log}", "--virtual-time-budget=3000", "--window-size=1200,900"]  # fmt: skip
+    line = [browser, *switches, f"{file.as_uri()}{fragment}"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=90)
+    requests = re.findall(r'"url":\s*"((?:https?|wss?)://[^"]*)"', log.read_text(encoding="utf-8", errors="replace"))
+    own = [address for address in requests if not re.search(r"google|gstatic|gvt1", address)]  # the browser's updates
+    assert own == []
+    return done.stdout
+
+
+def told(dom: str, name: str) -> str:
+    found = re.search(rf'class="{name}"[^>]*>(.*?)</(?:output|div)>', dom, re.S)
+    assert found, f"nothing of class {name}"
+    return html.unescape(re.sub("<[^>]*>", " ", found[1]))
+
+
+def test_the_page_in_a_browser(browser: str, tmp_path: Path) -> None:
+    """Opens, searches, zooms and selects; each changes what is told; hostile names are text."""
+    file = tmp_path / "page.html"
+    file.write_text(timeline(hostile(), step=1).html("zh"), encoding="utf-8")
+    dom = seen(browser, file, "", tmp_path)
+    assert told(dom, "shown") == "当前范围: 0 ns – 1.000 ms (1.000 ms)" and told(dom, "hits") == ""
+    assert "<title>时间线</title>" in dom and "<img src=x" not in re.sub("<script.*?</script>", "", dom, flags=re.S)
+    dom = seen(browser, file, "#find=%E5%8D%B7%E7%A7%AF&next=1&from=0.2&to=0.3&select=1", tmp_path)
+    assert told(dom, "hits") == "1 处命中"
+    assert told(dom, "shown") == "当前范围: 190.000 us – 290.000 us (100.000 us)"  # the hit in the middle
+    assert "次数 1, 合计 80.000 us" in told(dom, "total")
+    dom = seen(browser, file, "#from=0&to=0.5&select=1", tmp_path)
+    assert "次数 3, 合计 240.000 us" in told(dom, "total")
+    assert "onerror" in html.unescape(dom[dom.index('class="total"') :])
+    assert "<img src=x" not in re.sub("<script.*?</script>", "", dom, flags=re.S)
+
+
+def test_data_inside_a_script_cannot_end_it() -> None:
+    body = page.view(timeline(hostile(), step=1), "en")
+    inside = re.fullmatch(r'<div class="aw-timeline"><script type="application/json">([^<>&]*)</script></div>', body)
+    assert inside and json.loads(inside[1])["data"]["names"][-1] in HOSTILE
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_word_of_the_script_is_there(lang: str) -> None:
+    script = page.SCRIPT.read_text(encoding="utf-8")
+    body = page.view(timeline(hostile(), step=1), lang)
+    words = json.loads(body[body.index("{") : body.rindex("}") + 1])["words"]
+    asked = set(re.findall(r"\bwords\.(\w+)", script))
+    assert asked <= words.keys() and words["groups"].keys() >= {"steps", "host", "streams"}
+
+
+def test_nothing_is_loaded_and_the_script_is_there_once() -> None:
+    one = timeline(load_profile(DATA / "cuda.pt.trace.json"))
+    whole = overview("profiling", "analyse", [one, one]).html("en")
+    assert whole.count('class="aw-timeline"') == 2 and whole.count("function start(root)") == 1
+    assert not re.search(r"""(src|href)=["'](?!data:|#)""", whole.split("<script>")[0])
+    assert "fetch(" not in whole and "XMLHttpRequest" not in whole and "import(" not in whole
+
+
+def test_a_notebook_shows_it_in_a_frame() -> None:
+    pytest.importorskip("IPython")
+    shown = page.timeline_view(overview("profiling", "analyse", [timeline(hostile(), step=1)]), "zh").data
+    srcdoc = re.search(r'srcdoc="([^"]*)"', shown)
+    assert srcdoc and "function start(root)" in html.unescape(srcdoc[1]) and 'sandbox="allow-scripts"' in shown

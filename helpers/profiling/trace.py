@@ -33,7 +33,7 @@ UNTOLD = -1
 class Event(NamedTuple):
     """One event as a reader found it. `launched_by`: index of the host_op event that launched it, or -1.
 
-    `step` is filled only where the file itself says to which step the event belongs.
+    `step` is filled only where the file itself says to which step the event belongs; the others as in Trace.
     """
 
     name: str
@@ -44,6 +44,10 @@ class Event(NamedTuple):
     shape: str = ""
     launched_by: int = -1
     step: int | None = None
+    launch_ns: int = UNTOLD
+    engine: str = ""
+    dtype: str = ""
+    stack: str = ""
 
 
 class Detail(NamedTuple):
@@ -73,8 +77,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Trace:
-    """Columns of equal length (n,): `name`, `lane` and `shape` index into the tuples of texts of the plural name,
-    `kind` into KINDS, `step` into `steps` (-1: outside every step), `launched_by` into the rows (-1: unknown).
+    """Columns of equal length (n,): `name`, `lane`, `shape`, `dtype` (of an operator's tensors), `stack` (calls, the
+    innermost first, one a line) and `engine` (an NPU's unit) index into the tuples of texts of the plural name,
+    `kind` into KINDS, `step` into `steps` (-1: outside every step), `launched_by` into the rows (-1: unknown);
+    `launch_ns` is when the host launched a device event (UNTOLD: unknown).
 
     `marked` is False where the profile has no step marks and one step stands for the whole of it. `left_out`
     counts events that could not be used, by reason; `memory_records` the allocations seen. `simulated`: the file says
@@ -95,6 +101,13 @@ class Trace:
     launched_by: I32
     start_ns: I64
     duration_ns: I64
+    launch_ns: I64
+    engine: I32
+    dtype: I32
+    stack: I32
+    engines: tuple[str, ...] = ("",)
+    dtypes: tuple[str, ...] = ("",)
+    stacks: tuple[str, ...] = ("",)
     source: str = ""
     dialect: str = ""
     marked: bool = True
@@ -107,10 +120,12 @@ class Trace:
     about: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        columns = (self.kind, self.lane, self.shape, self.step, self.launched_by, self.start_ns, self.duration_ns)
+        columns = (self.kind, self.lane, self.shape, self.step, self.launched_by, self.start_ns, self.duration_ns,
+                   self.launch_ns, self.engine, self.dtype, self.stack)  # fmt: skip
         if any(column.shape != self.name.shape for column in columns):
             raise ValueError("a trace's columns differ in length")
-        limits = ((self.name, self.names), (self.lane, self.lanes), (self.shape, self.shapes), (self.kind, KINDS))
+        limits = ((self.name, self.names), (self.lane, self.lanes), (self.shape, self.shapes), (self.kind, KINDS),
+                  (self.engine, self.engines), (self.dtype, self.dtypes), (self.stack, self.stacks))  # fmt: skip
         if any(column.size and not 0 <= column.min() <= column.max() < len(texts) for column, texts in limits):
             raise ValueError("a trace's column points outside its texts")
         if self.detail is not None and self.detail.shape != self.name.shape:
@@ -183,6 +198,10 @@ def build(
         np.fromiter((event.start_ns for event in events), np.int64, count),
         np.fromiter((event.duration_ns for event in events), np.int64, count),
         np.fromiter((UNTOLD if event.step is None else event.step for event in events), np.int64, count),
+        launch_ns=np.fromiter((event.launch_ns for event in events), np.int64, count),
+        engine=Texts.of(event.engine for event in events),
+        dtype=Texts.of(event.dtype for event in events),
+        stack=Texts.of(event.stack for event in events),
         source=source,
         dialect=dialect,
         left_out=left_out,
@@ -201,6 +220,10 @@ def assemble(
     duration_ns: I64,
     told: I64 | None = None,
     *,
+    launch_ns: I64 | None = None,
+    engine: Texts | None = None,
+    dtype: Texts | None = None,
+    stack: Texts | None = None,
     source: str,
     dialect: str,
     left_out: dict[str, int] | None = None,
@@ -210,7 +233,10 @@ def assemble(
     detail: tuple[Sequence[Detail], I32] | None = None,
     about: dict[str, Any] | None = None,
 ) -> Trace:
-    """A Trace of columns (n,). `told`: the step that the file names for an event, UNTOLD where it names none."""
+    """A Trace of columns (n,). `told`: the step that the file names for an event, UNTOLD where it names none; the
+    columns that may be left out are then without texts or times."""
+    none = Texts(("",), np.zeros(start_ns.size, np.int32))
+    engines, dtypes, stacks = ((one or none).compact(first=("",)) for one in (engine, dtype, stack))
     told = np.full(start_ns.size, UNTOLD, np.int64) if told is None else told
     steps, marked = _steps(name, kind, start_ns, duration_ns, told)
     names, lanes, shapes = name.compact(), lane.compact(), shape.compact(first=("",))
@@ -227,6 +253,13 @@ def assemble(
         launched_by=launched_by,
         start_ns=start_ns,
         duration_ns=duration_ns,
+        launch_ns=np.full(start_ns.size, UNTOLD, np.int64) if launch_ns is None else launch_ns,
+        engine=engines.code,
+        dtype=dtypes.code,
+        stack=stacks.code,
+        engines=tuple(engines.texts),
+        dtypes=tuple(dtypes.texts),
+        stacks=tuple(stacks.texts),
         source=source,
         dialect=dialect,
         marked=marked,

@@ -23,10 +23,11 @@ CREATE TABLE STEP_TIME (id INTEGER, startNs INTEGER, endNs INTEGER);
 CREATE TABLE PYTORCH_API (startNs TEXT, endNs TEXT, globalTid INTEGER, connectionId INTEGER, name INTEGER,
     inputDtypes INTEGER, inputShapes INTEGER, type INTEGER);
 CREATE TABLE CONNECTION_IDS (id INTEGER, connectionId INTEGER);
-CREATE TABLE CANN_API (startNs INTEGER, endNs INTEGER, globalTid INTEGER, name INTEGER);
+CREATE TABLE CANN_API (startNs INTEGER, endNs INTEGER, globalTid INTEGER, connectionId INTEGER, name INTEGER);
 CREATE TABLE TASK (startNs INTEGER, endNs INTEGER, connectionId INTEGER, globalTaskId INTEGER, taskType INTEGER,
     streamId INTEGER);
-CREATE TABLE COMPUTE_TASK_INFO (name INTEGER, globalTaskId INTEGER PRIMARY KEY, inputShapes INTEGER);
+CREATE TABLE COMPUTE_TASK_INFO (name INTEGER, globalTaskId INTEGER PRIMARY KEY, inputDataTypes INTEGER,
+    inputShapes INTEGER);
 CREATE TABLE COMMUNICATION_OP (opName INTEGER, startNs INTEGER, endNs INTEGER, connectionId INTEGER, groupName INTEGER);
 CREATE TABLE OP_MEMORY (name INTEGER);
 INSERT INTO STEP_TIME VALUES (5, 1000, 9000);
@@ -52,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
             ("1950", "1990", 2, 7, n["Dequeue@Conv2D"], None, None, 50002),
         ]
         database.executemany("INSERT INTO PYTORCH_API VALUES (?, ?, ?, ?, ?, ?, ?, ?)", api)
-        database.execute("INSERT INTO CANN_API VALUES (1960, 1980, 2, ?)", (n["launch"],))
+        database.execute("INSERT INTO CANN_API VALUES (1960, 1980, 2, 70, ?)", (n["launch"],))
         tasks = [
             (3000, 5000, 70, 1, n["KERNEL_AICORE"], 2),
             (4000, 7000, 72, 2, n["AI_CORE"], 3),
@@ -60,7 +61,8 @@ def folder(tmp_path: Path) -> Path:
             (8000, 8100, 74, 4, n["EVENT_WAIT"], 2),
         ]
         database.executemany("INSERT INTO TASK VALUES (?, ?, ?, ?, ?, ?)", tasks)
-        database.execute("INSERT INTO COMPUTE_TASK_INFO VALUES (?, 1, ?)", (n["Conv2D1"], n["8,3,4,4;2,3,1,1"]))
+        row = (n["Conv2D1"], n["float;float"], n["8,3,4,4;2,3,1,1"])
+        database.execute("INSERT INTO COMPUTE_TASK_INFO VALUES (?, 1, ?, ?)", row)
         database.execute("INSERT INTO COMMUNICATION_OP VALUES (?, 4000, 7000, 72, 9)", (n["hcom_allReduce__1_0_1"],))
         database.commit()
     return output.parent
@@ -83,6 +85,9 @@ def test_kinds_launches_and_steps(folder: Path) -> None:
     kernel = trace.where(("compute",))
     assert [trace.names[trace.name[by]] for by in trace.launched_by[kernel]] == ["Conv2D"]
     assert [trace.shapes[trace.shape[by]] for by in trace.launched_by[kernel]] == ["[8,3,4,4] [2,3,1,1]"]
+    assert trace.launch_ns[kernel].tolist() == [1960]
+    assert [trace.engines[trace.engine[at]] for at in kernel.nonzero()[0]] == ["KERNEL_AICORE"]
+    assert [trace.dtypes[trace.dtype[by]] for by in trace.launched_by[kernel]] == ["float32 float32"]
     assert break_down(trace).steps[0].parts_ns == {
         "computing": 2000, "communication": 2000, "copy": 0, "loading": 0, "free": 2000
     }
@@ -108,7 +113,7 @@ def test_it_is_only_read(folder: Path) -> None:
 
 def test_an_event_that_ends_before_it_begins_is_counted(folder: Path) -> None:
     with closing(sqlite3.connect(next(folder.glob("*/*.db")))) as database:
-        database.execute("INSERT INTO CANN_API VALUES (1990, 1980, 2, 0), (1990, NULL, 2, 0)")
+        database.execute("INSERT INTO CANN_API VALUES (1990, 1980, 2, 0, 0), (1990, NULL, 2, 0, 0)")
         database.commit()
     assert read(folder).left_out == {"negative_duration": 2}
 

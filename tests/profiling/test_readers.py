@@ -13,7 +13,7 @@ from helpers.finding import Status
 from helpers.profiling import analyse
 from helpers.profiling.readers import locate, read
 from helpers.profiling.readers.tables import step_times
-from helpers.profiling.trace import Detail, Trace
+from helpers.profiling.trace import UNTOLD, Detail, Trace
 from tests.profiling.conftest import DATA, WITH_DEVICE
 
 
@@ -47,6 +47,42 @@ def test_kernels_are_laid_to_the_innermost_operator(name: str) -> None:
     assert {trace.names[trace.name[by]] for by in copied_by} == {"aten::item"}
     shapes = {trace.shapes[trace.shape[by]] for by in trace.launched_by[trace.where(("compute",))]}
     assert shapes == {"[8,3,32,32] [16,3,3,3]", "[8,16,32,32] [16,16,3,3]"}
+
+
+@pytest.mark.parametrize("name", WITH_DEVICE)
+def test_when_the_host_launched_a_kernel(name: str) -> None:
+    trace = read(DATA / name)
+    kernels = trace.where(("compute",))
+    assert (trace.launch_ns[kernels] - trace.steps[0].start_ns).tolist()[:2] == [150_000, 330_000]
+    assert (trace.launch_ns[~trace.where(("compute", "communication", "copy"))] == UNTOLD).all()
+    engines = {trace.engines[at] for at in trace.engine[kernels].tolist()}
+    assert engines == ({"AI_CORE"} if trace.dialect == "ascend" else {""})
+
+
+def test_a_launch_on_an_npu_is_the_call_of_cann_with_the_same_connection(tmp_path: Path) -> None:
+    head = [{"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}
+            for pid, name in ((7, "Python"), (8, "CANN"), (9, "Ascend Hardware"))]  # fmt: skip
+    described = {"Input Dims": "8,3;\r\n3", "Call stack": "b.py(2): g;\r\na.py(1): f"}
+    described["Input type"] = "float;\r\nc10::BFloat16;\r\nScalar"
+    events = [
+        {"ph": "X", "pid": 7, "tid": 1, "name": "aten::mm", "cat": "cpu_op", "ts": "10.000", "dur": 9,
+         "args": described},
+        {"ph": "s", "pid": 7, "tid": 1, "name": "torch_to_npu", "cat": "async_npu", "id": 30, "ts": "12.000"},
+        {"ph": "X", "pid": 8, "tid": 2, "name": "launch", "ts": "20.000", "dur": 3, "args": {"connection_id": 5}},
+    ]
+    for start, connection in ((30, 5), (40, 6), (50, 7)):
+        args = {"Task Type": "MIX_AIC", "connection_id": connection}
+        events.append({"ph": "X", "pid": 9, "tid": 2, "name": "MatMul", "ts": f"{start}.000", "dur": 4, "args": args})
+    for start in (30, 40):
+        arrow = {"ph": "f", "pid": 9, "tid": 2, "name": "torch_to_npu", "cat": "async_npu", "id": 30}
+        events.append({**arrow, "ts": f"{start}.000"})
+    (tmp_path / "trace_view.json").write_text(json.dumps(head + events))
+    trace = read(tmp_path)
+    kernels = trace.where(("compute",))
+    assert trace.launch_ns[kernels].tolist() == [20_000, 12_000, UNTOLD]  # the call, else the arrow, else nothing
+    by = trace.launched_by[kernels][0]
+    assert trace.dtypes[trace.dtype[by]] == "float32 bfloat16"
+    assert trace.stacks[trace.stack[by]] == "b.py(2): g\na.py(1): f"
 
 
 def test_a_cpu_profile_has_nothing_on_a_device() -> None:

@@ -12,12 +12,13 @@ import numpy as np
 
 from helpers.errors import WorkbookError
 from helpers.profiling.attribution import Nesting, innermost, nestings
+from helpers.profiling.intervals import I64
 from helpers.profiling.readers import tables
 from helpers.profiling.readers.columns import Columns, Flows
 from helpers.profiling.readers.kineto import same, span_kind
-from helpers.profiling.readers.loading import I8, Loaded, load, numbered, renamed, shapes, usable
+from helpers.profiling.readers.loading import I8, Calls, Loaded, calls_of, load, numbered, renamed, usable
 from helpers.profiling.readers.records import UNKNOWN
-from helpers.profiling.trace import I32, KINDS, Texts, Trace, assemble, build
+from helpers.profiling.trace import DEVICE_KINDS, I32, KINDS, UNTOLD, Texts, Trace, assemble, build
 
 FOLDER = "_ascend_pt"
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
@@ -70,14 +71,15 @@ def read_timeline(loaded: Loaded) -> Trace:
     if count := int(np.array(unknown, np.bool_)[events.columns.group].sum()):
         loaded.left_out["unknown_task_type"] = count
     columns, kind = usable(loaded, kind)
-    shape = shapes(loaded, columns, kind, lambda dims: tables.shape(str(dims or "")))
-    launched_by, shape = _launches(loaded, columns, kind, shape)
+    called = calls_of(loaded, columns, kind, lambda dims: tables.shape(str(dims or "")))
+    launched_by, launch_ns, call = _launches(loaded, columns, kind, called)
+    engines = [task if name == HARDWARE else "" for name, (_, _, task) in zip(process, events.groups)]
     lanes = [f"{events.processes.get(pid, '')} {tid}" for pid, tid, _, _ in events.lanes]
     return assemble(
         Texts(events.names, columns.name),
         kind,
         Texts(lanes, columns.lane),
-        shape,
+        Texts(called.shapes, call),
         launched_by,
         columns.start_ns,
         columns.duration_ns,
@@ -88,6 +90,10 @@ def read_timeline(loaded: Loaded) -> Trace:
         simulated=any(task == SIMULATED for _, _, task in events.groups),
         cut_at=loaded.cut_at,
         detail=(events.details, columns.detail),
+        launch_ns=launch_ns,
+        engine=Texts(engines, columns.group),
+        dtype=Texts(called.dtypes, call),
+        stack=Texts(called.stacks, call),
     )
 
 
@@ -104,26 +110,31 @@ def _collective(name: str) -> str | None:
     return "communication" if name.startswith("hcom") else None
 
 
-def _launches(loaded: Loaded, columns: Columns, kind: I8, shape: Texts) -> tuple[I32, Texts]:
-    """Follows the `async_npu` flows: from the kernel's place and start to the operator that launched it.
+def _launches(loaded: Loaded, columns: Columns, kind: I8, called: Calls) -> tuple[I32, I64, I32]:
+    """Follows the `async_npu` flows: from the kernel's place and start to the operator that launched it, and when.
 
-    The innermost operator that launches (`Conv2D`) has no shapes of its own: it gets those of the nearest around it
-    (`aten::conv2d`).
+    The launch is CANN's call, which has the kernel's connection id; without one, where the arrow begins. The third
+    column is what the operators were called with: the innermost operator that launches (`Conv2D`) has no shapes of
+    its own and gets those of the nearest around it (`aten::conv2d`).
     """
     hosts = np.flatnonzero(kind == KINDS.index("host_op"))
     thread = Texts([str(tid) for _, tid, _, _ in loaded.events.lanes], columns.lane).compact()
     threads = nestings(thread.code[hosts], columns.start_ns[hosts], columns.duration_ns[hosts], hosts)
-    ends, operator = _arrows(loaded, thread, threads)
-    launched_by = _launched_by(loaded, columns, ends, operator)
-    code = shape.code.copy()
-    bare = [not text for text in shape.texts]
+    ends, begin_ns, operator = _arrows(loaded, thread, threads)
+    arrow = _arrow(loaded, columns, ends)
+    code = called.code.copy()
+    bare = [not text for text in called.shapes]
     for one in threads.values():
         one.inherit(code, bare, np.unique(operator[operator >= 0]))
-    return launched_by, Texts(shape.texts, code)
+    launch_ns = np.append(begin_ns, np.int64(UNTOLD))[arrow]
+    calls, device = np.flatnonzero(kind == KINDS.index("runtime")), np.flatnonzero(kind < len(DEVICE_KINDS))
+    call = same(columns.correlation, calls, device)
+    launch_ns[device[call >= 0]] = columns.start_ns[call[call >= 0]]
+    return np.append(operator, np.int32(-1))[arrow], launch_ns, code
 
 
-def _arrows(loaded: Loaded, thread: Texts, threads: dict[int, Nesting]) -> tuple[Flows, I32]:
-    """The flows' ends, and for each the operator at its beginning, or -1."""
+def _arrows(loaded: Loaded, thread: Texts, threads: dict[int, Nesting]) -> tuple[Flows, I64, I32]:
+    """The flows' ends, and for each when it begins and the operator there, or -1."""
     flows = loaded.events.flows
     begins, ends = (np.flatnonzero(flows.is_end == which) for which in (0, 1))
     begin = same(flows.id, begins, ends)
@@ -132,11 +143,11 @@ def _arrows(loaded: Loaded, thread: Texts, threads: dict[int, Nesting]) -> tuple
     of_place = np.array([numbers.get(str(tid), -1) for _, tid in loaded.events.places] or [-1], np.int32)
     operator = innermost(threads, of_place[flows.place[begin]], flows.at_ns[begin])
     kept = Flows(flows.is_end[ends], flows.id[ends], flows.place[ends], flows.at_ns[ends])
-    return kept, operator
+    return kept, flows.at_ns[begin], operator
 
 
-def _launched_by(loaded: Loaded, columns: Columns, ends: Flows, operator: I32) -> I32:
-    """For each event the operator of the last arrow that ends where it starts, or -1."""
+def _arrow(loaded: Loaded, columns: Columns, ends: Flows) -> I32:
+    """For each event the last arrow that ends where it starts, or -1."""
     numbers = {place: at for at, place in enumerate(loaded.events.places)}
     of_lane = np.array([numbers.get((pid, tid), -1) for pid, tid, _, _ in loaded.events.lanes], np.int64)
     moments = np.unique(ends.at_ns)
@@ -147,5 +158,4 @@ def _launched_by(loaded: Loaded, columns: Columns, ends: Flows, operator: I32) -
     arrow_key = ends.place * np.int64(moments.size) + np.searchsorted(moments, ends.at_ns)
     both = np.concatenate([arrow_key, key])
     rows = np.arange(both.size)
-    arrow = same(both, rows[: arrow_key.size], rows[arrow_key.size :])
-    return np.where(arrow >= 0, np.append(operator, np.int32(-1))[arrow], -1).astype(np.int32)
+    return same(both, rows[: arrow_key.size], rows[arrow_key.size :])

@@ -36,6 +36,7 @@ NOBODY = 2**32 - 1
 NO_GROUP = np.empty(0, np.int32)
 #: An event's arguments about collectives, where there are none
 NOTHING = (None, None, b"", None, None, None, None)
+NOT_CALLED = (b"", b"", b"")
 
 
 class Interned(dict[Any, int]):
@@ -51,13 +52,13 @@ class Interned(dict[Any, int]):
 
 class Columns(NamedTuple):
     """Complete events in the file's order, each column (n,): `name` counts in Events.names, `lane` in its lanes,
-    `group` in its groups, `dims` in its dims, `detail` in its details; `external` and `correlation` are the file's
-    numbers, -1: none; times in nanoseconds, times.NO_TIME or times.OUT_OF_RANGE."""
+    `group` in its groups, `called` in its calls, `detail` in its details; `external` and `correlation` (on an NPU the
+    connection) are the file's numbers, -1: none; times in nanoseconds, times.NO_TIME or times.OUT_OF_RANGE."""
 
     name: I32
     lane: I32
     group: I32
-    dims: I32
+    called: I32
     detail: I32
     external: I64
     correlation: I64
@@ -77,15 +78,15 @@ class Flows(NamedTuple):
 @dataclass(frozen=True)
 class Events:
     """All of a trace that is used. Lanes are (pid, tid, device, stream), groups (pid, cat, Task Type), places
-    (pid, tid); `dims` the JSON texts of input shapes, empty for none; `details` what is told of collectives;
-    `unpaired`: halves that lack the other."""
+    (pid, tid); `calls` the JSON texts of input shapes, their types and the call stack, each empty for none, and the
+    first of all three; `details` what is told of collectives; `unpaired`: halves that lack the other."""
 
     columns: Columns
     flows: Flows
     names: list[str]
     lanes: list[tuple[Label, Label, Label, Label]]
     groups: list[tuple[Label, str, str]]
-    dims: list[bytes]
+    calls: list[tuple[bytes, bytes, bytes]]
     details: list[Detail]
     places: list[tuple[Label, Label]]
     processes: dict[Label, str]
@@ -97,7 +98,7 @@ class Collector:
     """Takes batches of records, gives Events."""
 
     def __init__(self) -> None:
-        self._names, self._origins, self._dims = Interned(), Interned(), Interned({b"": 0})
+        self._names, self._origins, self._called = Interned(), Interned(), Interned({NOT_CALLED: 0})
         self._places, self._ids, self._details = Interned(), Interned(), Interned({NOTHING: 0})
         self._columns: list[Columns] = []
         self._flows: list[Flows] = []
@@ -129,7 +130,7 @@ class Collector:
             names=list(self._names),
             lanes=list(lanes),
             groups=list(groups),
-            dims=list(self._dims),
+            calls=list(self._called),
             details=[detail_of(told) for told in self._details],
             places=list(self._places),
             processes=self._processes,
@@ -141,18 +142,25 @@ class Collector:
         count = len(batch)
         args = [one.args or NONE for one in batch]
         origins = [(e.pid, e.tid, a.device, a.stream, e.cat, a.task) for e, a in zip(batch, args)]
-        external = self._numbers([a.external for a in args])
+        external, correlation = self._numbers([a.external for a in args]), self._numbers([a.correlation for a in args])
         if UNKNOWN in external:
             external = np.where(external == UNKNOWN, self._numbers([a.external_old for a in args]), external)
+        if UNKNOWN in correlation:
+            connection = self._numbers([a.connection for a in args])
+            correlation = np.where(correlation == UNKNOWN, connection, correlation)
+        called = [
+            NOT_CALLED if a.dims is RAW and a.stack is RAW else (bytes(a.dims), bytes(a.types), bytes(a.stack))
+            for a in args
+        ]
         self._columns.append(
             Columns(
                 self._names.codes([one.name for one in batch], count),
                 self._origins.codes(origins, count),  # becomes lane and group when all are known
                 NO_GROUP,
-                self._dims.codes([b"" if a.dims is RAW else bytes(a.dims) for a in args], count),
+                self._called.codes(called, count),
                 self._detail(args),
                 external,
-                self._numbers([a.correlation for a in args]),
+                correlation,
                 nanoseconds_of([one.ts for one in batch]),
                 nanoseconds_of([one.dur for one in batch]),
             )

@@ -23,7 +23,8 @@ from helpers.profiling.readers.columns import Interned
 from helpers.profiling.readers.kineto import same, span_kind
 from helpers.profiling.readers.loading import I8, NO_KIND, numbered
 from helpers.profiling.readers.records import UNKNOWN
-from helpers.profiling.trace import I32, KINDS, Texts, Trace, assemble
+from helpers.profiling.readers.types import dtypes
+from helpers.profiling.trace import DEVICE_KINDS, I32, KINDS, UNTOLD, Texts, Trace, assemble
 
 PATTERN = "ascend_pytorch_profiler*.db"
 ANALYSIS = "analysis.db"
@@ -31,23 +32,24 @@ BATCH = 50_000
 #: ENUM_API_TYPE of PYTORCH_API -> the kind
 API = {50001: "host_op", 50002: "runtime", 50003: "python", 50004: "annotation"}
 KIND = {"step": "step", "CANN": "runtime", "Communication": "communication", "kernel": "compute"}
-STEPS = "SELECT 'ProfilerStep#' || id, startNs, endNs, 'step', 'step', NULL, NULL, NULL FROM STEP_TIME"
-#: Each gives name, start, end, what tells the kind, lane, shapes, what else may be the shapes (in some versions the
-#: columns of shapes and of types are exchanged), connection
+STEPS = "SELECT 'ProfilerStep#' || id, startNs, endNs, 'step', 'step', NULL, NULL, NULL, NULL FROM STEP_TIME"
+#: Each gives name, start, end, what tells the kind, lane, shapes, types (in some versions these two are exchanged),
+#: connection, engine
 QUERIES = {
     "PYTORCH_API": """SELECT n.value, CAST(a.startNs AS INTEGER), CAST(a.endNs AS INTEGER), a.type,
-        'python ' || a.globalTid, s.value, d.value, a.connectionId
+        'python ' || a.globalTid, s.value, d.value, a.connectionId, NULL
         FROM PYTORCH_API a LEFT JOIN STRING_IDS n ON n.id = a.name LEFT JOIN STRING_IDS s ON s.id = a.inputShapes
         LEFT JOIN STRING_IDS d ON d.id = a.inputDtypes""",
-    "CANN_API": """SELECT n.value, a.startNs, a.endNs, 'CANN', 'CANN ' || a.globalTid, NULL, NULL, NULL
+    "CANN_API": """SELECT n.value, a.startNs, a.endNs, 'CANN', 'CANN ' || a.globalTid, NULL, NULL, a.connectionId, NULL
         FROM CANN_API a LEFT JOIN STRING_IDS n ON n.id = a.name""",
     "TASK": """SELECT t.value, a.startNs, a.endNs, t.value, 'Ascend Hardware ' || a.streamId, NULL, NULL,
-        a.connectionId FROM TASK a LEFT JOIN STRING_IDS t ON t.id = a.taskType""",
+        a.connectionId, t.value FROM TASK a LEFT JOIN STRING_IDS t ON t.id = a.taskType""",
     "COMPUTE_TASK_INFO": """SELECT n.value, a.startNs, a.endNs, 'kernel', 'Ascend Hardware ' || a.streamId, s.value,
-        NULL, a.connectionId FROM TASK a JOIN COMPUTE_TASK_INFO i ON i.globalTaskId = a.globalTaskId
-        LEFT JOIN STRING_IDS n ON n.id = i.name LEFT JOIN STRING_IDS s ON s.id = i.inputShapes""",
+        d.value, a.connectionId, t.value FROM TASK a JOIN COMPUTE_TASK_INFO i ON i.globalTaskId = a.globalTaskId
+        LEFT JOIN STRING_IDS n ON n.id = i.name LEFT JOIN STRING_IDS s ON s.id = i.inputShapes
+        LEFT JOIN STRING_IDS d ON d.id = i.inputDataTypes LEFT JOIN STRING_IDS t ON t.id = a.taskType""",
     "COMMUNICATION_OP": """SELECT n.value, a.startNs, a.endNs, 'Communication', 'Communication ' || a.groupName, NULL,
-        NULL, a.connectionId FROM COMMUNICATION_OP a LEFT JOIN STRING_IDS n ON n.id = a.opName""",
+        NULL, a.connectionId, NULL FROM COMMUNICATION_OP a LEFT JOIN STRING_IDS n ON n.id = a.opName""",
 }
 #: A kernel is what COMPUTE_TASK_INFO lists. Tasks called AI_CORE that it does not list are pieces of collectives.
 UNLESS = " WHERE a.globalTaskId NOT IN (SELECT globalTaskId FROM COMPUTE_TASK_INFO)"
@@ -97,6 +99,7 @@ class _Reader:
         self.database = database
         self.tables = _tables(database)
         self.names, self.lanes, self.shapes = Interned(), Interned(), Interned({"": 0})
+        self.dtypes, self.engines = Interned(), Interned()
         self.parts: list[tuple[Any, ...]] = []
         self.backwards = 0
 
@@ -106,9 +109,9 @@ class _Reader:
                 self._take(rows)
         if not self.parts:
             raise WorkbookError("profiling.no_events", path=str(path))
-        name, kind, lane, shape, start, duration, connection = (np.concatenate(column) for column in zip(*self.parts))
+        name, kind, lane, shape, start, duration, connection, dtype, engine = map(np.concatenate, zip(*self.parts))
         launched_by = self._launched_by(kind, connection)
-        self._inherit(shape, kind, lane, start, duration, launched_by)
+        self._inherit(shape, dtype, kind, lane, start, duration, launched_by)
         return assemble(
             Texts(list(self.names), name),
             kind,
@@ -121,6 +124,9 @@ class _Reader:
             dialect="ascend",
             left_out={"negative_duration": self.backwards} if self.backwards else {},
             memory_records=self._count("OP_MEMORY"),
+            launch_ns=_launch_ns(kind, connection, start),
+            dtype=Texts(list(self.dtypes), dtype),
+            engine=Texts(list(self.engines), engine),
         )
 
     def _queries(self) -> Iterator[str]:
@@ -149,15 +155,20 @@ class _Reader:
             times[:, 0],
             times[:, 1] - times[:, 0],
             np.array([UNKNOWN if row[7] is None else row[7] for row in rows], np.int64),
+            self.dtypes.codes((dtypes(row[5]) or dtypes(row[6]) for row in rows), count),
+            self.engines.codes((row[8] or "" for row in rows), count),
         )
         self.parts.append(tuple(column[kept] for column in part))
 
-    def _inherit(self, shape: I32, kind: I8, lane: I32, start: I64, duration: I64, launched_by: I32) -> None:
+    def _inherit(
+        self, shape: I32, dtype: I32, kind: I8, lane: I32, start: I64, duration: I64, launched_by: I32
+    ) -> None:
         """The operators that launch have no shapes of their own: they get those of the nearest around them."""
         hosts = np.flatnonzero(kind == KINDS.index("host_op"))
-        bare = [not text for text in self.shapes]
+        wanted = np.unique(launched_by[launched_by >= 0])
         for thread in nestings(lane[hosts], start[hosts], duration[hosts], hosts).values():
-            thread.inherit(shape, bare, np.unique(launched_by[launched_by >= 0]))
+            thread.inherit(shape, [not text for text in self.shapes], wanted)
+            thread.inherit(dtype, [not text for text in self.dtypes], wanted)
 
     def _launched_by(self, kind: I8, connection: I64) -> I32:
         """Device task -> its connection -> the operator that has it."""
@@ -179,6 +190,15 @@ class _Reader:
     def _count(self, table: str) -> int:
         counted = self.database.execute(f"SELECT COUNT(*) FROM {table}").fetchone() if table in self.tables else (0,)
         return int(counted[0])
+
+
+def _launch_ns(kind: I8, connection: I64, start: I64) -> I64:
+    """For device events when CANN's call of the same connection began, or UNTOLD: (n,)."""
+    moment = np.full(kind.size, UNTOLD, np.int64)
+    calls, device = np.flatnonzero(kind == KINDS.index("runtime")), np.flatnonzero(kind < len(DEVICE_KINDS))
+    call = same(connection, calls, device)
+    moment[device[call >= 0]] = start[call[call >= 0]]
+    return moment
 
 
 def kind_of(told: Any, name: str) -> str | None:

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from helpers.profiling.attribution import innermost, nestings
 from helpers.profiling.intervals import I64
 from helpers.profiling.readers.columns import Columns
-from helpers.profiling.readers.loading import I8, Loaded, base_ns, numbered, renamed, shapes, usable
+from helpers.profiling.readers.loading import I8, Loaded, base_ns, calls_of, numbered, renamed, usable
 from helpers.profiling.readers.records import UNKNOWN
-from helpers.profiling.trace import I32, KINDS, Texts, Trace, assemble
+from helpers.profiling.trace import I32, KINDS, UNTOLD, Texts, Trace, assemble
 
 Rows = npt.NDArray[np.intp]
 ON_DEVICE = ("compute", "communication", "copy")
@@ -51,12 +51,14 @@ def read(loaded: Loaded) -> Trace:
     kind = renamed(kind, events.columns.name, ("compute",), [_collective(name) for name in events.names])
     columns, kind = usable(loaded, kind, base_ns(loaded))
     lane = _lanes(loaded, columns, kind)
+    called = calls_of(loaded, columns, kind, _shape)
+    launched_by, launch_ns = _launches(columns, kind, lane.code)
     return assemble(
         Texts(events.names, columns.name),
         kind,
         lane,
-        shapes(loaded, columns, kind, _shape),
-        _launched_by(columns, kind, lane.code),
+        Texts(called.shapes, called.code),
+        launched_by,
         columns.start_ns,
         columns.duration_ns,
         source=str(loaded.path),
@@ -66,6 +68,9 @@ def read(loaded: Loaded) -> Trace:
         cut_at=loaded.cut_at,
         detail=(events.details, columns.detail),
         about={name: loaded.members[name] for name in ABOUT if name in loaded.members},
+        launch_ns=launch_ns,
+        dtype=Texts(called.dtypes, called.code),
+        stack=Texts(called.stacks, called.code),
     )
 
 
@@ -102,19 +107,22 @@ def _shape(dims: Any) -> str:
     return " ".join(json.dumps(one, separators=(",", ":")) for one in dims if one)
 
 
-def _launched_by(columns: Columns, kind: I8, lane: I32) -> I32:
-    """For device events the operator that launched them: by external id, else by where its call was made."""
+def _launches(columns: Columns, kind: I8, lane: I32) -> tuple[I32, I64]:
+    """For device events the operator that launched them, by external id, else by where its call was made; and when
+    that call began. -1 where that is not known."""
     hosts, calls = (np.flatnonzero(kind == KINDS.index(name)) for name in ("host_op", "runtime"))
     device = np.flatnonzero(np.isin(kind, numbered(ON_DEVICE)))
     found = same(columns.external, hosts, device)
     call = same(columns.correlation, calls, device)
     threads = nestings(lane[hosts], columns.start_ns[hosts], columns.duration_ns[hosts], hosts)
+    moment = np.full(kind.size, UNTOLD, np.int64)
+    moment[device[call >= 0]] = columns.start_ns[call[call >= 0]]
     open_ones = (found < 0) & (call >= 0)
     call = call[open_ones]
     found[open_ones] = innermost(threads, lane[call], columns.start_ns[call])
     launched = np.full(kind.size, -1, np.int32)
     launched[device] = found
-    return launched
+    return launched, moment
 
 
 def same(number: I64, among: Rows, rows: Rows) -> I32:

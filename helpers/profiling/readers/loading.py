@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,8 @@ from helpers.errors import WorkbookError
 from helpers.profiling.readers.columns import Collector, Columns, Events
 from helpers.profiling.readers.document import Document
 from helpers.profiling.readers.times import LIMIT, NO_TIME, OUT_OF_RANGE
-from helpers.profiling.trace import KINDS, Texts
+from helpers.profiling.readers.types import calls, dtypes
+from helpers.profiling.trace import I32, KINDS
 
 I8 = npt.NDArray[np.int8]
 NO_KIND = -1
@@ -98,8 +99,19 @@ def renamed(kind: I8, name: npt.NDArray[np.int32], of: Sequence[str], by: Sequen
     return np.where(at, said, kind).astype(np.int8)
 
 
-def shapes(loaded: Loaded, columns: Columns, kind: I8, text_of: Callable[[Any], str]) -> Texts:
-    """The input shapes of host operators; `text_of` makes them of the JSON value."""
-    texts = [text_of(json.loads(raw, parse_float=str)) if raw else "" for raw in loaded.events.dims]
-    code = np.where(kind == KINDS.index("host_op"), columns.dims, len(texts)).astype(np.int32)
-    return Texts([*texts, ""], code)
+class Calls(NamedTuple):
+    """What host operators were called with and from where; `code` (n,) counts in the lists, 0: nothing is known."""
+
+    code: I32
+    shapes: list[str]
+    dtypes: list[str]
+    stacks: list[str]
+
+
+def calls_of(loaded: Loaded, columns: Columns, kind: I8, text_of: Callable[[Any], str]) -> Calls:
+    """The shapes, types and call stacks of host operators; `text_of` makes shapes of the JSON value."""
+    found = [[json.loads(raw, parse_float=str) if raw else "" for raw in one] for one in loaded.events.calls]
+    code = np.where(np.isin(kind, numbered(("host_op", "loading"))), columns.called, 0).astype(np.int32)
+    shapes, types, stacks = zip(*found)
+    texts = ([of(one) for one in column] for of, column in ((text_of, shapes), (dtypes, types), (calls, stacks)))
+    return Calls(code, *texts)

@@ -20,15 +20,18 @@ UNUSED = tuple("bneSTpFtPNODRc()Vv,=")
 
 
 class Arguments(msgspec.Struct, gc=False):
-    """The `args` that are used; `dims` and `ranks` as JSON text, ids -1 (UNKNOWN) where there are none. From
-    `collective` on they tell of collectives: those of NCCL's kernels, and the peer of a piece of one on an NPU."""
+    """The `args` that are used; `dims`, `types`, `stack`, `ranks` as JSON text, ids -1 (UNKNOWN) where there are none.
+    From `collective` on they tell of collectives: those of NCCL's kernels, and the peer of a piece of one on an NPU."""
 
     task: Optional[str] = msgspec.field(name="Task Type", default=None)
     name: Any = None
     dims: msgspec.Raw = msgspec.field(name="Input Dims", default=RAW)
+    types: msgspec.Raw = msgspec.field(name="Input type", default=RAW)
+    stack: msgspec.Raw = msgspec.field(name="Call stack", default=RAW)
     external: Label = msgspec.field(name="External id", default=UNKNOWN)
     external_old: Label = msgspec.field(name="external id", default=UNKNOWN)
     correlation: Label = UNKNOWN
+    connection: Label = msgspec.field(name="connection_id", default=UNKNOWN)
     device: Label = None
     stream: Label = None
     collective: Label = msgspec.field(name="Collective name", default=None)
@@ -150,9 +153,12 @@ def _arguments(one: dict[str, Any]) -> Arguments | None:
         task=str(args.get("Task Type") or ""),
         name=args.get("name"),
         dims=_raw(args, "Input Dims"),
+        types=_raw(args, "Input type"),
+        stack=_raw(args, "Call stack"),
         external=_label(args.get("External id", UNKNOWN)),
         external_old=_label(args.get("external id", UNKNOWN)),
         correlation=_label(args.get("correlation", UNKNOWN)),
+        connection=_label(args.get("connection_id", UNKNOWN)),
         device=_label(args.get("device")),
         stream=_label(args.get("stream")),
         collective=_label(args.get("Collective name")),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.profiling.readers.times import nanoseconds
+from helpers.profiling.readers.types import dtypes
 from helpers.profiling.trace import Event
 from helpers.words import Scalar
 
@@ -66,6 +67,8 @@ def kernels(path: Path) -> tuple[list[Event], bool]:
                 start_ns=time_ns(row, "Start Time(us)", path, line),
                 duration_ns=time_ns(row, "Duration(us)", path, line),
                 shape=shape(row.get("Input Shapes", "")),
+                engine="" if kind == "communication" or core == "N/A" else core,
+                dtype=dtypes(row.get("Input Data Types", "")),
                 step=int(step) if step.isdigit() else None,
             )
         )

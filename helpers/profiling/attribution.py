@@ -11,73 +11,96 @@ import numpy.typing as npt
 from helpers.profiling.intervals import I64
 
 I32 = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.integer[Any]]
 
 
 class Nesting:
-    """The operators of one thread, nested by their times. Columns int64 (n,) in nanoseconds."""
+    """The operators of one thread, nested by their times: columns (n,) int64 in nanoseconds, in order of their
+    starts, of equal ones the longer first. `parent` (n,): the place of the operator around each, or -1."""
 
-    def __init__(self, start_ns: I64, duration_ns: I64, rows: Sequence[int]) -> None:
+    def __init__(self, start_ns: I64, duration_ns: I64, rows: Rows | Sequence[int]) -> None:
         order = np.lexsort((-duration_ns, start_ns))
         self.start_ns = start_ns[order]
         self.end_ns = self.start_ns + duration_ns[order]
-        self.rows = [rows[at] for at in order.tolist()]
-        self.parent = self._parents()
-
-    def _parents(self) -> list[int]:
-        parents: list[int] = []
-        open_ones: list[int] = []
-        ends = self.end_ns.tolist()
-        for at, start in enumerate(self.start_ns.tolist()):
-            while open_ones and ends[open_ones[-1]] <= start:
-                open_ones.pop()
-            parents.append(open_ones[-1] if open_ones else -1)
-            open_ones.append(at)
-        return parents
+        self.rows = np.asarray(rows, np.int64)[order]
+        found = _parents(self.start_ns, self.end_ns)
+        self.parent = _parents_one_by_one(self.start_ns, self.end_ns) if found is None else found
 
     def innermost(self, moment_ns: int) -> int:
         """The row of the innermost operator going on at the moment, or -1."""
-        at = int(np.searchsorted(self.start_ns, moment_ns, "right")) - 1
-        while at >= 0 and self.end_ns[at] < moment_ns:
-            at = self.parent[at]
-        return self.rows[at] if at >= 0 else -1
+        return int(self.innermost_at(np.array([moment_ns], np.int64))[0])
 
     def innermost_at(self, moments_ns: I64) -> I32:
         """The same for many moments: (n,) rows or -1."""
         at = np.searchsorted(self.start_ns, moments_ns, "right") - 1
-        parent = np.array([*self.parent, -1], np.int64)
-        ends = np.append(self.end_ns, np.int64(2**63 - 1))  # at -1: nothing encloses it, which ends the search
-        while (early := ends[at] < moments_ns).any():
-            at = np.where(early, parent[at], at)
-        return np.array([*self.rows, -1], np.int32)[at]
+        early = np.flatnonzero((at >= 0) & (self.end_ns[at] < moments_ns))
+        while early.size:
+            at[early] = self.parent[at[early]]
+            early = early[(at[early] >= 0) & (self.end_ns[at[early]] < moments_ns[early])]
+        return np.where(at >= 0, self.rows[at], -1).astype(np.int32)
 
     def inherit(self, values: I32, bare: Sequence[bool], wanted: I32) -> None:
         """In `values` (one a row, counting in `bare`): each wanted row of these that is bare gets the value of the
         nearest operator around it that is not."""
-        for at in np.flatnonzero(np.isin(self.rows, wanted)).tolist():
-            above = at
-            while above >= 0 and bare[values[self.rows[above]]]:
-                above = self.parent[above]
-            if above >= 0:
-                values[self.rows[at]] = values[self.rows[above]]
+        nothing = np.asarray(bare, np.bool_)
+        at = np.flatnonzero(np.isin(self.rows, wanted))
+        at = at[nothing[values[self.rows[at]]]]
+        above = self.parent[at]
+        while (going := (above >= 0) & nothing[values[self.rows[above]]]).any():
+            above[going] = self.parent[above[going]]
+        found = above >= 0
+        values[self.rows[at[found]]] = values[self.rows[above[found]]]
 
-    def self_ns(self) -> dict[int, int]:
-        """Row -> its duration without what its direct children take."""
-        own = (self.end_ns - self.start_ns).tolist()
-        for at, above in enumerate(self.parent):
-            if above >= 0:
-                inside = min(int(self.end_ns[at]), int(self.end_ns[above])) - int(self.start_ns[at])
-                own[above] -= max(0, inside)
-        return dict(zip(self.rows, own))
+    def self_ns(self) -> I64:
+        """For each its duration without what its direct children take, beside `rows`: (n,)."""
+        own = self.end_ns - self.start_ns
+        inner = np.flatnonzero(self.parent >= 0)
+        above = self.parent[inner]
+        inside = np.minimum(self.end_ns[inner], self.end_ns[above]) - self.start_ns[inner]
+        np.subtract.at(own, above, np.maximum(inside, 0))
+        return own
 
 
-def nestings(lane: I32, start_ns: I64, duration_ns: I64, rows: npt.NDArray[np.integer[Any]]) -> dict[int, Nesting]:
+def _parents(start_ns: I64, end_ns: I64) -> I64 | None:
+    """Parents of intervals that nest like brackets, in their order; None where two overlap otherwise.
+
+    Those going on when one begins enclose it, so their number is its depth, and the last before it that is one less
+    deep is its parent. One without length encloses nothing.
+    """
+    long = end_ns > start_ns
+    before: I64 = np.cumsum(long) - long
+    depth = before - np.searchsorted(np.sort(end_ns[long]), start_ns, "right")
+    parent = np.full(start_ns.size, -1, np.int64)
+    order = np.argsort(depth, kind="stable")
+    levels = np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)
+    for outer, inner in zip(levels, levels[1:]):
+        outer = outer[long[outer]]
+        parent[inner] = np.append(outer, -1)[np.searchsorted(outer, inner) - 1]
+    inner = np.flatnonzero(depth)
+    around = parent[inner]
+    enclosed = (around >= 0) & (end_ns[around] > start_ns[inner]) & (end_ns[around] >= end_ns[inner])
+    return parent if np.all(enclosed & (depth[around] == depth[inner] - 1)) else None
+
+
+def _parents_one_by_one(start_ns: I64, end_ns: I64) -> I64:
+    """The same where one may outlast what it began in."""
+    parents: list[int] = []
+    open_ones: list[int] = []
+    ends = end_ns.tolist()
+    for at, start in enumerate(start_ns.tolist()):
+        while open_ones and ends[open_ones[-1]] <= start:
+            open_ones.pop()
+        parents.append(open_ones[-1] if open_ones else -1)
+        open_ones.append(at)
+    return np.array(parents, np.int64)
+
+
+def nestings(lane: I32, start_ns: I64, duration_ns: I64, rows: Rows) -> dict[int, Nesting]:
     """One Nesting a lane; `rows` (n,) names the operators, the other columns run beside it."""
     order = np.argsort(lane, kind="stable")
     lanes, first = np.unique(lane[order], return_index=True)
     pieces = np.split(order, first[1:])
-    return {
-        number: Nesting(start_ns[at], duration_ns[at], rows[at].tolist()) for number, at in zip(lanes.tolist(), pieces)
-    }
+    return {number: Nesting(start_ns[at], duration_ns[at], rows[at]) for number, at in zip(lanes.tolist(), pieces)}
 
 
 def innermost(threads: dict[int, Nesting], lane: I32, moments_ns: I64) -> I32:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from helpers.profiling.attribution import nestings
+from helpers.profiling.intervals import I64
 from helpers.profiling.trace import KINDS, Trace
 
 MEASURED = ("compute", "communication", "copy")
+COMMUNICATION = KINDS.index("communication")
 Rows = npt.NDArray[np.intp]
 #: hcom_allReduce__719_0_1 -> hcom_allReduce: the numbers are the group's and the call's. NCCL's kernels carry
 #: their argument types in brackets, which say nothing either.
@@ -31,56 +34,79 @@ class Operator:
     shape: str
 
 
+class _Costs(NamedTuple):
+    """What was spent, columns (n,): `call`, the row that counts as the call; `kind` in KINDS; nanoseconds."""
+
+    call: Rows
+    kind: npt.NDArray[np.int8]
+    spent_ns: I64
+
+
 def operators(trace: Trace, numbers: Iterable[int]) -> list[Operator]:
     """Operators of the steps with these numbers, the costliest first; equal ones by name."""
-    wanted = {at for at, step in enumerate(trace.steps) if step.number in set(numbers)}
-    rows = np.flatnonzero(np.isin(trace.step, list(wanted)))
-    costs = _device(trace, rows) if trace.on_device else _host(trace, rows)
-    found = [_sum(trace, name, kind, cost) for (name, kind), cost in costs.items()]
-    return sorted(found, key=lambda one: (-one.self_ns, one.name))
+    wanted = set(numbers)
+    steps = np.array([*(step.number in wanted for step in trace.steps), False])  # the last for what is outside of all
+    looked_at = np.flatnonzero(steps[trace.step])
+    return _sorted_sums(trace, _device(trace, looked_at) if trace.on_device else _host(trace, looked_at))
 
 
-def _sum(trace: Trace, name: str, kind: str, cost: dict[int, int]) -> Operator:
-    by_shape: dict[str, int] = {}
-    for row, spent in cost.items():
-        text = trace.shapes[trace.shape[row]]
-        by_shape[text] = by_shape.get(text, 0) + spent
-    return Operator(name, kind, len(cost), sum(cost.values()), max(by_shape, key=lambda text: by_shape[text]))
+def _device(trace: Trace, rows: Rows) -> _Costs:
+    """Kernels and copies go to whoever launched them, collectives to themselves."""
+    rows = rows[np.isin(trace.kind[rows], [KINDS.index(kind) for kind in MEASURED])]
+    by, kind = trace.launched_by[rows], trace.kind[rows]
+    return _Costs(np.where((by >= 0) & (kind != COMMUNICATION), by, rows), kind, trace.duration_ns[rows])
 
 
-def _device(trace: Trace, rows: Rows) -> dict[tuple[str, str], dict[int, int]]:
-    """(operator, kind) -> {row that counts as the call: nanoseconds}; kernels go to whoever launched them."""
-    costs: dict[tuple[str, str], dict[int, int]] = {}
-    for row in rows.tolist():
-        kind = KINDS[trace.kind[row]]
-        if kind in MEASURED:
-            by = int(trace.launched_by[row])
-            call = by if by >= 0 and kind != "communication" else row
-            cost = costs.setdefault((_name(trace, call, kind), kind), {})
-            cost[call] = cost.get(call, 0) + int(trace.duration_ns[row])
-    return costs
+def _host(trace: Trace, rows: Rows) -> _Costs:
+    """Operators on the host by self time."""
+    rows = rows[trace.kind[rows] == KINDS.index("host_op")]
+    return _Costs(rows, trace.kind[rows], host_self_ns(trace)[rows])
 
 
-def _name(trace: Trace, row: int, kind: str) -> str:
-    name = trace.names[trace.name[row]]
-    return CALL_NUMBER.sub("", name.partition("(")[0]) if kind == "communication" else name
-
-
-def _host(trace: Trace, rows: Rows) -> dict[tuple[str, str], dict[int, int]]:
-    """The same for operators on the host, by self time."""
-    own = host_self_ns(trace)
-    costs: dict[tuple[str, str], dict[int, int]] = {}
-    for row in rows.tolist():
-        if row in own:
-            costs.setdefault((trace.names[trace.name[row]], "host_op"), {})[row] = own[row]
-    return costs
-
-
-def host_self_ns(trace: Trace) -> dict[int, int]:
-    """Row of a host operator -> its self time in nanoseconds."""
+def host_self_ns(trace: Trace) -> I64:
+    """For each row the self time of the host operator that it is, in nanoseconds; 0 for all else: (n,)."""
     hosts = np.flatnonzero(trace.where(("host_op",)))
-    own: dict[int, int] = {}
+    own = np.zeros(len(trace), np.int64)
     threads = nestings(trace.lane[hosts], trace.start_ns[hosts], trace.duration_ns[hosts], hosts)
     for thread in threads.values():
-        own.update(thread.self_ns())
+        own[thread.rows] = thread.self_ns()
     return own
+
+
+def _sorted_sums(trace: Trace, costs: _Costs) -> list[Operator]:
+    names, name = _names(trace, costs)
+    found, group = np.unique(name * np.int64(len(KINDS)) + costs.kind, return_inverse=True)
+    self_ns = np.zeros(found.size, np.int64)
+    np.add.at(self_ns, group, costs.spent_ns)
+    calls = np.bincount(np.unique(group * np.int64(len(trace)) + costs.call) // max(1, len(trace)))
+    columns = zip(found.tolist(), calls.tolist(), self_ns.tolist(), _costliest_shape(trace, costs, group))
+    made = [
+        Operator(names[one // len(KINDS)], KINDS[one % len(KINDS)], count, spent, trace.shapes[shape])
+        for one, count, spent, shape in columns
+    ]
+    return sorted(made, key=lambda one: (-one.self_ns, one.name))
+
+
+def _names(trace: Trace, costs: _Costs) -> tuple[list[str], I64]:
+    """The names of the calls: all there are, and for each call which; collectives without their numbers."""
+    numbers = {text: at for at, text in enumerate(trace.names)}
+    name = trace.name[costs.call].astype(np.int64)
+    collective = costs.kind == COMMUNICATION
+    short = np.arange(len(numbers))
+    for at in np.unique(name[collective]).tolist():
+        text = CALL_NUMBER.sub("", trace.names[at].partition("(")[0])
+        short[at] = numbers.setdefault(text, len(numbers))
+    name[collective] = short[name[collective]]
+    return list(numbers), name
+
+
+def _costliest_shape(trace: Trace, costs: _Costs, group: Rows) -> list[int]:
+    """For each group the shape on which most was spent, of equal ones the first."""
+    shapes = np.int64(len(trace.shapes))
+    found, first, at = np.unique(group * shapes + trace.shape[costs.call], return_index=True, return_inverse=True)
+    spent = np.zeros(found.size, np.int64)
+    np.add.at(spent, at, costs.spent_ns)
+    best = found[np.lexsort((first, -spent, found // shapes))]
+    at_first = np.unique(best // shapes, return_index=True)[1]
+    costliest: list[int] = (best[at_first] % shapes).tolist()
+    return costliest

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from helpers.profiling.attribution import Nesting, innermost, nestings
+from helpers.profiling.attribution import Nesting, _parents, _parents_one_by_one, innermost, nestings
 from helpers.profiling.trace import Event, Trace, build
 from tests.profiling.conftest import US, step
 
@@ -59,7 +61,7 @@ def test_nesting() -> None:
     starts, lengths = np.array([0, 10, 20, 50, 200], np.int64), np.array([100, 30, 10, 20, 10], np.int64)
     nesting = Nesting(starts, lengths, [7, 8, 9, 5, 6])
     assert [nesting.innermost(moment) for moment in (5, 25, 35, 45, 60, 90, 150, 205)] == [7, 9, 8, 7, 5, 7, -1, 6]
-    assert nesting.self_ns() == {7: 50, 8: 20, 9: 10, 5: 20, 6: 10}
+    assert dict(zip(nesting.rows.tolist(), nesting.self_ns().tolist())) == {7: 50, 8: 20, 9: 10, 5: 20, 6: 10}
 
 
 def test_what_an_operator_lacks_comes_from_the_nearest_around_it() -> None:
@@ -88,9 +90,23 @@ def test_many_moments_on_many_lanes() -> None:
 def test_operators_of_equal_start_nest_by_length() -> None:
     nesting = Nesting(np.array([0, 0], np.int64), np.array([10, 50], np.int64), [1, 2])
     assert nesting.innermost(5) == 1
-    assert nesting.self_ns() == {2: 40, 1: 10}
+    assert (nesting.rows.tolist(), nesting.self_ns().tolist()) == ([2, 1], [40, 10])
 
 
 def test_one_that_outlasts_its_parent_takes_no_more_than_the_parent_has() -> None:
     nesting = Nesting(np.array([0, 50], np.int64), np.array([100, 100], np.int64), [1, 2])
-    assert nesting.self_ns() == {1: 50, 2: 100}
+    assert (nesting.rows.tolist(), nesting.self_ns().tolist()) == ([1, 2], [50, 100])
+
+
+SPAN = st.tuples(st.integers(0, 30), st.integers(0, 12))
+
+
+@given(st.lists(SPAN, max_size=12))
+def test_parents_are_those_of_a_walk_with_a_stack(spans: list[tuple[int, int]]) -> None:
+    spans = sorted(spans, key=lambda span: (span[0], -span[1]))
+    start, end = (np.array([span[0] + side * span[1] for span in spans], np.int64) for side in (0, 1))
+    walked, found = _parents_one_by_one(start, end).tolist(), _parents(start, end)
+    outlasts = any(above >= 0 and end[at] > end[above] for at, above in enumerate(walked))
+    assert outlasts == (found is None)
+    if found is not None:
+        assert found.tolist() == walked

@@ -67,7 +67,7 @@ def _analysed(folder: Path) -> str:
 
 def real(name: str, folder: Path) -> bool:
     """Records the network through msprobe; whether every entry made here is there, with the same shapes and norms."""
-    from benchmarks.divergence import record
+    from benchmarks.matrix.cases import record
     from benchmarks.matrix.recorder import Tampering
 
     folder.mkdir()

@@ -49,6 +49,24 @@ WORDS: dict[str, Words] = {
         "损失从第 {step} 步开始出现差异（最大相对差 {worst}），但在采集的第 {dumped} 步中没有算子引入超出舍入的误差："
         "这是训练对舍入误差的放大",
     ),
+    "ACC250.later": Words(
+        "the losses part at step {step} of the log, after the last dumped step: in the dumped steps {dumped} (counted"
+        " from 0) no operator does; largest difference {worst}, allowed {tolerance}",
+        "损失从日志的第 {step} 步开始出现差异，晚于最后一个采集的步："
+        "在采集的第 {dumped} 步（从 0 计）中没有算子出现差异；最大相对差 {worst}，允许 {tolerance}",
+        "Capture that step with tensors on both sides (`--dump-steps {at}`, counted from 0), and the step before it.",
+        "请在两侧以张量方式采集该步（`--dump-steps {at}`，从 0 计）及其前一步。",
+    ),
+    "ACC250.beside": Words(
+        "the losses part at step {step}; at the dumped step {at} (counted from 0) they differ by {gap}, but no tensor"
+        " recorded there by more than {most}: what makes the loss differ is not among the recorded operators",
+        "损失从第 {step} 步开始出现差异；在采集的第 {at} 步（从 0 计）两侧损失相差 {gap}，"
+        "而该步记录的张量误差最大仅为 {most}：造成损失差异的环节不在所记录的算子之中",
+        "Look at what is done between the last operator and the logged loss (scaling, averaging over ranks or"
+        " accumulation steps, another term, the labels), and capture at level mix.",
+        "请检查最后一个算子与日志中损失之间的处理（缩放、跨 rank 或累积步的平均、附加损失项、标签），"
+        "并以 mix 级别采集。",
+    ),
     "ACC251.lengths": Words(
         "the baseline has {baseline} steps and the target {target}: only the common ones were compared",
         "基线有 {baseline} 步，目标有 {target} 步：只比较了共同的部分",

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.divergence import record
 from benchmarks.matrix import faults, networks
+from benchmarks.matrix.cases import record
 from benchmarks.matrix.recorder import Tampering
 from benchmarks.matrix.replaying import in_this_process
 from helpers.precision.capturing import manifest

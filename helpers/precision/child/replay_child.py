@@ -12,6 +12,7 @@ import importlib.util
 import json
 import math
 import sys
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,16 @@ class Given:
 
 
 class Side:
-    """One run's dump: entries by name, tensors from its folder."""
+    """One run's dump: entries by name (of a dump.json that was `cut` those that stand whole), tensors from its folder.
+    The last ones read are kept, up to LIMIT bytes: an operator takes them again for each of its replays."""
 
-    def __init__(self, folder: str, allowed: dict[str, list[str]]) -> None:
+    def __init__(self, folder: str, allowed: dict[str, list[str]], cut: bool = False) -> None:
         self.files = Path(folder) / "dump_tensor_data"
-        self.data = json.loads((Path(folder) / "dump.json").read_text(encoding="utf-8"))["data"]
+        text = (Path(folder) / "dump.json").read_text(encoding="utf-8")
+        whole = _sibling("../layouts/salvage").whole if cut else json.loads
+        self.data = whole(text)["data"]
         self.allowed = allowed
+        self._kept: OrderedDict[str, torch.Tensor] = OrderedDict()
 
     def outputs(self, name: str) -> list[Any]:
         """The recorded outputs as a flat list; None stays None."""
@@ -138,7 +143,7 @@ class Side:
     def _input(self, item: Any, given: Given) -> torch.Tensor:
         values: torch.Tensor = self.load(item).to(given.device)
         if not values.is_floating_point():
-            return values
+            return values.clone()
         values = given.shaken(values.to(given.dtype or values.dtype))
         if not (given.track and item.get("requires_grad")):
             return values.clone()
@@ -154,18 +159,25 @@ class Side:
             raise CannotReplay("not_saved")
         if math.prod(item["shape"]) * 8 > LIMIT:
             raise CannotReplay("too_large")
-        values: torch.Tensor = torch.load(self.files / name, map_location="cpu", weights_only=True)
-        return values.detach()
+        if name not in self._kept:
+            self._keep(name, torch.load(self.files / name, map_location="cpu", weights_only=True))
+        self._kept.move_to_end(name)
+        return self._kept[name].detach()
+
+    def _keep(self, name: str, values: torch.Tensor) -> None:
+        self._kept[name] = values
+        while len(self._kept) > 1 and sum(one.nbytes for one in self._kept.values()) > LIMIT:
+            self._kept.popitem(last=False)
 
 
 def main(question: str, answer: str) -> None:
     job = json.loads(Path(question).read_text(encoding="utf-8"))
     if "device" in job:
-        side = Side(job["folder"], job["allowed"])
-        told = _sibling("device").answer(side, Given, job, relative, FAILURES)
+        side = Side(job["folder"], job["allowed"], job["cut"])
+        told = _sibling("device_child").answer(side, Given, job, relative, FAILURES)
         Path(answer).write_text(json.dumps(told), encoding="utf-8")
         return
-    sides = {name: Side(job[name], job["allowed"]) for name in ("target", "baseline")}
+    sides = {name: Side(job[name], job["allowed"], name in job["cut"]) for name in ("target", "baseline")}
     found: dict[str, list[list[float]]] = {}
     skipped: dict[str, str] = {}
     for order in job["operators"]:
@@ -173,7 +185,7 @@ def main(question: str, answer: str) -> None:
             found[order["target"]] = _one(sides, order)
         except FAILURES as why:
             skipped[order["target"]] = str(why) if isinstance(why, CannotReplay) else "failed"
-    handed = _sibling("handing").all_of(sides, Given, job["handings"], relative, FAILURES)
+    handed = _sibling("handing_child").all_of(sides, Given, job["handings"], relative, FAILURES)
     Path(answer).write_text(json.dumps({"found": found, "skipped": skipped, "handed": handed}), encoding="utf-8")
 
 
@@ -231,8 +243,8 @@ def flat(result: Any) -> list[Any]:
 
 
 def _sibling(name: str) -> Any:
-    """A module beside this file: nothing of ours can be imported by name here."""
-    spec = importlib.util.spec_from_file_location(f"_replay_{name}", Path(__file__).with_name(f"{name}_child.py"))
+    """A module by its path from here, which imports nothing of ours: nothing of ours can be imported by name."""
+    spec = importlib.util.spec_from_file_location(f"_replay_{Path(name).name}", Path(__file__).parent / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -81,6 +81,7 @@ def _on(tier: str, step: StepComparison, judged: Judgement) -> Again:
         "folder": str(run.folder),
         "name": operator.name,
         "allowed": replay.allowed(),
+        "cut": run.cut,
     }
     told, error = replay.ask(job, tier=tier)
     if error or "failed" in told:

@@ -124,6 +124,7 @@ def replay(
         "target": str(pairing.target.folder),
         "baseline": str(pairing.baseline.folder),
         "allowed": allowed(),
+        "cut": [side for side, run in (("target", pairing.target), ("baseline", pairing.baseline)) if run.cut],
         "operators": [_order(found) for found in wanted],
         "handings": handing.orders(pairing, doubtful, tolerance.reduced_unit(formats.MEASURED)),
     }

@@ -35,6 +35,7 @@ _VERBS = {
     "advise": "helpers.precision.advice",
     "profile": "helpers.profiling",
     "recording": "helpers.profiling",
+    "benchmark": "helpers.profiling",
     "analyse": "helpers.profiling",
     "explain": "helpers.diagnosis",
     "run": "helpers.batch",

@@ -20,7 +20,7 @@ LAYERS = (
     ("report", "rules", "gates"),
     ("storage", "bounded", "redaction"),
     ("diagnosis",),  # reads texts only; launch, the stages and batch show what it says of an error
-    ("cann", "kernelspec"),
+    ("cann", "kernelspec", "npu_smi"),
     ("versions",),  # the vendor's lists: what the environment is judged by and a migration is advised
     ("simulator",),
     ("device",),

@@ -11,9 +11,9 @@ from pathlib import Path
 from helpers import bounded, cann
 from helpers.environment import set_env
 from helpers.environment.machine import CannRoot, Hardware, Node, PciChip
-from helpers.environment.npu_smi import NpuSmi
-from helpers.environment.npu_smi import parse as parse_npu_smi
 from helpers.environment.system import System, Told, Untold
+from helpers.npu_smi import NpuSmi
+from helpers.npu_smi import parse as parse_npu_smi
 from helpers.versions import compatibility
 
 PCI = "/sys/bus/pci/devices"

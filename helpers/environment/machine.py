@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
-from helpers.environment.npu_smi import NpuSmi
 from helpers.environment.process import UNLIMITED
 from helpers.environment.system import Told, Untold
+from helpers.npu_smi import NpuSmi
 from helpers.words import Scalar
 
 

@@ -5,6 +5,7 @@ Verbs: below.
 """
 
 from helpers.profiling.answers import analyse, join
+from helpers.profiling.benchmark import benchmark
 from helpers.profiling.collecting import profile, recording
 
-__all__ = ["analyse", "join", "profile", "recording"]
+__all__ = ["analyse", "benchmark", "join", "profile", "recording"]

@@ -8,7 +8,7 @@ from typing import Any
 from helpers import versions
 from helpers.environment.hardware import MANAGERS
 from helpers.environment.machine import CannRoot, Chosen, Hardware, Host, Import, Machine, Node, PciChip, Python
-from helpers.environment.npu_smi import Chip, NpuSmi
+from helpers.npu_smi import Chip, NpuSmi
 
 MODULES = {name.replace("-", "_"): "1.0" for name in versions.compatibility()["python_modules"]}
 HOST = Host(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.environment.npu_smi import NpuSmi, parse
+from helpers.npu_smi import NpuSmi, parse
 
 #: file -> chips, processes, error (read off the files by eye)
 SAMPLES = {

@@ -14,10 +14,10 @@ import pytest
 from helpers import bounded
 from helpers.environment import hardware, host, software
 from helpers.environment.machine import Import
-from helpers.environment.npu_smi import NpuSmi
 from helpers.environment.probe import probe
 from helpers.environment.process import Process
 from helpers.environment.system import PROJECT, System, Untold, shown
+from helpers.npu_smi import NpuSmi
 from tests.environment import machines
 from tests.environment.test_npu_smi import A3
 

@@ -23,10 +23,10 @@ from helpers.environment.machine import (
     PciChip,
     RankTable,
 )
-from helpers.environment.npu_smi import NpuSmi, Process
 from helpers.environment.readiness import report_on
 from helpers.environment.system import Untold
 from helpers.finding import Finding, Status
+from helpers.npu_smi import NpuSmi, Process
 from helpers.rules import judge, rules_of
 from helpers.words import catalogue
 from tests.environment import machines as m

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from helpers.environment.hardware import read_hardware
-from helpers.environment.npu_smi import parse
 from helpers.environment.rules import simulator as rule
 from helpers.environment.system import System
+from helpers.npu_smi import parse
 from tests.environment import machines
 
 REAL = """\

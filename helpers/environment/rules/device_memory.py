@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.environment.machine import Machine
-from helpers.environment.npu_smi import Chip, NpuSmi
 from helpers.environment.system import Args
 from helpers.finding import Finding, Status
+from helpers.npu_smi import Chip, NpuSmi
 
 CODE, GROUP = "ENV027", "device"
 IDLE = 0.15

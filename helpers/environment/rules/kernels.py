@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.environment.machine import Machine
-from helpers.environment.npu_smi import NpuSmi
 from helpers.environment.system import Args, told
 from helpers.finding import Finding, Status
+from helpers.npu_smi import NpuSmi
 
 CODE, GROUP = "ENV043", "cann"
 FOLDERS = {

@@ -1,0 +1,179 @@
+"""A model, a function or a DataLoader of this very process: for notebooks, and where there is no script.
+
+Throughput is torch.utils.benchmark's (Timer.blocked_autorange: blocks of calls, the device waited for at their ends);
+percentiles are of single calls, each waited for.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from helpers.errors import WorkbookError
+from helpers.profiling.benchmark import answer, loaders, relative
+from helpers.profiling.benchmark.configurations import AUTOCAST, Axis, Configuration, combinations
+from helpers.profiling.benchmark.facts import OUT_OF_MEMORY, Bench, Measured
+from helpers.profiling.benchmark.memory import MEMORY, peak_mib, reset_peak
+from helpers.profiling.benchmark.power import Power
+from helpers.profiling.collecting import here
+from helpers.report import Report
+
+Call = Callable[[], Any]
+
+
+def of_calls(
+    target: Any,
+    inputs: Any = (),
+    *,
+    loss: Callable[[Any], Any] | None = None,
+    optimizer: Callable[[Iterable[Any]], Any] | None = None,
+    batch_sizes: Sequence[int] = (),
+    autocast: bool = False,
+    tokens: float | None = None,
+    loader: Sequence[str] = (),
+    device: str = "auto",
+    steps: int = 50,
+    warmup: int = 5,
+    seconds: float = 0.5,
+    baseline: str | os.PathLike[str] | None = None,
+) -> Report:
+    """Times `target`: a torch module called with `inputs` (a tensor, a tuple of them, or a function that makes them
+    of a batch size), a function without arguments, or a DataLoader (`loader`: what to vary of it).
+
+    Inference, unless `loss` is given (output -> scalar tensor): then forward, backward and, with an `optimizer` such
+    as torch.optim.AdamW, the update, on a copy of the model. `steps` calls are timed one by one after `warmup`,
+    `seconds` of calls in blocks. tokens: of one sample. Runs where the model's parameters are.
+    """
+    before = None if baseline is None else relative.load_baseline(baseline)
+    found = here.device(device)
+    shared = {"tier": found.tier, "device": found.name, "count": found.count, "versions": found.versions}
+    facts: dict[str, Any] = {"script": "", "args": [], "nproc": 1, "steps": steps, "warmup": warmup}
+    facts |= {"simulator": here.simulator(found)}
+    if loaders.is_loader(target):
+        measured, names = loaders.measure(target, loader, steps, warmup)
+        return answer.report(Bench(measured, "samples", shared, names, 1, before, None, {**facts, "kind": "loading"}))
+    work = _Work(target, inputs, loss, optimizer)
+    axes = [Axis("batch", "argument", tuple(batch_sizes))] if batch_sizes else []
+    axes += [Axis(AUTOCAST, "autocast", (False, True))] if autocast else []
+    rows = []
+    with Power(found) as power:
+        for one in combinations(axes):
+            rows.append(_measured(work, one, found.accelerator, (steps, warmup, seconds), tokens))
+    unit = "samples" if rows and all(one.samples for one in rows if one.done) else "calls"
+    kind = "training" if loss else "inference"
+    names = tuple(axis.name for axis in axes)
+    return answer.report(Bench(tuple(rows), unit, shared, names, 1, before, power.why, {**facts, "kind": kind}))
+
+
+def _measured(
+    work: _Work, one: Configuration, accelerator: str, how: tuple[int, int, float], tokens: float | None
+) -> Measured:
+    name, settings = one.name or "-", one.settings
+    reset_peak(accelerator)
+    try:
+        call, samples = work.call(settings.get("batch"), accelerator if one.autocast else "")
+        times, blocks = _times(call, accelerator, *how)
+    except (RuntimeError, MemoryError) as error:
+        if not MEMORY.search(f"{type(error).__name__}: {error}") and not isinstance(error, MemoryError):
+            raise
+        return Measured(name, settings, OUT_OF_MEMORY, str(error).splitlines()[0] if str(error) else "MemoryError")
+    device, host = peak_mib(accelerator)
+    many = tokens * samples if tokens and samples else None
+    return Measured(name, settings, runs_s=(times,), rate_s=(blocks,), samples=samples, tokens=many,
+                    device_peak_mib=device, host_peak_mib=host)  # fmt: skip
+
+
+def _times(
+    call: Call, accelerator: str, steps: int, warmup: int, seconds: float
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Of single calls, and of calls within blocks, in seconds."""
+    from torch.utils.benchmark import Timer
+
+    def clock() -> float:
+        _wait(accelerator)
+        return time.perf_counter()
+
+    for _ in range(warmup):
+        call()
+    single = []
+    for _ in range(steps):
+        start = clock()
+        call()
+        single.append(clock() - start)
+    timer = Timer("call()", globals={"call": call}, timer=clock)
+    return tuple(single), tuple(timer.blocked_autorange(min_run_time=seconds).times)
+
+
+def _wait(accelerator: str) -> None:
+    if accelerator != "cpu":
+        import torch
+
+        getattr(torch, accelerator).synchronize()
+
+
+class _Work:
+    """What one call does, for a batch size and a precision."""
+
+    def __init__(self, target: Any, inputs: Any, loss: Any, optimizer: Any) -> None:
+        import torch
+
+        self._module = isinstance(target, torch.nn.Module)
+        if not callable(target):
+            raise WorkbookError("benchmark.not_callable", type=type(target).__name__)
+        if not self._module and (loss or optimizer):
+            raise WorkbookError("benchmark.no_model", option="loss, optimizer", type=type(target).__name__)
+        self._target, self._inputs, self._loss, self._optimizer = target, inputs, loss, optimizer
+
+    def call(self, batch: Any, autocast: str) -> tuple[Call, float | None]:
+        """The call, and how many samples it works on where its inputs tell."""
+        import torch
+
+        inputs = self._batch(batch)
+        samples = next((one.shape[0] for one in inputs if isinstance(one, torch.Tensor) and one.dim()), None)
+        precision = torch.autocast(autocast or "cpu", dtype=torch.bfloat16, enabled=bool(autocast))
+        if self._loss is not None:
+            return self._training(inputs, precision), samples
+        if self._module:
+            self._target.eval()
+
+        def infer() -> Any:
+            with torch.inference_mode(), precision:
+                return self._target(*inputs)
+
+        return infer, samples
+
+    def _training(self, inputs: tuple[Any, ...], precision: Any) -> Call:
+        model = copy.deepcopy(self._target).train()
+        optimizer = self._optimizer(model.parameters()) if self._optimizer else None
+
+        def train() -> None:
+            model.zero_grad(set_to_none=True)
+            with precision:
+                loss = self._loss(model(*inputs))
+            loss.backward()
+            if optimizer is not None:
+                optimizer.step()
+
+        return train
+
+    def _batch(self, batch: Any) -> tuple[Any, ...]:
+        """The inputs, or their rows over and over until the batch is full."""
+        import torch
+
+        try:
+            made = self._inputs(batch) if callable(self._inputs) else self._inputs
+            inputs = made if isinstance(made, tuple) else (made,)
+            if batch is None or callable(self._inputs):
+                return inputs
+            rows = [one for one in inputs if isinstance(one, torch.Tensor) and one.dim()]
+            if not rows:
+                raise ValueError("there is no tensor")
+            return tuple(
+                one[torch.arange(batch, device=one.device) % len(one)] if any(one is row for row in rows) else one
+                for one in inputs
+            )
+        except (TypeError, ValueError, IndexError) as error:
+            raise WorkbookError("benchmark.inputs", batch=batch, error=str(error)) from error

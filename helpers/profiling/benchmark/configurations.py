@@ -1,0 +1,115 @@
+"""What is varied: arguments of the script, of its DataLoaders, and the precision; every combination is one run.
+
+`batch-size=8,16,32` gives the script `--batch-size 8` and so on; `batch-size=8..1024` doubles until memory runs out;
+`amp` runs without and with `--amp`; `-b=8,16` and `--lr=1,2` are taken as they are written.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from helpers.errors import WorkbookError
+from helpers.words import Scalar
+
+DOUBLING = re.compile(r"(\d+)\.\.(\d+)")
+#: Our name -> DataLoader's argument
+LOADER = {"workers": "num_workers", "pin_memory": "pin_memory", "prefetch_factor": "prefetch_factor"}
+AUTOCAST = "autocast"
+MOST = 64
+
+
+@dataclass(frozen=True)
+class Axis:
+    """`kind`: argument (of the script), loader, or autocast. `doubling`: the first that runs out of memory ends it."""
+
+    name: str
+    kind: str
+    values: tuple[Scalar, ...]
+    doubling: bool = False
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One combination: words for the script's command line, arguments for its DataLoaders, autocast or not."""
+
+    name: str
+    settings: dict[str, Scalar] = field(default_factory=dict)
+    args: tuple[str, ...] = ()
+    loader: dict[str, Any] = field(default_factory=dict)
+    autocast: bool = False
+
+
+def axes(sweep: Sequence[str] = (), loader: Sequence[str] = (), autocast: bool = False) -> list[Axis]:
+    """Raises WorkbookError for what cannot be read, naming it."""
+    found = [_argument(text) for text in sweep] + [_loader(text) for text in loader]
+    names = [axis.name for axis in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise WorkbookError("benchmark.axis_twice", name=twice)
+    return found + ([Axis(AUTOCAST, "autocast", (False, True))] if autocast else [])
+
+
+def combinations(of: Sequence[Axis]) -> list[Configuration]:
+    """In the order given, the last axis fastest. Raises WorkbookError where there are too many."""
+    many = list(itertools.islice(itertools.product(*(axis.values for axis in of)), MOST + 1))
+    if len(many) > MOST:
+        raise WorkbookError("benchmark.too_many", most=MOST)
+    return [_configuration(of, values) for values in many]
+
+
+def _configuration(of: Sequence[Axis], values: tuple[Scalar, ...]) -> Configuration:
+    settings = {axis.name.lstrip("-"): value for axis, value in zip(of, values)}
+    args: list[str] = []
+    loader: dict[str, Any] = {}
+    for axis, value in zip(of, values):
+        if axis.kind == "argument":
+            option = axis.name if axis.name.startswith("-") else f"--{axis.name}"
+            args += [option, str(value)] if not isinstance(value, bool) else [option] * value
+        elif axis.kind == "loader":
+            loader[LOADER[axis.name]] = value
+    told = ", ".join(f"{name}={_word(value)}" for name, value in settings.items())
+    return Configuration(told, settings, tuple(args), loader, settings.get(AUTOCAST) is True)
+
+
+def _argument(text: str) -> Axis:
+    name, given, values = text.partition("=")
+    if not name.strip("-"):
+        raise WorkbookError("benchmark.bad_axis", given=text)
+    if not given:
+        return Axis(name, "argument", (False, True))
+    doubling = DOUBLING.fullmatch(values)
+    if doubling:
+        return Axis(name, "argument", _doubled(text, int(doubling[1]), int(doubling[2])), doubling=True)
+    words = tuple(one.strip() for one in values.split(","))
+    if not all(words) or len(set(words)) < len(words):
+        raise WorkbookError("benchmark.bad_axis", given=text)
+    return Axis(name, "argument", words)
+
+
+def _doubled(text: str, first: int, last: int) -> tuple[Scalar, ...]:
+    if not 0 < first < last:
+        raise WorkbookError("benchmark.bad_axis", given=text)
+    return tuple(str(first << power) for power in range(last.bit_length()) if first << power <= last)
+
+
+def _loader(text: str) -> Axis:
+    name, given, values = text.partition("=")
+    if name not in LOADER:
+        raise WorkbookError("benchmark.no_loader_axis", given=name, known=list(LOADER))
+    if name == "pin_memory" and not given:
+        return Axis(name, "loader", (False, True))
+    words = [one.strip() for one in values.split(",")]
+    switches = {"on": True, "off": False}
+    if name == "pin_memory" and set(words) <= set(switches):
+        return Axis(name, "loader", tuple(switches[word] for word in words))
+    if name == "pin_memory" or not all(word.isdecimal() for word in words):
+        raise WorkbookError("benchmark.bad_axis", given=text)
+    return Axis(name, "loader", tuple(int(word) for word in words))
+
+
+def _word(value: Scalar) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)

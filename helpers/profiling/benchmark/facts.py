@@ -1,0 +1,123 @@
+"""What a benchmark measured: a configuration each, and where it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from helpers.profiling.benchmark import statistics
+from helpers.report import Report
+from helpers.words import Scalar
+
+MEASURED, OUT_OF_MEMORY, FAILED, NOT_RUN = "measured", "out_of_memory", "failed", "not_run"
+SIMULATED = "npu-simulated"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One configuration. `settings`: axis -> value, as they are told.
+
+    `runs_s`: seconds of each steady step, a run each. `rate_s`: the same where the device was not waited for after
+    each (empty: as runs_s); throughput is of it. `samples`, `tokens`: of one step, None where not told.
+    `loading_s`: of each step, how long data was waited for.
+    """
+
+    name: str
+    settings: Mapping[str, Scalar] = field(default_factory=dict)
+    outcome: str = MEASURED
+    why: Scalar = None
+    runs_s: tuple[tuple[float, ...], ...] = ()
+    rate_s: tuple[tuple[float, ...], ...] = ()
+    samples: float | None = None
+    tokens: float | None = None
+    loading_s: tuple[float, ...] = ()
+    device_peak_mib: float | None = None
+    host_peak_mib: float | None = None
+    power_w: float | None = None
+
+    @cached_property
+    def times_s(self) -> tuple[float, ...]:
+        return tuple(one for run in self.runs_s for one in run)
+
+    @property
+    def done(self) -> bool:
+        return self.outcome == MEASURED
+
+    def percentile_ms(self, percent: float) -> float:
+        return 1e3 * statistics.percentile(self.times_s, percent)
+
+    @cached_property
+    def rate_per_s(self) -> float:
+        """Samples (steps where these are not told) a second, by the median step: an evaluation in between is none."""
+        return self._amount / statistics.percentile([one for run in self.rate_s or self.runs_s for one in run], 50)
+
+    @cached_property
+    def rate_interval(self) -> tuple[float, float] | None:
+        """95 % confidence of it, low and high."""
+        times = statistics.interval(self.rate_s or self.runs_s)
+        return None if times is None or not times[0] else (self._amount / times[1], self._amount / times[0])
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        return None if not self.tokens else self.rate_per_s * self.tokens / self._amount
+
+    @property
+    def spread_percent(self) -> float:
+        return max(statistics.spread_percent(run) for run in self.runs_s)
+
+    @property
+    def drift_percent(self) -> float:
+        return max((statistics.drift_percent(run) for run in self.runs_s), key=abs)
+
+    @property
+    def loading_percent(self) -> float | None:
+        """Of the time of all steps, how much was waiting for data."""
+        return 100 * sum(self.loading_s) / sum(self.times_s) if self.loading_s else None
+
+    @property
+    def _amount(self) -> float:
+        return self.samples or 1.0
+
+    def apart_from(self, other: Measured) -> bool:
+        """Whether the two throughputs differ beyond their uncertainty; unknown counts as no."""
+        mine, its = self.rate_interval, other.rate_interval
+        return mine is not None and its is not None and (mine[0] > its[1] or mine[1] < its[0])
+
+
+@dataclass(frozen=True)
+class Bench:
+    """All configurations. `unit`: what throughput counts; `hardware`: tier, device, count, versions, as JSON.
+
+    `axes`: the names of what was varied. `baseline`: an earlier benchmark's report. `no_power`: why power is unknown.
+    """
+
+    measured: tuple[Measured, ...]
+    unit: str
+    hardware: dict[str, Any]
+    axes: tuple[str, ...] = ()
+    repeats: int = 1
+    baseline: Report | None = None
+    no_power: Scalar = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def tier(self) -> str:
+        return str(self.hardware["tier"])
+
+    @property
+    def simulated(self) -> bool:
+        return self.tier == SIMULATED
+
+    @property
+    def ran(self) -> list[Measured]:
+        return [one for one in self.measured if one.done]
+
+    def pairs(self, axis: str) -> list[list[Measured]]:
+        """The configurations that ran and differ in this axis alone, in the order they were asked for."""
+        groups: dict[tuple[Any, ...], list[Measured]] = {}
+        for one in self.ran:
+            rest = tuple(sorted((name, str(value)) for name, value in one.settings.items() if name != axis))
+            groups.setdefault(rest, []).append(one)
+        return [group for group in groups.values() if len(group) > 1 and axis in group[0].settings]

@@ -1,0 +1,24 @@
+"""Is each time steady enough to be compared? Thresholds as in torch.utils.benchmark: quartiles 10 % and 25 % of the
+median apart; the same for what the last third of a run takes longer than its first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.finding import Finding, Status
+from helpers.profiling.benchmark.facts import Bench
+from helpers.profiling.benchmark.statistics import LOOSE, UNSTEADY
+from helpers.words import Scalar
+
+CODE = "PRF371"
+
+
+def check(bench: Bench) -> Iterator[Finding]:
+    shaky = [one for one in bench.ran if max(one.spread_percent, abs(one.drift_percent)) > LOOSE]
+    for one in shaky:
+        worst = max(one.spread_percent, abs(one.drift_percent))
+        args: dict[str, Scalar] = {"name": one.name, "spread": round(one.spread_percent, 1)}
+        args["drift"] = round(one.drift_percent, 1)
+        yield Finding(CODE, Status.WARN if worst > UNSTEADY else Status.NOTE, "PRF371.shaky", args)
+    if bench.ran and not shaky:
+        yield Finding(CODE, Status.OK, "PRF371.steady", {"ran": len(bench.ran), "limit": LOOSE})

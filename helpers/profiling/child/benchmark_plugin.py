@@ -1,0 +1,143 @@
+"""Rides in the training process: times its steps, counts the samples it loads, and notes the most memory it took.
+
+Configuration: accelerator (npu | cuda | cpu), loader (arguments of every DataLoader that are set otherwise),
+autocast (bool: the model's forward under bfloat16). Writes `benchmark.rank<R>.json` when the run ends.
+Imports nothing of the workbook.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import resource
+import sys
+import time
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+MIB = 1 << 20
+
+
+def attach(observer: Any, config: dict[str, Any]) -> None:
+    """A step runs from one update to the next; what the observer itself does in between belongs to none."""
+    told: dict[str, list[float]] = {"times_s": [], "loading_s": [], "samples": [], "tokens": []}
+    pulled = {"loading_s": 0.0, "samples": 0.0, "tokens": 0.0}
+    clock = functools.partial(_now, config["accelerator"])
+    mark = [0.0]
+
+    def begin(model: Any) -> None:
+        if config["autocast"]:
+            _under_autocast(model, config["accelerator"])
+        mark[0] = clock()
+
+    def step(_: Any) -> None:
+        told["times_s"].append(clock() - mark[0])
+        for name in pulled:
+            told[name].append(pulled[name])
+            pulled[name] = 0
+        mark[0] = clock()
+
+    def end(status: str) -> None:
+        content = {"status": status, **told, **_peaks(config["accelerator"])}
+        path = observer.out / f"benchmark.rank{observer.rank}.json"
+        aside = path.with_name(f"{path.name}.part")
+        aside.write_text(json.dumps(content), encoding="utf-8")
+        aside.replace(path)
+
+    _watch_loading(pulled)
+    if config["loader"]:
+        _set_loaders(config["loader"])
+    observer.on_model(begin)
+    observer.on_step(step)
+    observer.on_end(end)
+
+
+def _now(accelerator: str) -> float:
+    """Seconds, once the device has done all that was handed to it."""
+    if accelerator != "cpu":
+        getattr(torch, accelerator).synchronize()
+    return time.perf_counter()
+
+
+def _watch_loading(pulled: dict[str, float]) -> None:
+    """How long each batch was waited for, and what was in it."""
+    original = _BaseDataLoaderIter.__next__
+
+    @functools.wraps(original)
+    def following(self: Any) -> Any:
+        start = time.perf_counter()
+        batch = original(self)
+        pulled["loading_s"] += time.perf_counter() - start
+        first = _first_tensor(batch)
+        if first is not None and first.dim():
+            pulled["samples"] += first.shape[0]
+            # integers in two dimensions are token numbers: (batch, sequence)
+            words = first.dim() == 2 and not first.is_floating_point() and not first.is_complex()
+            pulled["tokens"] += first.numel() if words else 0
+        return batch
+
+    _BaseDataLoaderIter.__next__ = following
+
+
+def _first_tensor(batch: Any) -> Any:
+    if isinstance(batch, torch.Tensor):
+        return batch
+    if isinstance(batch, dict):
+        named = [batch[name] for name in ("input_ids", "inputs") if name in batch]
+        batch = named or list(batch.values())
+    if isinstance(batch, (list, tuple)):
+        return next((found for found in map(_first_tensor, batch) if found is not None), None)
+    return None
+
+
+def _set_loaders(settings: dict[str, Any]) -> None:
+    """Every DataLoader that is made gets these arguments; those that go with workers only are dropped without them."""
+    original = DataLoader.__init__
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.arguments.update(settings)
+        if not bound.arguments.get("num_workers"):
+            for name in ("prefetch_factor", "persistent_workers", "timeout", "multiprocessing_context"):
+                bound.arguments.pop(name, None)
+        original(*bound.args, **bound.kwargs)
+
+    DataLoader.__init__ = init
+
+
+def _under_autocast(model: Any, accelerator: str) -> None:
+    """Its forward in bfloat16 where autocast takes it; what it returns is float32 again, for the loss."""
+    forward = model.forward
+
+    @functools.wraps(forward)
+    def mixed(*args: Any, **kwargs: Any) -> Any:
+        with torch.autocast(accelerator, dtype=torch.bfloat16):
+            return _wide(forward(*args, **kwargs))
+
+    model.forward = mixed
+
+
+def _wide(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.float() if value.dtype == torch.bfloat16 else value
+    if isinstance(value, dict):
+        for name in list(value):
+            value[name] = _wide(value[name])
+        return value
+    if type(value) in (list, tuple):
+        return type(value)(_wide(one) for one in value)
+    return value
+
+
+def _peaks(accelerator: str) -> dict[str, float | None]:
+    """MiB: what was resident of this process, and of the device what torch allocated."""
+    unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes there, KiB on Linux
+    host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MIB
+    device = None if accelerator == "cpu" else getattr(torch, accelerator).max_memory_allocated() / MIB
+    return {"host_peak_mib": host, "device_peak_mib": device}

@@ -1,0 +1,182 @@
+"""Each rule fires where it should and not at a near miss; nothing is said of a simulated NPU's speed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.profiling.benchmark import answer, relative, statistics
+from helpers.profiling.benchmark.facts import FAILED, OUT_OF_MEMORY, Bench, Measured
+from helpers.profiling.benchmark.power import watts_npu, watts_nvidia
+from helpers.report import Report
+
+STEADY = (1.0, 1.01, 0.99, 1.0, 1.01, 0.99, 1.0, 1.01, 0.99, 1.0)
+
+
+def measured(settings: dict[str, Any], seconds: float = 1.0, **more: Any) -> Measured:
+    name = ", ".join(f"{key}={value}" for key, value in settings.items())
+    times = tuple(seconds * one for one in STEADY)
+    return Measured(name, settings, **{"runs_s": (times,), "samples": 8.0, **more})
+
+
+def bench(*rows: Measured, tier: str = "cuda", axes: tuple[str, ...] = (), **more: Any) -> Bench:
+    hardware = {"tier": tier, "device": {"cuda": "H100", "npu": "Ascend910B2"}.get(tier, tier), "count": 1}
+    return Bench(rows, more.pop("unit", "samples"), hardware, axes, **more)
+
+
+def keys(of: Bench) -> dict[str, Status]:
+    return {found.key: found.status for found in answer.report(of).findings}
+
+
+def test_percentiles_are_numpys() -> None:
+    times = [3.0, 1.0, 2.0, 10.0]
+    for percent in (0, 50, 90, 95, 99, 100):
+        assert statistics.percentile(times, percent) == pytest.approx(np.percentile(times, percent))
+
+
+def test_an_interval_holds_the_median_and_narrows_with_steadier_runs() -> None:
+    wide, narrow = statistics.interval([[1.0], [1.2], [0.8]]), statistics.interval([[1.0], [1.02], [0.98]])
+    assert wide is not None and narrow is not None
+    assert wide[0] < narrow[0] < 1 < narrow[1] < wide[1]
+    assert statistics.interval([[1.0, 1.0]]) is None, "two steps tell no uncertainty"
+
+
+def test_three_runs_that_differ_are_less_certain_than_the_steps_of_each() -> None:
+    runs = [[1.0] * 10, [1.3] * 10, [0.7] * 10]
+    inside = statistics.interval(runs[:1])
+    between = statistics.interval(runs)
+    assert inside is not None and between is not None
+    assert inside[1] - inside[0] < 0.01 < 0.5 < between[1] - between[0]
+
+
+def test_the_fastest_is_named_and_one_within_its_uncertainty_too() -> None:
+    fast, slow = measured({"batch": 1}, 1.0), measured({"batch": 2}, 2.0)
+    assert "PRF370.best" in keys(bench(fast, slow))
+    alike = bench(fast, measured({"batch": 2}, 1.001))
+    assert "PRF370.like" in keys(alike)
+    assert "batch=2" in answer.report(alike).verdict("en")
+
+
+def test_the_rate_is_samples_over_the_median_step() -> None:
+    one = measured({}, 2.0, tokens=800.0)
+    assert one.rate_per_s == pytest.approx(4.0) and one.tokens_per_s == pytest.approx(400.0)
+    low, high = one.rate_interval or (0.0, 0.0)
+    assert low < 4.0 < high
+    assert measured({}, 1.0, rate_s=((0.5, 0.5),)).rate_per_s == pytest.approx(16.0), "blocks tell the throughput"
+
+
+def test_what_is_not_steady_is_no_good_result() -> None:
+    assert keys(bench(measured({})))["PRF371.steady"] is Status.OK
+    drifting = measured({}, runs_s=(tuple(1 + at / 10 for at in range(12)),))
+    assert keys(bench(drifting))["PRF371.shaky"] is Status.WARN
+    assert answer.report(bench(drifting)).headline.rule == "PRF370"  # type: ignore[union-attr]
+    one_late = measured({}, runs_s=((*STEADY, 9.0),))
+    assert "PRF371.shaky" not in keys(bench(one_late)), "one slow step shows in p99"
+    assert one_late.percentile_ms(99) > 5000
+
+
+def test_out_of_memory_is_a_row_and_a_failure_is_a_failure() -> None:
+    full = Measured("batch=64", {"batch": "64"}, OUT_OF_MEMORY, "CUDA out of memory")
+    report = answer.report(bench(measured({"batch": "8"}), full))
+    assert report.status is Status.NOTE
+    assert report.table is not None and len(report.table.rows) == 2
+    failed = Measured("batch=64", {"batch": "64"}, FAILED, "no such option")
+    assert answer.report(bench(measured({"batch": "8"}), failed)).status is Status.FAIL
+    assert answer.report(bench(full)).status is Status.FAIL, "nothing was measured"
+
+
+def sweep(*seconds: float, **more: Any) -> Bench:
+    rows = [measured({"batch-size": str(8 << at)}, one, samples=8.0 * 2**at) for at, one in enumerate(seconds)]
+    return bench(*rows, axes=("batch-size",), **more)
+
+
+def test_a_larger_batch_that_brings_little_is_the_knee() -> None:
+    found = next(one for one in answer.report(sweep(1.0, 1.1, 2.18)).findings if one.rule == "PRF373")
+    assert (found.key, found.args["name"], found.args["gain"]) == ("PRF373.knee", "batch-size=16", 81.8)
+    assert "PRF373.grows" in keys(sweep(1.0, 1.1, 1.3))
+    assert keys(sweep(1.0, 1.1, unit="steps"))["PRF373.no_samples"] is Status.SKIPPED
+    rates = bench(measured({"lr": "1"}), measured({"lr": "2"}), axes=("lr",))
+    assert not any(key.startswith("PRF373") for key in keys(rates))
+
+
+@pytest.mark.parametrize(("seconds", "key"), [(0.5, "faster"), (1.001, "alike"), (2.0, "slower")])
+def test_mixed_precision_against_float32(seconds: float, key: str) -> None:
+    rows = (measured({"autocast": False}), measured({"autocast": True}, seconds))
+    assert f"PRF374.{key}" in keys(bench(*rows, axes=("autocast",)))
+
+
+def test_waiting_for_data_names_the_loader_that_waits_least() -> None:
+    rows = [measured({"workers": at}, loading_s=(wait,) * 10) for at, wait in ((0, 0.5), (2, 0.01))]
+    found = next(one for one in answer.report(bench(*rows, axes=("workers",))).findings if one.rule == "PRF375")
+    assert (found.key, found.args["name"], found.args["worst_percent"]) == ("PRF375.hidden_varied", "workers=2", 50.0)
+    assert keys(bench(rows[0]))["PRF375.waits"] is Status.NOTE
+    assert keys(bench(measured({})))["PRF375.unseen"] is Status.NOTE
+
+
+def test_the_simulated_npu_is_never_called_fast() -> None:
+    rows = [
+        measured({"batch-size": batch, "autocast": mixed, "pin_memory": pin}, loading_s=(0.01,) * 10)
+        for batch in ("8", "16") for mixed in (False, True) for pin in (False, True)
+    ]  # fmt: skip
+    base = answer.report(bench(*rows))
+    found = keys(bench(*rows, tier="npu-simulated", axes=("batch-size", "autocast", "pin_memory"), baseline=base))
+    for rule in ("PRF370", "PRF373", "PRF374", "PRF375", "PRF376"):
+        assert found[f"{rule}.simulated"] is Status.SKIPPED
+    assert not {"PRF370.best", "PRF370.like", "PRF374.faster", "PRF376.apart"} & found.keys()
+    assert "PRF375.hidden_varied" in found, "the host's own loader is measured"
+
+
+def saved(tmp_path: Path, report: Report) -> Path:
+    path = tmp_path / "gpu.json"
+    path.write_text(report.to_json(), encoding="utf-8")
+    return path
+
+
+def test_against_an_earlier_benchmark_of_another_machine(tmp_path: Path) -> None:
+    earlier = answer.report(bench(measured({"b": "1"}, 1.0), facts={"args": ["--x"], "nproc": 1}))
+    base = relative.load_baseline(saved(tmp_path, earlier))
+    here = bench(measured({"b": "1"}, 0.5), tier="npu", baseline=base, facts={"args": ["--x"], "nproc": 1})
+    report = answer.report(here)
+    found = next(one for one in report.findings if one.rule == "PRF376")
+    assert found.args == {"device": "Ascend910B2", "baseline": "H100", "name": "b=1", "ratio": 2.0}
+    assert report.table is not None and report.table.values("bench_relative") == [2.0]
+    other = bench(measured({"b": "1"}), baseline=base, facts={"args": ["--y"], "nproc": 8})
+    assert {"PRF376.alike", "PRF376.other"} <= keys(other).keys()
+    assert keys(bench(measured({"b": "2"}), baseline=base))["PRF376.nothing"] is Status.SKIPPED
+    assert keys(bench(measured({"b": "1"}), unit="steps", baseline=base))["PRF376.nothing"] is Status.SKIPPED
+
+
+def test_what_is_no_benchmark_is_no_baseline(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="holds no benchmark"):
+        relative.load_baseline(saved(tmp_path, Report("profiling", "profile")))
+    (tmp_path / "broken.json").write_text("{")
+    with pytest.raises(WorkbookError, match="broken.json"):
+        relative.load_baseline(tmp_path / "broken.json")
+
+
+def test_power_is_the_cards_together_or_not_known() -> None:
+    assert watts_nvidia("61.5\n70.5\n") == 132.0
+    assert watts_nvidia("[N/A]\n") is None and watts_nvidia("") is None
+    assert watts_npu("") is None
+    assert keys(bench(measured({}, power_w=100.0)))["PRF377.best"] is Status.OK
+    assert keys(bench(measured({})))["PRF377.unknown"] is Status.NOTE
+
+
+def test_one_run_does_not_tell_what_differs_between_runs() -> None:
+    assert keys(bench(measured({})))["PRF378.few"] is Status.NOTE
+    assert keys(bench(measured({}), repeats=3))["PRF378.enough"] is Status.OK
+
+
+def test_the_report_survives_its_json() -> None:
+    report = answer.report(sweep(1.0, 1.1))
+    again = Report.from_json(report.to_json())
+    assert again.facts == json.loads(json.dumps(report.facts))
+    row = again.facts["benchmark"]["configurations"][0]
+    assert row["rate_per_s"] == pytest.approx(8.0) and row["p50_ms"] == pytest.approx(1000.0)
+    assert "batch-size=16" in again.text("zh")

@@ -1,10 +1,12 @@
-"""Say where a profile's time goes: by kind, by operator, by step, on a timeline.
+"""Say where a profile's time goes: by kind, by operator, by step, on a timeline; or what differs from a baseline.
 
 Examples:
   ascend-workbook analyse runs/demo/profiling/profile
   ascend-workbook analyse result_dir/worker0_20260101120000000_ascend_pt --top 30
   ascend-workbook analyse gpu.pt.trace.json.gz --html report.html
   ascend-workbook analyse trace.json.gz --timeline timeline.html --step 51
+  ascend-workbook analyse npu_ascend_pt --baseline gpu.pt.trace.json.gz --html difference.html
+  ascend-workbook analyse after.pt.trace.json --baseline before.pt.trace.json
   ascend-workbook analyse rank0_ascend_pt --perfetto perfetto.json.gz --flame stacks.txt
 
 Reads what torch.profiler writes (CPU, CUDA, ROCm; .json, .json.gz) and the *_ascend_pt folders of
@@ -32,6 +34,8 @@ FILES = {
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", help="a trace file, an *_ascend_pt folder, or a folder of one or of several ranks")
     parser.add_argument("--top", type=int, default=15, metavar="N", help="operators to list (default: 15)")
+    parser.add_argument("--baseline", metavar="PROFILE",
+                        help="hold the profile against this one: GPU against NPU, before against after")  # fmt: skip
     parser.add_argument("--step", type=int, metavar="N", help="show this step on the timeline (default: a median one)")
     for name, what in FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {what} ({', '.join(ENDINGS[name])})")
@@ -41,7 +45,7 @@ def run(args: argparse.Namespace) -> Report:
     from helpers.profiling import analyse
 
     files = {name: getattr(args, name) for name in FILES if getattr(args, name)}
-    return analyse(args.path, top=args.top, step=args.step, files=files, lang=args.lang)
+    return analyse(args.path, top=args.top, step=args.step, files=files, baseline=args.baseline, lang=args.lang)
 
 
 def last(report: Report, args: argparse.Namespace) -> None:

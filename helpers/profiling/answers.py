@@ -11,6 +11,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.profiling import rules
 from helpers.profiling.breakdown import PARTS
+from helpers.profiling.compare.report import compare
 from helpers.profiling.every_rank import analyse_ranks
 from helpers.profiling.export.files import export, refuse
 from helpers.profiling.facts import Profile, load_profile
@@ -31,6 +32,7 @@ def analyse(
     top: int = 15,
     step: int | None = None,
     files: Mapping[str, str] | None = None,
+    baseline: str | os.PathLike[str] | None = None,
     lang: str | None = None,
 ) -> Report:
     """The report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote.
@@ -39,16 +41,37 @@ def analyse(
     the step with the number `step`, else of a median one). Of a folder with a profile from each of several ranks: a
     row a rank, and such a report of each as a part.
     `files`, of one rank alone: what else to write, `timeline`, `perfetto` or `flame` to a path (export.files.ENDINGS);
-    in the language `lang`. Raises WorkbookError for what is no profile, or a broken one.
+    in the language `lang`. With a `baseline` (such a profile, of one rank) the report says what differs between the
+    two (compare.report). Raises WorkbookError for what is no profile, or a broken one.
     """
     files = files or {}
     refuse(files)
+    if baseline is not None:
+        return _compared(baseline, path, top=top, step=step, files=files, lang=lang)
     several = ranks_at(Path(path))
     if not several:
         return _analyse(path, top=top, boxes=MOST, step=step, files=files, lang=lang)
     for option in [*(f"--{kind}" for kind in files), *(["--step"] if step is not None else [])]:
         raise WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=len(several), option=option)
     return analyse_ranks(several, partial(_analyse, top=top, boxes=max(500, MOST // len(several))), STAGE)
+
+
+def _compared(
+    baseline: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    top: int,
+    step: int | None,
+    files: Mapping[str, str],
+    lang: str | None,
+) -> Report:
+    for path in (baseline, target):
+        if several := ranks_at(Path(path)):
+            raise WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=len(several), option="--baseline")
+    before, after = load_profile(baseline), load_profile(target)
+    if files:
+        export(after, timeline(after, step=step), files, lang)
+    return compare(before, after, top=top)
 
 
 def _analyse(

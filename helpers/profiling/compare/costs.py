@@ -1,0 +1,133 @@
+"""One side of a comparison: what a step costs, in pieces that add up to it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from helpers.profiling.breakdown import PARTS
+from helpers.profiling.compare.scopes import Scopes, own_name, scopes
+from helpers.profiling.facts import Profile
+from helpers.profiling.operators import MEASURED, host_self_ns
+from helpers.profiling.trace import KINDS, Trace
+
+#: Rows that are no operator's
+LOADING, FREE, HIDDEN, REST = "row.loading", "row.free", "row.hidden", "row.rest"
+
+
+@dataclass
+class Cost:
+    """Of one name a step: calls, nanoseconds, and the shapes (text -> nanoseconds)."""
+
+    calls: float
+    ns: float
+    shapes: dict[str, float]
+
+    def add(self, calls: float, ns: float, shape: str = "") -> None:
+        self.calls += calls
+        self.ns += ns
+        if shape:
+            self.shapes[shape] = self.shapes.get(shape, 0.0) + ns
+
+
+Costs = dict[str, Cost]
+
+
+@dataclass(frozen=True)
+class Side:
+    """Of a profile, nanoseconds of its median step. `parts`, `operators` and `modules` each add up to `step_ns`: what
+    runs at the same time counts for each of its operators, and `row.hidden` takes it off again. `row.rest` is what
+    the operators do not explain. `module_kind`: `modules`, `marks` or empty where neither was recorded."""
+
+    profile: Profile
+    step_ns: float
+    parts: dict[str, float]
+    operators: Costs
+    modules: Costs
+    module_kind: str
+
+
+def side(profile: Profile) -> Side:
+    """The costs of the steady steps, each in the measure that makes them add up to the median step."""
+    trace, breakdown = profile.trace, profile.breakdown
+    parts = {part: breakdown.per_step_ns(part) for part in PARTS}
+    total = sum(step.total_ns for step in breakdown.steady)
+    scale = breakdown.step_ns / total if total else 0.0
+    steps = len(breakdown.steady)
+    found = scopes(trace)
+    pieces = list(_pieces(profile, found))
+    operators, modules = (_sums(pieces, by, scale, steps) for by in (0, 1))
+    busy = parts["computing"] + parts["communication"] + parts["copy"]
+    hidden = _hidden_ns(profile, found) * scale
+    for costs in (operators, modules):
+        spent = sum(cost.ns for cost in costs.values())
+        for name, ns in ((LOADING, parts["loading"]), (FREE, parts["free"]), (HIDDEN, -hidden),
+                         (REST, busy - (spent - hidden))):  # fmt: skip
+            costs[name] = Cost(0.0, ns, {})
+    return Side(profile, breakdown.step_ns, parts, operators, modules, _module_kind(trace, found))
+
+
+Piece = tuple[str, str, int, int, str]
+
+
+def _pieces(profile: Profile, found: Scopes) -> Iterator[Piece]:
+    """(operator, module, call, nanoseconds, shape) of everything measured in the steady steps; `call`: the row that
+    counts as one call."""
+    trace = profile.trace
+    for row, by, ns in _measured(profile, found):
+        kind = KINDS[trace.kind[row]]
+        scope = found.operator[by] if by >= 0 and kind != "communication" else 0
+        operator = found.names[scope] if scope else own_name(trace.names[trace.name[by if by >= 0 and kind ==
+                                                                                    "compute" else row]], kind)
+        module = found.names[found.module[by]] if by >= 0 else ""
+        yield operator, module, by if by >= 0 else row, ns, trace.shapes[trace.shape[by if by >= 0 else row]]
+
+
+def _measured(profile: Profile, found: Scopes) -> Iterator[tuple[int, int, int]]:
+    """(row, row of the operator it counts for or -1, nanoseconds)."""
+    trace = profile.trace
+    wanted = _steady_rows(profile)
+    if profile.breakdown.on_device:
+        rows = np.flatnonzero(wanted & trace.where(MEASURED))
+        yield from zip(rows.tolist(), trace.launched_by[rows].tolist(), trace.duration_ns[rows].tolist())
+        return
+    own = host_self_ns(trace)
+    rows = np.flatnonzero(wanted & trace.where(("host_op",)) & (found.loading == 0))
+    yield from ((row, row, max(0, own[row])) for row in rows.tolist())
+
+
+def _steady_rows(profile: Profile) -> npt.NDArray[np.bool_]:
+    numbers = {step.number for step in profile.breakdown.steady}
+    return np.isin(profile.trace.step, [at for at, one in enumerate(profile.trace.steps) if one.number in numbers])
+
+
+def _hidden_ns(profile: Profile, found: Scopes) -> int:
+    """How much of what was measured went on at the same time as something else that was."""
+    trace, wanted = profile.trace, _steady_rows(profile)
+    if profile.breakdown.on_device:
+        rows = wanted & trace.where(MEASURED)
+        return int(trace.duration_ns[rows].sum()) - trace.intervals(rows).length_ns
+    rows = wanted & trace.where(("host_op",)) & (found.loading == 0)
+    lanes = [trace.intervals(rows & (trace.lane == lane)).length_ns for lane in np.unique(trace.lane[rows]).tolist()]
+    return sum(lanes) - trace.intervals(rows).length_ns
+
+
+def _sums(pieces: list[Piece], by: int, scale: float, steps: int) -> Costs:
+    found: Costs = defaultdict(lambda: Cost(0.0, 0.0, {}))
+    calls: set[tuple[str, int]] = set()
+    for piece in pieces:
+        name, call = str(piece[by]), piece[2]
+        fresh = (name, call) not in calls
+        calls.add((name, call))
+        found[name].add(fresh / steps, piece[3] * scale, piece[4])
+    return dict(found)
+
+
+def _module_kind(trace: Trace, found: Scopes) -> str:
+    if any(name.startswith("nn.Module: ") for name in trace.names):
+        return "modules"
+    return "marks" if found.module.any() else ""

@@ -1,0 +1,21 @@
+"""Is the difference larger than that between steps of one side? If not, it may be chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.finding import Finding, Status
+from helpers.profiling.compare.facts import Comparison
+from helpers.rules import CannotCheck
+
+CODE = "PRF383"
+
+
+def check(compared: Comparison) -> Iterator[Finding]:
+    spread = compared.spread_ns()
+    if not spread:
+        raise CannotCheck("PRF383.one_step")
+    args = {"spread_ms": spread / 1e6, "difference_ms": abs(compared.difference_ns) / 1e6}
+    within = abs(compared.difference_ns) <= spread
+    status, key = (Status.NOTE, "within") if within else (Status.OK, "beyond")
+    yield Finding(CODE, status, f"PRF383.{key}", dict(args))

@@ -97,7 +97,7 @@ def _measured(profile: Profile, found: Scopes) -> Iterator[tuple[int, int, int]]
         return
     own = host_self_ns(trace)
     rows = np.flatnonzero(wanted & trace.where(("host_op",)) & (found.loading == 0))
-    yield from ((row, row, max(0, own[row])) for row in rows.tolist())
+    yield from ((row, row, spent) for row, spent in zip(rows.tolist(), np.maximum(own[rows], 0).tolist()))
 
 
 def _steady_rows(profile: Profile) -> npt.NDArray[np.bool_]:

@@ -50,7 +50,7 @@ def scopes(trace: Trace) -> Scopes:
     known = [_scope(name) for name in trace.names]
     kinds = [KINDS.index(kind) for kind in ("loading", "annotation")]
     for thread in nestings(trace.lane[rows], trace.start_ns[rows], trace.duration_ns[rows], rows).values():
-        _thread(trace, thread.rows, thread.parent, found, known, place, kinds, modules)
+        _thread(trace, thread.rows.tolist(), thread.parent.tolist(), found, known, place, kinds, modules)
     found.names.extend(place)
     return found
 

@@ -76,10 +76,11 @@ class _Tree:
 
     def host(self, lane: str, thread: Nesting) -> None:
         root = self._stack(self._stack(-1, HOST), lane)
-        own, placed = thread.self_ns(), [root] * len(thread.rows)
-        for at, (row, parent) in enumerate(zip(thread.rows, thread.parent)):
+        placed = [root] * len(thread.rows)
+        columns = (thread.rows.tolist(), thread.parent.tolist(), thread.self_ns().tolist())
+        for at, (row, parent, own) in enumerate(zip(*columns)):
             placed[at] = self._stack(placed[parent] if parent >= 0 else root, self._name(row))
-            self.own[placed[at]] += max(0, own[row])
+            self.own[placed[at]] += max(0, own)
             self._of[row] = placed[at]
 
     def device(self, rows: npt.NDArray[np.intp]) -> None:

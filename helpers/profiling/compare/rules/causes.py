@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from helpers.finding import Finding, Status
 from helpers.profiling.compare.costs import HIDDEN, REST
 from helpers.profiling.compare.facts import Comparison
-from helpers.profiling.compare.rows import Row
+from helpers.profiling.compare.rows import JOINED, Row
 from helpers.words import Scalar
 
 CODE = "PRF386"
@@ -31,4 +31,6 @@ def check(compared: Comparison) -> Iterator[Finding]:
 
 def shown(row: Row) -> Scalar:
     """A row's name as a reader sees it."""
-    return {"say": f"compare.{row.name}"} if row.name.startswith(("row.", "family.")) else row.name
+    if row.pairing == JOINED:
+        return {"say": f"compare.family.{row.name.partition('.')[2]}"}
+    return {"say": f"compare.{row.name}"} if row.name.startswith("row.") else row.name

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from helpers.finding import Finding, Status
 from helpers.profiling.compare.facts import Comparison
 from helpers.profiling.compare.rows import JOINED, ONLY_BASELINE, ONLY_TARGET, Row
+from helpers.profiling.compare.rules.causes import shown
 from helpers.words import Scalar
 
 CODE = "PRF384"
@@ -26,6 +27,6 @@ def check(compared: Comparison) -> Iterator[Finding]:
 
 
 def _joined(row: Row) -> Finding:
-    args: dict[str, Scalar] = {"family": {"say": f"compare.{row.name}"}, "names": list(row.names[:NAMED])}
+    args: dict[str, Scalar] = {"family": shown(row), "names": list(row.names[:NAMED])}
     args |= {"operators": len(row.names), "ms": row.difference_ns / 1e6}
     return Finding(CODE, Status.OK, "PRF384.joined", args)

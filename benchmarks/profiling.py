@@ -1,108 +1,126 @@
-"""How fast and in how much memory a large trace is read, against json.load of the same file in the same run.
+"""What `analyse` costs on a large trace: breakdown, operators by their kernels, rules; beside the tools that do less.
 
-    python benchmarks/profiling.py [--megabytes 200] [--trace FILE]
+    python benchmarks/profiling.py [--npu FOLDER] [--gpu TRACE] [--msprof-analyze PYTHON] [--hta PYTHON]
+                                   [--megabytes 470] [--sizes 1000,2000] [--generated 200]
 
-Without --trace one is generated in the form torch 2.x writes (operators with shapes, calls, kernels, arrows). Each
-reader runs in a process of its own; CPU seconds and peak resident memory are that process's, less what an empty one
-with the same imports needs. `whole analysis` is what `analyse` does beside reading: breakdown, operators, rules.
+FOLDER (`*_ascend_pt`) and TRACE (.json, .json.gz) are small real profiles, laid end to end up to the size
+(benchmarks/traces/copies.py); without them one generated trace is measured. PYTHON is an interpreter of an
+environment that has the peer: `pip install msprof-analyze==26.2.0`, `pip install HolisticTraceAnalysis==0.5.0`.
+CPU seconds are those of the whole process with its start; on a busy machine all of them grow.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
+import os
 import sys
 import tempfile
 from pathlib import Path
 
-READERS = {
-    "nothing": "",
-    "json.load": "import json; json.load(open(path, encoding='utf-8'))",
-    "events": "from helpers.profiling.readers.document import Document\nfor _ in Document(Path(path)).batches(): pass",
-    "columns": "from helpers.profiling.readers import read; read(path)",
-    "whole analysis": "from helpers.profiling import analyse; analyse(path)",
-}
-CHILD = """
-import resource, sys, time
-from pathlib import Path
-import helpers.profiling
-path = sys.argv[1]
-began = time.process_time()
-{code}
-seconds = time.process_time() - began
-print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+from benchmarks.traces.copies import kineto
+from benchmarks.traces.folders import OUTPUT, folder
+from benchmarks.traces.generated import generate
+from benchmarks.traces.peers import Cost, hta_breakdown, msprof_compare, run
+
+BARS = {"msprof-analyze compare": 12, "HTA temporal breakdown": 15}
+ANALYSE = """
+import sys
+from helpers.profiling import analyse
+print(analyse(sys.argv[1]).verdict("en"))
 """
-
-
-def generate(path: Path, megabytes: int) -> None:
-    """Steps of 20 operators, each with a call, a kernel and an arrow; every 20th kernel is a collective."""
-    size, number, us = 0, 0, 0
-    with path.open("w", encoding="utf-8") as file:
-        size += file.write('{"schemaVersion": 1, "deviceProperties": [], "traceEvents": [\n')
-        while size < megabytes * 1_000_000:
-            events = [_event("user_annotation", f"ProfilerStep#{number}", 1, us, 2000, {"External id": 0})]
-            for at in range(20):
-                events += _operator(20 * number + at + 1, us + 100 * at)
-            size += file.write(",\n".join(json.dumps(one, indent=2) for one in events) + ",\n")
-            number, us = number + 1, us + 2000
-        file.write(json.dumps(_event("cpu_op", "aten::last", 1, us, 1, {})))
-        file.write('], "displayTimeUnit": "ms", "baseTimeNanoseconds": 1736408883000000000}')
-
-
-def _operator(number: int, us: int) -> list[dict[str, object]]:
-    link = {"External id": number, "correlation": number}
-    shapes = {"Input Dims": [[32, 64 + number % 7, 56, 56], [64, 64, 3, 3], []], "Input type": ["float"] * 3}
-    collective = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
-    name = collective if number % 20 == 0 else f"void at::native::kernel_{number % 97}<4>"
-    return [
-        _event("cpu_op", f"aten::op_{number % 113}", 1, us, 60.25, {"External id": number, **shapes}),
-        _event("cuda_runtime", "cudaLaunchKernel", 1, us + 20.5, 9.125, link),
-        _event("kernel", name, 7, us + 130.75, 88.032, {**link, "device": 0, "stream": 7, "grid": [8, 1, 1]}),
-        {"ph": "s", "id": number, "pid": 9, "tid": 1, "ts": us + 20.5, "cat": "ac2g", "name": "ac2g"},
-        {"ph": "f", "id": number, "pid": 0, "tid": 7, "ts": us + 130.75, "cat": "ac2g", "name": "ac2g", "bp": "e"},
-    ]
-
-
-def _event(
-    category: str, name: str, tid: int, us: float, duration_us: float, args: dict[str, object]
-) -> dict[str, object]:
-    where = {"pid": 0 if category == "kernel" else 9, "tid": tid}
-    return {"ph": "X", "cat": category, "name": name, **where, "ts": us, "dur": duration_us, "args": args}
-
-
-def measure(code: str, path: Path) -> tuple[float, float]:
-    """(CPU seconds, peak MiB) of a process that does it."""
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD.format(code=code), str(path)], capture_output=True, text=True, check=True
-    )
-    seconds, peak_mib = done.stdout.split()
-    return float(seconds), float(peak_mib)
+EVENTS = """
+import sys
+from helpers.profiling.readers import read
+print(len(read(sys.argv[1])))
+"""
+JSON = "import json, sys; json.load(open(sys.argv[1], encoding='utf-8'))"
+NOTHING = "import helpers.profiling"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--megabytes", type=int, default=200)
-    parser.add_argument("--trace", type=Path)
+    parser.add_argument("--npu", type=Path, metavar="FOLDER")
+    parser.add_argument("--gpu", type=Path, metavar="TRACE")
+    parser.add_argument("--msprof-analyze", metavar="PYTHON")
+    parser.add_argument("--hta", metavar="PYTHON")
+    parser.add_argument("--megabytes", type=int, default=470)
+    parser.add_argument("--sizes", default="", help="further sizes in MB, of which only memory and speed are shown")
+    parser.add_argument("--generated", type=int, default=200, metavar="MB", help="without --npu and --gpu")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path = options.trace or Path(folder) / "generated.trace.json"
-        if not options.trace:
-            generate(path, options.megabytes)
-        report(path)
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        if options.npu:
+            against_msprof(options.npu, options.megabytes, options.msprof_analyze, work)
+            flat(options.npu, [int(size) for size in options.sizes.split(",") if size], work)
+        if options.gpu:
+            against_hta(options.gpu, options.megabytes, options.hta, work)
+        if not (options.npu or options.gpu):
+            against_json(options.generated, work)
+    print(f"load {os.getloadavg()[0]:.1f}")
 
 
-def report(path: Path) -> None:
-    size_mb = path.stat().st_size / 1e6
-    found = {name: measure(code, path) for name, code in READERS.items()}
-    nothing_mib = found.pop("nothing")[1]
-    plain_seconds, plain_mib = found["json.load"][0], found["json.load"][1] - nothing_mib
-    print(f"{path.name}: {size_mb:.0f} MB")
-    print(f"{'reader':16}{'CPU s':>8}{'MB/s':>8}{'MiB':>8}{'speed':>10}{'memory':>10}   against json.load")
-    for name, (seconds, mib) in found.items():
-        used = mib - nothing_mib
-        speed, memory = plain_seconds / seconds, used / plain_mib
-        print(f"{name:16}{seconds:8.2f}{size_mb / seconds:8.0f}{used:8.0f}{speed:9.1f}x{memory:10.1%}")
+def against_msprof(source: Path, megabytes: int, interpreter: str | None, work: Path) -> None:
+    large = work / "large_ascend_pt"
+    copies = folder(source, large, megabytes)
+    size = (large / OUTPUT / "trace_view.json").stat().st_size
+    print(f"\nNPU, {copies} copies of {source.name}, {size / 1e6:.0f} MB")
+    mine = show("analyse", own(ANALYSE, large, work), size)
+    peer = msprof_compare(interpreter, large, source, work) if interpreter else None
+    beside("msprof-analyze compare", peer, mine, size)
+
+
+def against_hta(source: Path, megabytes: int, interpreter: str | None, work: Path) -> None:
+    large = work / "large.pt.trace.json"
+    copies = kineto(source, large, megabytes)
+    size = large.stat().st_size
+    print(f"\nGPU, {copies} copies of {source.name}, {size / 1e6:.0f} MB")
+    mine = show("analyse", own(ANALYSE, large, work), size)
+    beside("HTA temporal breakdown", hta_breakdown(interpreter, large, work) if interpreter else None, mine, size)
+
+
+def against_json(megabytes: int, work: Path) -> None:
+    large = work / "generated.pt.trace.json"
+    generate(large, megabytes)
+    size = large.stat().st_size
+    print(f"\ngenerated, {size / 1e6:.0f} MB (--npu and --gpu: not given, msprof-analyze and HTA: not measured)")
+    plain = show("json.load", own(JSON, large, work), size)
+    for name, code in (("events as columns", EVENTS), ("analyse", ANALYSE)):
+        cost = show(name, own(code, large, work), size)
+        print(f"{'':26}{plain.cpu_s / cost.cpu_s:.1f}x the speed, {cost.peak_mib / plain.peak_mib:.0%} of the memory")
+
+
+def flat(source: Path, sizes: list[int], work: Path) -> None:
+    """What memory grows by with the file: the columns of its events, and nothing else."""
+    empty_mib = own(NOTHING, work, work).peak_mib
+    for megabytes in sizes:
+        large = work / f"{megabytes}_ascend_pt"
+        folder(source, large, megabytes)
+        trace = large / OUTPUT / "trace_view.json"
+        size = trace.stat().st_size
+        show(f"analyse, {size / 1e6:.0f} MB", cost := own(ANALYSE, large, work), size)
+        own(EVENTS, large, work)
+        events = int((work / "own.log").read_text().split()[-1])
+        print(f"{'':26}{(cost.peak_mib - empty_mib) / events * 1e6:.0f} MiB a million events ({events / 1e6:.2f})")
+        trace.unlink()
+
+
+def own(code: str, path: Path, work: Path) -> Cost:
+    return run([sys.executable, "-c", code, str(path)], work / "own.log")
+
+
+def show(name: str, cost: Cost, size: int) -> Cost:
+    print(f"{name:26}{cost.cpu_s:7.2f} CPU s{size / 1e6 / cost.cpu_s:7.0f} MB/s{cost.peak_mib:8.0f} MiB")
+    return cost
+
+
+def beside(name: str, peer: Cost | None, mine: Cost, size: int) -> None:
+    if peer is None:
+        print(f"{name:26}not measured: no interpreter given")
+        return
+    show(name, peer, size)
+    ratio = peer.cpu_s / mine.cpu_s
+    print(f"{'':26}{ratio:.1f}x the CPU of analyse (bar: {BARS[name]}x, {'met' if ratio >= BARS[name] else 'MISSED'})")
 
 
 if __name__ == "__main__":

@@ -53,10 +53,14 @@ def nanoseconds_of(texts: Sequence[msgspec.Raw]) -> I64:
         return np.fromiter(map(_one, texts), np.int64, len(texts))
     begins = np.concatenate([[0], ends[:-1] + 1])
     points, several = _points(text, begins, ends)
-    unusual = several | (points - begins > MOST_DIGITS) | (points == begins) | (ends - points > 4)
+    unusual = several | (points - begins > MOST_DIGITS) | (points == begins)
     if joined.translate(None, USUAL):
         unusual[np.searchsorted(ends, np.flatnonzero(~np.isin(text, list(USUAL))))] = True
     found = _number(text - ZERO, begins, points, ends)
+    if (ends - points).max() > 4:
+        fourth = np.where(ends - points > 4, text.take(points + 4, mode="clip") - ZERO, 0)
+        found += fourth > 5
+        unusual |= fourth == 5  # whether it is half needs a closer look
     unusual |= (found < 0) | (found >= LIMIT)  # below 0: more than int64 holds
     for at in np.flatnonzero(unusual).tolist():
         found[at] = _one(texts[at])

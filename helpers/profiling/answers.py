@@ -97,9 +97,9 @@ def _analyse(
     return overview(STAGE, "analyse", parts, tier=profile.tier)
 
 
-def join(recorded: Report | None, answer: Report) -> Report:
-    """What `profile` says, where it ran, and the parts of `analyse` as one report: the stage's."""
-    reports = [*([recorded] if recorded else []), *answer.parts]
+def join(recorded: Report | None, answer: Report, speed: Report | None = None) -> Report:
+    """What `profile` says, where it ran, the parts of `analyse` and a benchmark as one report: the stage's."""
+    reports = [*([recorded] if recorded else []), *answer.parts, *([speed] if speed else [])]
     return overview(STAGE, STAGE, reports, tier=answer.tier)
 
 

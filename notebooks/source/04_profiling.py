@@ -35,11 +35,15 @@ warmup: int = 2  # steps before them, not recorded / 采集前的预热步数
 nproc: int = 1  # processes under torchrun / torchrun 进程数
 existing: str = ""  # a profile already taken: a trace or *_ascend_pt folder / 已有的性能数据
 top: int = 12  # operators to list / 列出的算子数
+bench_steps: int = 10  # steps to time for the benchmark; 0: no benchmark / 性能基准的计时步数；0 为不测
+sweep: str = ""  # what to vary in it: batch-size=8,16 amp workers=0,2 autocast / 基准中变化的项
+baseline: str = ""  # an earlier benchmark's JSON, of any machine / 早先的基准结果（JSON），可来自任意机器
 
 # %%
 from helpers.finding import Status
 from helpers.notebook import begin
-from helpers.profiling import analyse, join, profile
+from helpers.profiling import analyse, benchmark, join, profile
+from helpers.profiling.benchmark.configurations import from_words
 from helpers.view.timeline.page import timeline_view
 from helpers.words import show
 
@@ -88,7 +92,7 @@ for kind, _, state in recorded.table.rows if recorded else ():
 
 # %%
 losses = recorded.facts["losses"] if recorded else []
-print("losses of warm-up and recorded steps:", " ".join(f"{loss:.6f}" for loss in losses))
+print("losses of all steps:", " ".join(f"{loss:.6f}" for loss in losses))
 
 # %% [markdown] lang="zh"
 # ## 时间花在哪里
@@ -229,6 +233,47 @@ for found in findings:
         print(found.rule, found.message(lang))
 
 # %% [markdown] lang="zh"
+# ## 性能基准
+#
+# 采集会拖慢训练，因此速度要在不采集时测量：同一脚本再运行一次，每步等待设备完成，去掉预热步，给出吞吐、时延分位数和
+# 内存峰值。`sweep` 可变化脚本参数（`batch-size=8,16`）、数据加载（`workers=0,2`、`pin_memory`、`prefetch_factor=2,4`）
+# 或精度（`autocast`），每个组合运行一次，内存不足也是一行结果。四分位距或漂移过大时会提示不稳定。
+# 模拟 NPU 上的时间是 CPU 的，不评判快慢。
+
+# %% [markdown] lang="en"
+# ## Benchmark
+#
+# Recording slows a training down, so speed is measured without it: the same script once more, each step waited for,
+# warm-up left out; what comes is throughput, latency percentiles and the memory's peak. `sweep` varies arguments of the
+# script (`batch-size=8,16`), its loading (`workers=0,2`, `pin_memory`, `prefetch_factor=2,4`) or its precision
+# (`autocast`): a run for each combination, and running out of memory is a row too. Times that spread or drift are
+# told as not steady. On a simulated NPU they are the CPU's, and nothing is called fast.
+
+# %%
+speed = None
+if bench_steps and not existing:
+    speed = benchmark(
+        run.path(script),
+        run.arguments(run.path(script), script_args, "--depth 14 --width 8 --batch-size 32 --epochs 1"),
+        device=device,
+        steps=bench_steps,
+        warmup=max(1, warmup),
+        nproc=nproc,
+        **from_words(sweep),
+        baseline=run.path(baseline) if baseline else None,
+        cwd=run.path(work_dir) if work_dir else run.path(script).parent,
+        out=run.folder / "benchmark",
+        on_progress=lambda now: run.progress(f"step {now.step} of {now.steps}"),
+    )
+
+# %% tags=["nbval-ignore-output"]
+run.save(speed, name="benchmark") if speed else None
+
+# %%
+for row in speed.facts["benchmark"]["configurations"] if speed else ():
+    print(f"{row['name']} | {row['outcome']} | {row.get('samples_per_step')} samples a step | {row.get('steps')} steps")
+
+# %% [markdown] lang="zh"
 # ## 结论
 #
 # 一句话：什么最耗时、占多少、单项改动最多能省多少。所有报告合为一份写入运行目录；若结论为 FAIL，最后一行会报错。
@@ -243,5 +288,5 @@ for found in findings:
 print(answer.verdict(lang))
 
 # %%
-report = run.save(join(recorded, answer)).or_raise()
+report = run.save(join(recorded, answer, speed)).or_raise()
 print("good:", report.status is not Status.FAIL, "| ran on:", report.tier or "not known")

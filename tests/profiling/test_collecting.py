@@ -115,6 +115,7 @@ def test_overhead_is_told_of_steps_that_tell_it() -> None:
         "with_ms": 120.0,
         "percent": 20.0,
     }
+    assert overhead(run_of([9, 0.30, 0.30, 5, 0.12, 0.12], **given)) is None, "not warm before"
     assert overhead(run_of([9, 0.10, 0.20, 5, 0.12, 0.12], **given)) is None, "the steps before differ"
     assert overhead(run_of([9, 0.10, 5, 0.12, 0.12], wait=2, warmup=1, steps=2)) is None, "one step before"
 

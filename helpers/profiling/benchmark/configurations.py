@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,6 +52,14 @@ def axes(sweep: Sequence[str] = (), loader: Sequence[str] = (), autocast: bool =
     if twice:
         raise WorkbookError("benchmark.axis_twice", name=twice)
     return found + ([Axis(AUTOCAST, "autocast", (False, True))] if autocast else [])
+
+
+def from_words(text: str) -> dict[str, Any]:
+    """One line such as `batch-size=8,16 workers=0,2 autocast` as the options sweep, loader and autocast."""
+    words = shlex.split(text)
+    loader = [word for word in words if word.partition("=")[0] in LOADER]
+    sweep = [word for word in words if word not in (*loader, AUTOCAST)]
+    return {"sweep": sweep, "loader": loader, "autocast": AUTOCAST in words}
 
 
 def combinations(of: Sequence[Axis]) -> list[Configuration]:

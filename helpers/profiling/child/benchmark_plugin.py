@@ -13,11 +13,12 @@ import json
 import resource
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.utils.data import DataLoader
-from torch.utils.data.dataloader import _BaseDataLoaderIter
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 
 MIB = 1 << 20
 
@@ -64,23 +65,34 @@ def _now(accelerator: str) -> float:
 
 
 def _watch_loading(pulled: dict[str, float]) -> None:
-    """How long each batch was waited for, and what was in it."""
-    original = _BaseDataLoaderIter.__next__
+    """How long each batch was waited for, and what was in it.
 
-    @functools.wraps(original)
-    def following(self: Any) -> Any:
-        start = time.perf_counter()
-        batch = original(self)
-        pulled["loading_s"] += time.perf_counter() - start
-        first = _first_tensor(batch)
-        if first is not None and first.dim():
-            pulled["samples"] += first.shape[0]
-            # integers in two dimensions are token numbers: (batch, sequence)
-            words = first.dim() == 2 and not first.is_floating_point() and not first.is_complex()
-            pulled["tokens"] += first.numel() if words else 0
-        return batch
+    Below `__next__`, which torch_npu replaces anew with each loop over a loader (profiler/_add_mstx_patch.py).
+    """
 
-    _BaseDataLoaderIter.__next__ = following
+    def watched(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        @functools.wraps(original)
+        def following(self: Any) -> Any:
+            start = time.perf_counter()
+            batch = original(self)
+            pulled["loading_s"] += time.perf_counter() - start
+            _count(batch, pulled)
+            return batch
+
+        return following
+
+    for kind in (_SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIter):
+        kind._next_data = watched(kind._next_data)
+
+
+def _count(batch: Any, pulled: dict[str, float]) -> None:
+    first = _first_tensor(batch)
+    if first is None or not first.dim():
+        return
+    pulled["samples"] += first.shape[0]
+    # integers in two dimensions are token numbers: (batch, sequence)
+    words = first.dim() == 2 and not first.is_floating_point() and not first.is_complex()
+    pulled["tokens"] += first.numel() if words else 0
 
 
 def _first_tensor(batch: Any) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 #: Events a step by what a model has, as training steps of the bundled scripts were counted, and bytes an event
-PER_LEAF, PER_PARAMETER, BYTES, BYTES_STACK = 60, 12, 420, 1200
+PER_LEAF, PER_PARAMETER, BYTES, BYTES_STACK = 60, 12, 600, 1200
 #: torch_npu's parser takes about so many times the raw data, in memory and on the disk
 PARSING = 20
 RESERVE_MIB = 512

@@ -96,7 +96,7 @@ def recorded(profile: Profile, run: Recording) -> list[Row]:
 
 def overhead(run: Recording) -> dict[str, float] | None:
     """Milliseconds of the median step without and with the profiler; None where fewer than two of either ran, or
-    those without it differ too much.
+    those without it differ too much, or were so slow that they were still warming up.
 
     The first step of all is left out, and so is the warm-up, where the profiler starts.
     """
@@ -106,6 +106,8 @@ def overhead(run: Recording) -> dict[str, float] | None:
         return None
     without, with_it = median(plain), median(during)
     percent = 100 * (with_it / without - 1)
+    if percent < -LARGE_OVERHEAD:
+        return None
     return {"without_ms": round(1e3 * without, 3), "with_ms": round(1e3 * with_it, 3), "percent": round(percent, 1)}
 
 

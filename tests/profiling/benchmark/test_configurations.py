@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helpers.errors import WorkbookError
-from helpers.profiling.benchmark.configurations import axes, combinations
+from helpers.profiling.benchmark.configurations import axes, combinations, from_words
 
 
 def test_an_argument_takes_each_value() -> None:
@@ -35,6 +35,12 @@ def test_every_combination_of_script_loader_and_precision() -> None:
     assert found[-1].loader == {"num_workers": 2, "pin_memory": True} and found[-1].autocast
     assert found[-1].name == "b=2, workers=2, pin_memory=on, autocast=on"
     assert not found[0].autocast
+
+
+def test_one_line_says_what_is_varied() -> None:
+    found = from_words("batch-size=8,16 workers=0,2 autocast amp")
+    assert found == {"sweep": ["batch-size=8,16", "amp"], "loader": ["workers=0,2"], "autocast": True}
+    assert from_words("") == {"sweep": [], "loader": [], "autocast": False}
 
 
 def test_nothing_varied_is_one_configuration() -> None:

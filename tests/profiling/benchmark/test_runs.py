@@ -52,6 +52,17 @@ def test_a_scripts_batch_size_doubles_until_out_of_memory(tmp_path: Path) -> Non
     assert report.tier == "cpu"
 
 
+@pytest.mark.full
+def test_loading_is_seen_beside_torch_npus_own_iterators(tmp_path: Path, simulator_env: dict[str, str]) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT)
+    report = benchmark(script, ["--rows", "4"], device="npu-simulated", steps=4, warmup=1, out=tmp_path / "out")
+    (row,) = rows(report)
+    assert row["samples_per_step"] == 4.0 and row["loading_percent"] > 0 and row["device_peak_mib"] > 0
+    assert report.facts["benchmark"]["no_power"] == {"say": "benchmark.power.simulated", "args": {}}
+    assert "PRF370.simulated" in {found.key for found in report.findings}
+
+
 def test_bad_numbers_are_refused_before_anything_runs(tmp_path: Path) -> None:
     for wrong in ({"steps": 1}, {"warmup": 0}, {"repeats": 0}):
         with pytest.raises(WorkbookError, match="must be at least"):

@@ -12,6 +12,7 @@ from helpers.finding import Finding, Status
 from helpers.profiling import rules
 from helpers.profiling.breakdown import PARTS
 from helpers.profiling.compare.report import compare
+from helpers.profiling.device.answers import device_answers
 from helpers.profiling.every_rank import analyse_ranks
 from helpers.profiling.export.files import export, refuse
 from helpers.profiling.facts import Profile, load_profile
@@ -89,6 +90,7 @@ def _analyse(
     by_code = {ten: [one for one in findings if one.rule[:5] == ten] for ten in ("PRF30", "PRF31", "PRF33")}
     parts = [
         time_by_kind(profile, [verdict, *by_code["PRF31"]]),
+        *device_answers(profile, STAGE, findings),
         top_operators(profile, by_code["PRF33"], top),
         step_times(profile, by_code["PRF30"]),
         timeline(profile, step=step, most=boxes),

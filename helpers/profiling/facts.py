@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,12 @@ import numpy as np
 
 from helpers.errors import WorkbookError
 from helpers.profiling.breakdown import Breakdown, break_down
+from helpers.profiling.device.idle import idle_by_cause
 from helpers.profiling.intervals import Intervals
 from helpers.profiling.operators import Operator, operators
 from helpers.profiling.readers import locate, read, told_steps
+from helpers.profiling.readers.ascend import TIMELINE, output_of
+from helpers.profiling.readers.kernel_table import KernelTable, kernel_table
 from helpers.profiling.trace import Trace
 
 SIMULATED = "npu-simulated"
@@ -28,7 +31,7 @@ CALLS_THAT_WAIT = ("Synchronize", "aten::_local_scalar_dense")
 @dataclass(frozen=True)
 class Profile:
     """A trace and its breakdown. `tier` is empty where neither the record nor the trace tells it; `told` is what the
-    profiler's own table says of each step (tables.step_times)."""
+    profiler's own table says of each step (tables.step_times); `output` the folder in which its tables lie."""
 
     trace: Trace
     breakdown: Breakdown
@@ -36,6 +39,7 @@ class Profile:
     tier: str
     record: dict[str, Any]
     told: dict[int, dict[str, int]] = field(default_factory=dict)
+    output: Path | None = None
 
     @classmethod
     def of(
@@ -71,6 +75,16 @@ class Profile:
         wanted = [at for at, name in enumerate(self.trace.names) if any(call in name for call in CALLS_THAT_WAIT)]
         return self.trace.intervals(self.trace.where(("host_op", "runtime")) & np.isin(self.trace.name, wanted))
 
+    @cached_property
+    def idle(self) -> dict[str, int]:
+        """Nanoseconds of the steady steps' idle device time by cause (device.idle.CAUSES)."""
+        return idle_by_cause(self.trace, self.breakdown.steady, self.waiting)
+
+    @cached_property
+    def kernels(self) -> KernelTable | None:
+        """The table of kernels beside the timeline, or None where there is none."""
+        return kernel_table(self.output) if self.output else None
+
     def ms(self, nanoseconds: float) -> float:
         return round(nanoseconds / 1e6, 3)
 
@@ -79,7 +93,8 @@ def load_profile(path: str | os.PathLike[str]) -> Profile:
     """The Profile at the path (readers.read says what it may be), with the record that `profile` left there."""
     found = locate(Path(path))
     told = told_steps(found) if found.is_dir() else {}
-    return Profile.of(read(found), _record(found, Path(path)), told)
+    output = output_of(found) if found.is_dir() else found.parent if found.name == TIMELINE else None
+    return replace(Profile.of(read(found), _record(found, Path(path)), told), output=output)
 
 
 def tier_of(trace: Trace) -> str:

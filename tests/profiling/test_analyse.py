@@ -25,7 +25,8 @@ NPU_TABLES = ("pp2dp2_level2/rank_0", "pp2dp2_level2/rank_2")
 
 def test_the_answers_and_one_verdict() -> None:
     report = analyse(DATA / "cuda.pt.trace.json")
-    assert [part.verb for part in report.parts] == ["time_by_kind", "top_operators", "step_times", "timeline"]
+    verbs = [part.verb for part in report.parts]
+    assert verbs == ["time_by_kind", "idle_time", "launching", "top_operators", "step_times", "timeline"]
     assert (report.tier, report.status) == ("cuda", Status.WARN)
     assert join(None, report).verdict("en") == report.verdict("en")
     assert report.verdict("en") == (
@@ -36,7 +37,8 @@ def test_the_answers_and_one_verdict() -> None:
 
 
 def test_tables_and_charts() -> None:
-    kinds, top, steps, _ = analyse(DATA / "timeline_ascend_pt", top=2).parts
+    parts = {part.verb: part for part in analyse(DATA / "timeline_ascend_pt", top=2).parts}
+    kinds, top, steps = (parts[verb] for verb in ("time_by_kind", "top_operators", "step_times"))
     assert kinds.table is not None and top.table is not None and steps.table is not None
     assert kinds.table.values("profiling_time") == [0.4, 0.2, 0.05, 0.1, 0.25]
     assert sum(kinds.table.values("share")) == pytest.approx(100)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""What the device does and why it rests: idle time by cause, launches, units of an NPU, memory."""

@@ -1,0 +1,117 @@
+"""Why the device rests: each piece of idle time has one cause, and the causes sum to the idle time.
+
+An idle gap ends where a kernel (collective, copy) starts. What the host did until it launched that one is the cause of
+the piece before the launch; the piece between launch and start is no fault of the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from helpers.profiling.breakdown import StepTime, idle_gaps
+from helpers.profiling.intervals import EMPTY, I64, Intervals
+from helpers.profiling.trace import I32, UNTOLD, Trace
+
+#: In order of precedence: a moment in which data load counts as loading, whatever else the host does
+CAUSES = ("loading", "compiling", "synchronisation", "host", "start", "unexplained")
+#: Calls in which kernels are built or loaded; they come in the first steps
+COMPILES = ("Compile", "compile_inner", "ModuleLoad", "LibraryLoad")
+ON_DEVICE = ("compute", "communication", "copy")
+NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Idle gaps in order of time, columns (n,): `ended_by` is the row of the event that starts where the gap ends, or
+    -1; `launch_ns` when the host launched it, UNTOLD where unknown; `dry` whether the host waited for the device when
+    the gap began."""
+
+    start_ns: I64
+    end_ns: I64
+    ended_by: I32
+    launch_ns: I64
+    dry: npt.NDArray[np.bool_]
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        known: npt.NDArray[np.bool_] = self.launch_ns != UNTOLD
+        return known
+
+    def parts(self) -> dict[str, Intervals]:
+        """The pieces of the gaps by what the launches tell alone."""
+        launched = np.clip(self.launch_ns, self.start_ns, self.end_ns)
+        known, dry = self.known, self.dry
+        return {
+            "synchronisation": _pieces(self.start_ns, launched, known & dry),
+            "host": _pieces(self.start_ns, launched, known & ~dry),
+            "start": _pieces(launched, self.end_ns, known),
+            "unexplained": _pieces(self.start_ns, self.end_ns, ~known),
+        }
+
+
+def gaps_of(trace: Trace, steps: Sequence[StepTime], waiting: Intervals) -> Gaps:
+    """The gaps within the steps. `waiting`: when the host waits for the device."""
+    found = idle_gaps(trace, steps) if steps else EMPTY
+    rows = np.flatnonzero(trace.where(ON_DEVICE))
+    # of several that start at once the one that was launched first, those of unknown launch last
+    known = np.where(trace.launch_ns[rows] == UNTOLD, np.iinfo(np.int64).max, trace.launch_ns[rows])
+    rows = rows[np.lexsort((known, trace.start_ns[rows]))]
+    begins = trace.start_ns[rows]
+    at = np.searchsorted(begins, found.end_ns, "left")
+    hit = begins[np.minimum(at, begins.size - 1)] == found.end_ns if rows.size else np.zeros(at.size, np.bool_)
+    ended_by = np.where(hit, rows[np.minimum(at, max(0, rows.size - 1))] if rows.size else NOBODY, NOBODY)
+    launch = np.where(hit, trace.launch_ns[np.maximum(ended_by, 0)], UNTOLD)
+    dry = waiting.covers(found.start_ns)
+    return Gaps(found.start_ns, found.end_ns, ended_by.astype(np.int32), launch, dry)
+
+
+def idle_by_cause(trace: Trace, steps: Sequence[StepTime], waiting: Intervals) -> dict[str, int]:
+    """Nanoseconds of the steps' idle time (free and loading) by cause, in the order of CAUSES."""
+    gaps = gaps_of(trace, steps, waiting)
+    parts = gaps.parts()
+    idle = Intervals(gaps.start_ns, gaps.end_ns)
+    loading = trace.intervals(trace.where(("loading",)))
+    # nothing is built in a moment of which the launch is not known to lie behind it
+    early = parts["synchronisation"] | parts["host"]
+    compiling = trace.intervals(trace.where(("host_op", "runtime", "python")) & _named(trace, COMPILES))
+    spent = {"loading": idle.common_ns(loading)}
+    spent["compiling"] = _without(early, loading).common_ns(compiling)
+    for cause in ("synchronisation", "host"):
+        spent[cause] = _without(_without(parts[cause], loading), compiling).length_ns
+    for cause in ("start", "unexplained"):
+        spent[cause] = _without(parts[cause], loading).length_ns
+    if sum(spent.values()) != idle.length_ns:
+        raise ValueError(f"the causes sum to {sum(spent.values())} ns, the idle time is {idle.length_ns} ns")
+    return spent
+
+
+def _pieces(start: I64, end: I64, wanted: npt.NDArray[np.bool_]) -> Intervals:
+    return Intervals.of(start[wanted], end[wanted])
+
+
+def _without(all_of: Intervals, these: Intervals) -> Intervals:
+    """What of the first the second does not cover."""
+    if not all_of.start_ns.size or not these.start_ns.size:
+        return all_of
+    low, high = int(all_of.start_ns[0]), int(all_of.end_ns[-1])
+    outside = these.gaps(low, high)
+    return _common(all_of, outside)
+
+
+def _common(one: Intervals, other: Intervals) -> Intervals:
+    """Where both are: a border belongs to the result where two are open behind it."""
+    at = np.concatenate([one.start_ns, other.start_ns, one.end_ns, other.end_ns])
+    change = np.repeat(np.array([1, 1, -1, -1]), [one.start_ns.size, other.start_ns.size] * 2)
+    order = np.lexsort((change, at))
+    at, depth = at[order], np.cumsum(change[order])
+    both = np.flatnonzero(depth == 2)
+    return Intervals.of(at[both], at[both + 1])
+
+
+def _named(trace: Trace, parts: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+    wanted = [at for at, name in enumerate(trace.names) if any(part in name for part in parts)]
+    return np.isin(trace.name, wanted)

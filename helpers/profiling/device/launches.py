@@ -1,0 +1,61 @@
+"""From the host's launch to the kernel's start, how many kernels wait in the queue, and how many are short."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers.profiling.breakdown import StepTime
+from helpers.profiling.intervals import I64
+from helpers.profiling.trace import UNTOLD, Trace
+
+SHORT_NS = 10_000
+
+
+@dataclass(frozen=True)
+class Launches:
+    """Of the steps looked at, in nanoseconds: kernels (without collectives and copies), those under SHORT_NS and the
+    time these take; `latency_ns` and `queue` are (median, 95th percentile) over the launches that are known, of which
+    there are `known` of all device events, `of`. `latency_ns` and `queue` are None where none is known."""
+
+    kernels: int
+    kernel_ns: int
+    short: int
+    short_ns: int
+    known: int
+    of: int
+    latency_ns: tuple[float, float] | None = None
+    queue: tuple[float, float] | None = None
+
+
+def launches(trace: Trace, steps: Sequence[StepTime]) -> Launches:
+    """How the kernels that start within the steps came to the device."""
+    begin, end = steps[0].start_ns, steps[-1].end_ns
+    inside = (trace.start_ns >= begin) & (trace.start_ns < end)
+    kernels = trace.duration_ns[inside & trace.where(("compute",))]
+    short = kernels[kernels < SHORT_NS]
+    device = trace.where(("compute", "communication", "copy"))
+    wanted = inside & device & (trace.launch_ns != UNTOLD)
+    found = Launches(kernels.size, int(kernels.sum()), short.size, int(short.sum()), int(wanted.sum()),
+                     int((inside & device).sum()))  # fmt: skip
+    if not found.known:
+        return found
+    latency = np.maximum(trace.start_ns[wanted] - trace.launch_ns[wanted], 0)  # the two clocks differ by microseconds
+    known = device & (trace.launch_ns != UNTOLD)
+    queue = waiting_at(trace.launch_ns[wanted], trace.launch_ns[known], trace.start_ns[known])
+    return Launches(found.kernels, found.kernel_ns, found.short, found.short_ns, found.known, found.of,
+                    _middle_and_high(latency), _middle_and_high(queue))  # fmt: skip
+
+
+def waiting_at(moments: I64, launch_ns: I64, start_ns: I64) -> I64:
+    """How many launched kernels have not started yet, at each moment: (n,). The one launched then is not counted."""
+    launched = np.searchsorted(np.sort(launch_ns), moments, "left")
+    started = np.searchsorted(np.sort(np.maximum(start_ns, launch_ns)), moments, "left")
+    return (launched - started).astype(np.int64)
+
+
+def _middle_and_high(values: I64) -> tuple[float, float]:
+    middle, high = np.percentile(values, (50, 95))
+    return float(middle), float(high)

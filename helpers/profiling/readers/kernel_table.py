@@ -1,0 +1,119 @@
+"""kernel_details.csv as columns: what CANN measured of each kernel, with old and new headings.
+
+At Level0 there is no type and no unit; what the unit did (PipeUtilization and the other metrics) comes from Level1 on,
+with `aic_metrics` set. https://www.hiascend.com/document (Ascend PyTorch Profiler, kernel_details.csv)
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from helpers.errors import WorkbookError
+from helpers.profiling.readers.tables import KERNELS
+from helpers.profiling.readers.types import dtypes
+
+F64 = npt.NDArray[np.float64]
+#: Ours -> the headings that mean it, newest first
+TEXTS = {
+    "name": ("Name",), "type": ("Type", "OP Type"), "unit": ("Accelerator Core", "Core Type"), "state": ("OP State",),
+    "hf32": ("HF32 Eligible",), "inputs": ("Input Data Types",), "formats": ("Input Formats",),
+    "output_formats": ("Output Formats",), "outputs": ("Output Data Types",), "shapes": ("Input Shapes",),
+}  # fmt: skip
+NUMBERS = {
+    "duration_us": ("Duration(us)",), "wait_us": ("Wait Time(us)",), "blocks": ("Block Num", "Block Dim"),
+    "cube_time_us": ("aicore_time(us)", "aic_time(us)"), "vector_time_us": ("aiv_time(us)",),
+    "mac": ("aic_mac_ratio", "mac_ratio"), "cube_read": ("aic_mte2_ratio", "mte2_ratio"),
+    "vector": ("aiv_vec_ratio", "vec_ratio"), "vector_read": ("aiv_mte2_ratio",),
+    "vector_write": ("aiv_mte3_ratio", "mte3_ratio"), "cube_utilisation": ("cube_utilization(%)",),
+}  # fmt: skip
+ABSENT = ("", "N/A")
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """Columns (n,) of the kernels without collectives, in the file's order. `texts` are empty and `numbers` NaN where
+    the file says N/A; a column that it lacks is absent. Ratios are 0 to 1, the utilisation is in percent."""
+
+    path: Path
+    texts: dict[str, list[str]]
+    numbers: dict[str, F64]
+
+    def __len__(self) -> int:
+        return int(self.numbers["duration_us"].size)
+
+    def has(self, *names: str) -> bool:
+        """Whether the columns are there and say something."""
+        return all(any(self.texts.get(one, ())) or not np.isnan(self.numbers.get(one, np.array([np.nan]))).all()
+                   for one in names)  # fmt: skip
+
+    def ns(self, where: npt.NDArray[np.bool_] | None = None) -> int:
+        """What the kernels take together, nanoseconds."""
+        durations = self.numbers["duration_us"]
+        return round(float(np.nansum(durations if where is None else durations[where])) * 1000)
+
+    def is_type(self, *types: str) -> npt.NDArray[np.bool_]:
+        """A mask (n,) of the kernels of these types, or whose type begins with one that ends in `*`."""
+        whole = {one for one in types if not one.endswith("*")}
+        begins = tuple(one[:-1] for one in types if one.endswith("*"))
+        found = [one in whole or (bool(begins) and one.startswith(begins)) for one in self.texts.get("type", ())]
+        return np.array(found, np.bool_) if found else np.zeros(len(self), np.bool_)
+
+
+def kernel_table(folder: Path) -> KernelTable | None:
+    """The table of the profile's output folder, or None where there is none or no kernel in it.
+
+    Raises WorkbookError, naming the file, where it cannot be read.
+    """
+    path = folder / KERNELS
+    if not path.is_file():
+        return None
+    csv.field_size_limit(2**24)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file)
+            head = [name.strip() for name in next(lines, [])]
+            rows = [row for row in lines if len(row) == len(head)]
+    except (OSError, UnicodeDecodeError, csv.Error) as cause:
+        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+    if "Duration(us)" not in head:
+        raise WorkbookError("profiling.no_column", path=str(path), columns=["Duration(us)"])
+    unit, name = _at(head, TEXTS["unit"]), _at(head, TEXTS["name"])
+    rows = [row for row in rows if not _collective(*("" if at is None else row[at] for at in (unit, name)))]
+    return _table(path, head, rows) if rows else None
+
+
+def _table(path: Path, head: list[str], rows: list[list[str]]) -> KernelTable:
+    texts, numbers = {}, {}
+    for ours, theirs in TEXTS.items():
+        if (at := _at(head, theirs)) is not None:
+            cells = [row[at].strip() for row in rows]
+            texts[ours] = ["" if cell in ABSENT else cell for cell in cells]
+    for kinds in ("inputs", "outputs"):
+        if kinds in texts:
+            known = {text: dtypes(text) for text in set(texts[kinds])}
+            texts[kinds] = [known[text] for text in texts[kinds]]
+    for ours, theirs in NUMBERS.items():
+        if (at := _at(head, theirs)) is not None:
+            numbers[ours] = np.array([_number(row[at]) for row in rows], np.float64)
+    return KernelTable(path, texts, numbers)
+
+
+def _collective(unit: str, name: str) -> bool:
+    return unit in ("HCCL", "COMMUNICATION") or name.startswith("hcom")
+
+
+def _at(head: Sequence[str], names: Sequence[str]) -> int | None:
+    return next((head.index(name) for name in names if name in head), None)
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return float("nan")

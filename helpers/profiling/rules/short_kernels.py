@@ -1,0 +1,33 @@
+"""Are many kernels shorter than it takes to launch one? Then the host sets the pace.
+
+https://www.hiascend.com/document (PyTorch training tuning, "host bound")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.finding import Finding, Status
+from helpers.profiling.device.launches import launches
+from helpers.profiling.facts import Profile
+from helpers.rules import CannotCheck
+from helpers.words import Scalar
+
+CODE = "PRF322"
+MANY, WORTH = 0.5, 0.05
+
+
+def check(profile: Profile) -> Iterator[Finding]:
+    if not profile.device_times:
+        raise CannotCheck("PRF322.no_device")
+    found = launches(profile.trace, profile.breakdown.steady)
+    if not found.kernels:
+        raise CannotCheck("PRF322.no_kernels")
+    lost = profile.idle["host"] / sum(step.total_ns for step in profile.breakdown.steady)
+    many = found.short / found.kernels
+    a_step = round(found.kernels / len(profile.breakdown.steady))
+    args: dict[str, Scalar] = {"short": round(100 * many, 1), "kernels": a_step}
+    args |= {"share": round(100 * lost, 1), "gain_ms": profile.ms(lost * profile.breakdown.step_ns)}
+    slow = many >= MANY and lost >= WORTH
+    status, key = (Status.NOTE, "PRF322.many") if slow else (Status.OK, "PRF322.few")
+    yield Finding(CODE, status, key, args, weight=100 * lost)

@@ -1,0 +1,100 @@
+"""Each piece of idle time has one cause, and the causes sum to the idle time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.finding import Finding
+from helpers.profiling import rules
+from helpers.profiling.breakdown import break_down
+from helpers.profiling.device.idle import CAUSES, idle_by_cause
+from helpers.profiling.facts import Profile
+from helpers.profiling.readers import read
+from helpers.profiling.trace import UNTOLD, Event, build
+from helpers.rules import judge, rules_of
+from tests.profiling.conftest import DATA, US, WITH_DEVICE, step
+
+
+def kernel(start: int, length: int, launch: int) -> Event:
+    launched = launch * US if launch != UNTOLD else UNTOLD
+    return Event("k", "compute", "device", start * US, length * US, launch_ns=launched)
+
+
+def profile(*events: Event) -> Profile:
+    return Profile.of(build([step(1, 0, 1000), *events], source="", dialect="kineto"))
+
+
+def judged(of: Profile) -> Finding:
+    return next(one for one in judge(of, rules_of(rules), strict=True) if one.rule == "PRF321")
+
+
+def microseconds(of: Profile) -> dict[str, float]:
+    return {cause: ns / US for cause, ns in of.idle.items() if ns}
+
+
+def test_the_launch_parts_a_gap() -> None:
+    found = profile(kernel(0, 100, 0), kernel(400, 600, 350))
+    assert microseconds(found) == {"host": 250, "start": 50}
+    assert judged(found).key == "PRF321.host"
+    assert judged(found).args["gain_ms"] == 0.25
+
+
+def test_launched_before_the_gap_is_no_fault_of_the_host() -> None:
+    assert microseconds(profile(kernel(0, 100, 0), kernel(400, 600, 50))) == {"start": 300}
+
+
+def test_a_gap_that_begins_while_the_host_waits_is_synchronisation() -> None:
+    wait = Event("cudaStreamSynchronize", "runtime", "t", 50 * US, 60 * US)
+    late = Event("cudaStreamSynchronize", "runtime", "t", 150 * US, 60 * US)
+    kernels = (kernel(0, 100, 0), kernel(400, 600, 350))
+    assert microseconds(profile(*kernels, wait)) == {"synchronisation": 250, "start": 50}
+    assert microseconds(profile(*kernels, late)) == {"host": 250, "start": 50}
+
+
+def test_loading_and_building_come_first() -> None:
+    loading = Event("next", "loading", "t", 50 * US, 150 * US)
+    building = Event("AscendCL@opCompile", "runtime", "t", 150 * US, 100 * US)
+    found = profile(kernel(0, 100, 0), kernel(400, 600, 350), loading, building)
+    assert microseconds(found) == {"loading": 100, "compiling": 50, "host": 100, "start": 50}
+
+
+def test_without_a_launch_it_is_unexplained() -> None:
+    found = profile(kernel(0, 100, 0), kernel(400, 600, UNTOLD))
+    assert microseconds(found) == {"unexplained": 300}
+    assert judged(found).key == "PRF321.no_launches"
+
+
+def test_a_device_that_never_rests() -> None:
+    assert judged(profile(kernel(0, 1000, 0))).key == "PRF321.none"
+
+
+@pytest.mark.parametrize("name", WITH_DEVICE)
+def test_the_same_causes_in_every_dialect(name: str) -> None:
+    trace = read(DATA / name)
+    found = Profile.of(trace)
+    a_step = {cause: ns / US / 2 for cause, ns in found.idle.items() if ns}
+    # the gap begins at 850, and the synchronising call lasts until 855; 1000-1100 loads; launched at 1150
+    assert a_step == {"loading": 100, "synchronisation": 200, "start": 50}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["compute", "loading", "runtime"]), st.integers(0, 399), st.integers(1, 60),
+                  st.integers(-1, 399)), min_size=1, max_size=20),
+)  # fmt: skip
+def test_causes_sum_to_the_idle_time(events: list[tuple[str, int, int, int]]) -> None:
+    made = [step(0, 0, 200), step(1, 200, 200), kernel(10, 5, 3)]
+    for kind, start, length, launch in events:
+        name = "Compile" if launch % 2 else "cudaDeviceSynchronize"
+        made.append(Event(name, kind, kind, start * US, length * US, launch_ns=launch * US if launch >= 0 else UNTOLD))
+    trace = build(made, source="", dialect="kineto")
+    steps = break_down(trace).steps
+    found = idle_by_cause(trace, steps, Profile.of(trace).waiting)
+    assert tuple(found) == CAUSES
+    assert min(found.values()) >= 0
+    assert sum(found.values()) == sum(one.parts_ns["free"] + one.parts_ns["loading"] for one in steps)
+    assert np.all(trace.launch_ns >= UNTOLD)

@@ -14,6 +14,7 @@ from helpers.precision.operators import apis
 from helpers.report import Report
 from tests.precision.test_capture import SCRIPT
 
+REPLAYS_IN_A_CHILD = True
 NOISE = {
     "exact": {},
     "noisy": {"ASCEND_WORKBOOK_SIM_NUMERICS": "ascend", "OMP_NUM_THREADS": "2"},

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from . import isolation, program, simulator, transforms
+from . import collecting, isolation, program, simulator, transforms
 from .gpulog import GpuLog
 from .stop import StopTraining
 
@@ -86,11 +86,12 @@ class _Late:
 
 def _observed(spec: dict[str, Any], log: GpuLog, rank: int, world_size: int) -> Any:
     """torch, imported, transformed, hooked; returns the observer."""
-    import torch
+    with collecting.importing():
+        import torch
 
-    transforms.apply(spec["transform"], log.note)
-    from . import hooks, plugins, seeds
-    from .observer import Observer
+        transforms.apply(spec["transform"], log.note)
+        from . import hooks, plugins, seeds
+        from .observer import Observer
 
     observer = Observer(log, Path(spec["out"]), spec["steps"], rank, world_size, spec["grad_norm"])
     hooks.install(observer)

@@ -37,7 +37,8 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     if config["block_torch_npu"]:
         # msprobe takes an importable torch_npu for a sign that this run is on an NPU
         sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]
-    from msprobe.pytorch import PrecisionDebugger
+    with collecting.importing():
+        from msprobe.pytorch import PrecisionDebugger
 
     config["dumps_here"] = not config["only"] or observer.rank in config["only"]
     told = dry.fork(observer, config) if config["estimates"] else {}
@@ -104,6 +105,7 @@ def _load(path: Path) -> Any:
     return module
 
 
+collecting = _load(Path(__file__).parents[2] / "launch" / "child" / "collecting.py")
 facts, dry, release = (_load(Path(__file__).with_name(f"{name}.py")) for name in ("experiment_facts", "dry", "release"))
 
 

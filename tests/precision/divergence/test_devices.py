@@ -13,6 +13,7 @@ from helpers.report import Report
 from tests.precision.networks import convolutions
 
 NAME = "Functional.conv2d.1.forward"
+REPLAYS_IN_A_CHILD = True
 
 
 @pytest.mark.parametrize(("saved", "single", "coarse", "failed", "verdict"), [

@@ -144,8 +144,8 @@ def test_a_failing_script_is_told_and_leaves_no_whole_capture(tmp_path: Path) ->
 
 
 def test_a_killed_capture_is_seen_as_incomplete(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "helpers", "capture", "--device", "cpu", "--steps", "4", "--dump-steps", "0,1,2,3",
-               "--out", str(tmp_path), str(SCRIPT)]  # fmt: skip
+    command = [sys.executable, "-m", "helpers", "capture", "--device", "cpu", "--no-estimate", "--steps", "4",
+               "--dump-steps", "0,1,2,3", "--out", str(tmp_path), str(SCRIPT)]  # fmt: skip
     running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("dump/step*")) and running.poll() is None and time.monotonic() < deadline:

@@ -13,7 +13,6 @@ from helpers.report import Report
 from tests.precision.networks import convolutions
 
 NAME = "Functional.conv2d.1.forward"
-REPLAYS_IN_A_CHILD = True
 
 
 @pytest.mark.parametrize(("saved", "single", "coarse", "failed", "verdict"), [
@@ -41,6 +40,7 @@ def test_a_device_that_is_not_here_leaves_it_open(sides: tuple[Path, Path]) -> N
     assert (found.key, found.status) == ("ACC233.unknown", Status.SKIPPED) and "npu" in found.message("en")
 
 
+@pytest.mark.usefixtures("operators_are_run_again_in_a_child")
 def test_values_that_the_operator_does_not_make_again(sides: tuple[Path, Path]) -> None:
     report = on(sides, "cpu")
     (found,) = [one for one in report.findings if one.rule == "ACC233"]

@@ -110,6 +110,12 @@ _FINDINGS = {
         "the times of all {ran} configurations are steady: quartiles and drift within {limit} %",
         "{ran} 个配置的时间都稳定：四分位距与漂移均在 {limit} % 以内",
     ),
+    "PRF371.few": Words(
+        "{names}: whether the times are steady is not known: fewer than {least} steps",
+        "{names}：时间是否稳定未知：少于 {least} 步",
+        "Take more steps (--steps 20).",
+        "请增加步数（--steps 20）。",
+    ),
     "PRF371.shaky": Words(
         "{name}: not steady: quartiles {spread} % of the median apart, drift of {drift} % from the first third of a "
         "run to its last",

@@ -88,6 +88,14 @@ def test_only_what_is_ours_is_cleared(tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").exists() and not (tmp_path / "rank1.pt.trace.json").exists()
 
 
+def test_a_trace_without_a_record_is_not_ours_and_a_half_written_record_is(tmp_path: Path) -> None:
+    (tmp_path / "collected.json.part").write_text("{")
+    folder.check(tmp_path)
+    (tmp_path / "rank0.pt.trace.json").write_text("{}")
+    with pytest.raises(WorkbookError, match="not written by profile"):
+        folder.check(tmp_path)
+
+
 def ended(tmp_path: Path, record: dict[str, Any]) -> list[Finding]:
     shutil.copy(DATA / "cuda.pt.trace.json", tmp_path / "rank0.pt.trace.json")
     (tmp_path / "collected.json").write_text(json.dumps(record))

@@ -19,8 +19,9 @@ MIB = 1 << 20
 
 
 def check(folder: Path) -> None:
-    """Raises WorkbookError where somebody else's files lie there."""
-    if folder.exists() and any(folder.iterdir()) and not (folder / RECORD).is_file():
+    """Raises WorkbookError where somebody else's files lie there. Another rank may be writing the record just now."""
+    others = folder.exists() and any(RECORD not in one.name for one in folder.iterdir())
+    if others and not (folder / RECORD).is_file():
         raise WorkbookError("profiling.not_ours", path=str(folder), record=RECORD)
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from helpers.device import Device
 from helpers.errors import WorkbookError
 from helpers.finding import Status
-from helpers.profiling.benchmark import answer, relative, statistics
+from helpers.profiling.benchmark import answer, power, relative, statistics
 from helpers.profiling.benchmark.facts import FAILED, OUT_OF_MEMORY, Bench, Measured
-from helpers.profiling.benchmark.power import watts_npu, watts_nvidia
+from helpers.profiling.benchmark.power import Power, watts_npu, watts_nvidia
 from helpers.report import Report
 
 STEADY = (1.0, 1.01, 0.99, 1.0, 1.01, 0.99, 1.0, 1.01, 0.99, 1.0)
@@ -76,6 +78,8 @@ def test_what_is_not_steady_is_no_good_result() -> None:
     drifting = measured({}, runs_s=(tuple(1 + at / 10 for at in range(12)),))
     assert keys(bench(drifting))["PRF371.shaky"] is Status.WARN
     assert answer.report(bench(drifting)).headline.rule == "PRF370"  # type: ignore[union-attr]
+    short = keys(bench(measured({}, runs_s=((1.0, 3.0),))))
+    assert short["PRF371.few"] is Status.NOTE and not {"PRF371.steady", "PRF371.shaky"} & short.keys()
     one_late = measured({}, runs_s=((*STEADY, 9.0),))
     assert "PRF371.shaky" not in keys(bench(one_late)), "one slow step shows in p99"
     assert one_late.percentile_ms(99) > 5000
@@ -166,6 +170,31 @@ def test_power_is_the_cards_together_or_not_known() -> None:
     assert watts_npu("") is None
     assert keys(bench(measured({}, power_w=100.0)))["PRF377.best"] is Status.OK
     assert keys(bench(measured({})))["PRF377.unknown"] is Status.NOTE
+
+
+@pytest.mark.parametrize(("answer", "watts"), [("60\\n40\\n", 100.0), ("[N/A]\\n", None)])
+def test_power_is_sampled_beside_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, watts: float | None
+) -> None:
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text(f"#!/bin/sh\nprintf '{answer}'\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(power, "EVERY_S", 0.01)
+    with Power(Device("cuda", "H100", 2)) as sampled:
+        deadline = time.monotonic() + 10
+        while sampled.watts is None and not sampled.why and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert sampled.watts == watts
+    assert (sampled.why is None) == (watts is not None)
+
+
+def test_where_nothing_tells_the_power_the_reason_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    for tier, why in (("cuda", "no_tool"), ("npu", "no_tool"), ("npu-simulated", "simulated"), ("cpu", "cpu")):
+        with Power(Device(tier, "x", 1)) as sampled:
+            pass
+        assert sampled.watts is None and sampled.why["say"] == f"benchmark.power.{why}"  # type: ignore[index, call-overload]
 
 
 def test_one_run_does_not_tell_what_differs_between_runs() -> None:

@@ -11,14 +11,20 @@ from helpers.profiling.benchmark.statistics import LOOSE, UNSTEADY
 from helpers.words import Scalar
 
 CODE = "PRF371"
+#: Steps of a run: fewer have no thirds
+LEAST = 6
 
 
 def check(bench: Bench) -> Iterator[Finding]:
-    shaky = [one for one in bench.ran if max(one.spread_percent, abs(one.drift_percent)) > LOOSE]
+    short: list[Scalar] = [one.name for one in bench.ran if min(map(len, one.runs_s)) < LEAST]
+    judged = [one for one in bench.ran if one.name not in short]
+    if short:
+        yield Finding(CODE, Status.NOTE, "PRF371.few", {"names": short, "least": LEAST})
+    shaky = [one for one in judged if max(one.spread_percent, abs(one.drift_percent)) > LOOSE]
     for one in shaky:
         worst = max(one.spread_percent, abs(one.drift_percent))
         args: dict[str, Scalar] = {"name": one.name, "spread": round(one.spread_percent, 1)}
         args["drift"] = round(one.drift_percent, 1)
         yield Finding(CODE, Status.WARN if worst > UNSTEADY else Status.NOTE, "PRF371.shaky", args)
-    if bench.ran and not shaky:
-        yield Finding(CODE, Status.OK, "PRF371.steady", {"ran": len(bench.ran), "limit": LOOSE})
+    if judged and not shaky:
+        yield Finding(CODE, Status.OK, "PRF371.steady", {"ran": len(judged), "limit": LOOSE})

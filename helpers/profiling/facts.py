@@ -16,7 +16,7 @@ from helpers.profiling.breakdown import Breakdown, break_down
 from helpers.profiling.device.idle import idle_by_cause
 from helpers.profiling.intervals import Intervals
 from helpers.profiling.operators import Operator, operators
-from helpers.profiling.readers import locate, read, told_steps
+from helpers.profiling.readers import DATA, locate, read, told_steps
 from helpers.profiling.readers.ascend import TIMELINE, output_of
 from helpers.profiling.readers.kernel_table import KernelTable, kernel_table
 from helpers.profiling.trace import Trace
@@ -91,10 +91,19 @@ class Profile:
 
 def load_profile(path: str | os.PathLike[str]) -> Profile:
     """The Profile at the path (readers.read says what it may be), with the record that `profile` left there."""
-    found = locate(Path(path))
+    found = _located(Path(path))
     told = told_steps(found) if found.is_dir() else {}
     output = output_of(found) if found.is_dir() else found.parent if found.name == TIMELINE else None
     return replace(Profile.of(read(found), _record(found, Path(path)), told), output=output)
+
+
+def _located(path: Path) -> Path:
+    try:
+        return locate(path)
+    except WorkbookError as nothing:
+        if nothing.key == "profiling.no_profile" and _record(path, path / DATA).get("status") == "running":
+            raise WorkbookError("profiling.killed", path=str(path)) from nothing
+        raise
 
 
 def tier_of(trace: Trace) -> str:

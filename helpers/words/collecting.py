@@ -37,6 +37,12 @@ _ERRORS = {
         "Give --nproc, and ranks below it.",
         "请给出 --nproc，以及小于它的 rank。",
     ),
+    "profiling.killed": Words(
+        "{path}: the recording was killed before anything was written: its record says that it still runs",
+        "{path}：采集在写出任何数据之前被终止：其记录仍显示为进行中",
+        "Record again; output.log beside it may say what ended it.",
+        "请重新采集；旁边的 output.log 可能说明了原因。",
+    ),
     "profiling.not_here": Words(
         "{wanted} was asked for, but this process works on {tier}",
         "要求使用 {wanted}，但本进程使用的是 {tier}",

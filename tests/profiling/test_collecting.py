@@ -108,6 +108,16 @@ def test_a_killed_recording_is_seen(tmp_path: Path, status: str, expected: str) 
     assert found.status.name == expected
 
 
+def test_one_that_was_killed_before_it_wrote_says_so(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "collected.json").write_text('{"status": "running"}')
+    for path in (tmp_path, tmp_path / "data"):
+        with pytest.raises(WorkbookError, match="was killed before"):
+            load_profile(path)
+    shutil.copy(DATA / "cuda.pt.trace.json", tmp_path / "data" / "rank0.pt.trace.json")
+    assert load_profile(tmp_path).record == {"status": "running"}, "the folder given to profile is the profile's"
+
+
 def test_who_did_not_record_it_is_not_asked_how_it_ended(tmp_path: Path) -> None:
     assert ended(tmp_path, {"tier": "cuda"}) == []
 

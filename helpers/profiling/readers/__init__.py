@@ -12,6 +12,7 @@ from helpers.profiling.readers.ranks import by_rank
 from helpers.profiling.trace import Trace
 
 TRACES = ("*.json", "*.json.gz")
+DATA = "data"  # where `profile` puts them, in the folder it is given
 TRACE_NAME = "trace"  # torch's own handlers and ours call them *.pt.trace.json; other JSON lies beside them
 
 
@@ -69,5 +70,9 @@ def ranks_at(path: Path) -> dict[int, Path]:
 
 
 def _below(path: Path) -> list[Path]:
-    found = sorted(path.glob(f"**/*{ascend.FOLDER}")) or sorted(file for like in TRACES for file in path.glob(like))
+    found = sorted(path.glob(f"**/*{ascend.FOLDER}")) or _traces(path) or _traces(path / DATA)
     return [one for one in found if one.is_dir() or TRACE_NAME in one.name]
+
+
+def _traces(folder: Path) -> list[Path]:
+    return sorted(file for like in TRACES for file in folder.glob(like) if TRACE_NAME in file.name)

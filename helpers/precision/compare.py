@@ -24,7 +24,7 @@ from helpers.precision.selection import Selection
 from helpers.precision.tensors.agreement import TensorAgreement
 from helpers.precision.tensors.measuring import Sample
 from helpers.precision.tensors.scheduler import cluster
-from helpers.precision.views import outcomes, platform, table_csv
+from helpers.precision.views import outcomes, platform, suspects, table_csv
 from helpers.precision.views.questions import OF_COMPARE, gated
 from helpers.report import Chart, Column, Report, Table
 from helpers.rules import judge, rules_of
@@ -97,6 +97,7 @@ def _report(facts: Comparison, csv: str | Path | None) -> Report:
     findings = _headlined([*judge(facts, rules_of(rules)), *fired(facts)])
     table = _table(facts)
     mark = _mark(facts, table)
+    ranked = suspects.suspects(facts)
     return Report(
         "precision",
         "compare",
@@ -105,18 +106,20 @@ def _report(facts: Comparison, csv: str | Path | None) -> Report:
         Chart("errors", "order", ("error_out",), mark=mark, by="direction", limit="allowed"),
         facts=_facts(facts, mark),
         tier=facts.target.about.tier if facts.target.about else "",
+        parts=(ranked,) if ranked else (),
     )
 
 
 def around(report: Report, rows: int = 5) -> Report:
-    """The same verdict with only the rows about the first divergence, `rows` before and after; where there is
-    none, about the operator that adds the most."""
+    """The same verdict and suspects with only the rows about the first divergence, `rows` before and after; where there
+    is none, about the operator that adds the most."""
     if report.table is None or not report.table.rows:
         return report
     mark = report.chart.mark if report.chart else None
     at = report.table.values("order").index(mark) if mark is not None else _largest(report.table)
     cut = Table(report.table.columns, report.table.rows[max(0, at - rows) : at + rows + 1])
-    return Report(report.stage, report.verb, report.findings, cut, facts=report.facts, tier=report.tier)
+    return Report(report.stage, report.verb, report.findings, cut, facts=report.facts, tier=report.tier,
+                  parts=report.parts)  # fmt: skip
 
 
 def _largest(table: Table) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,11 +96,15 @@ class Comparison:
 
     @cached_property
     def start(self) -> Start:
-        """What the first step began with otherwise, where no record of both experiments tells."""
+        """What the first step began with otherwise, where no record of both experiments tells: of two captures labels
+        and other data that no module was given, of which they have no fingerprint."""
         firsts = [one for one in self.steps if one.step == 0]
-        if not firsts or (self.baseline.about is not None and self.target.about is not None):
+        if not firsts:
             return Start((), 0, ())
-        return start.look([judged.agreement for judged in firsts[0].judged])
+        found = start.look([judged.agreement for judged in firsts[0].judged])
+        if self.baseline.about is not None and self.target.about is not None:
+            return replace(found, weights=())
+        return found
 
     @cached_property
     def named(self) -> list[str]:

@@ -17,6 +17,8 @@ from helpers.words import language
 
 #: Characters that XML 1.0 cannot hold.
 ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+#: Parts that list again what cases say one by one.
+RETOLD = ("suspects",)
 
 
 def render(report: Report, lang: str | None = None, *, seconds: float = 0.0) -> str:
@@ -38,7 +40,8 @@ def _suites(report: Report) -> Iterator[Report]:
     if not report.parts or any(one.status is Status.FAIL for one in own):
         yield report
     for part in report.parts:
-        yield from _suites(part)
+        if part.verb not in RETOLD:
+            yield from _suites(part)
 
 
 def _suite(report: Report, lang: str, number: int, seconds: float) -> xml.Element:

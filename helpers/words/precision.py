@@ -480,6 +480,15 @@ WORDS: dict[str, Words] = {
         "每个张量只读取了 {share}（种子 {seed}）：{count} 个张量的相对误差的不确定度最大为其自身的 {worst}"
         "（一个标准误），最大误差与 NaN 只反映样本",
     ),
+    "ACC218.room": Words(
+        "half of the {count} operators that were not run again could be off by {room} (relative) and would not have"
+        " been seen: {why}",
+        "未重算的 {count} 个算子中，有一半即使相对误差达到 {room} 也不会被发现：{why}",
+        "Capture with task tensor at one step: operators are then run again from their own inputs in float64.",
+        "请以 task tensor 采集一步：算子将用各自的输入以 float64 重算。",
+    ),
+    "ACC218.statistics": Words("only statistics were recorded", "只记录了统计量"),
+    "ACC218.half": Words("one side computes in 16 bits", "有一侧使用 16 位计算"),
     "ACC204.one": Words("{where}: {error}", "{where}：{error}"),
     "ACC204.scaled": Words("{where}: {error}, times {factor}", "{where}：{error}，倍数 {factor}"),
     "ACC204.seed": Words(

@@ -16,7 +16,7 @@ from benchmarks.matrix.replaying import in_this_process
 from helpers.precision.capturing import manifest
 from helpers.precision.comparison import Comparison, examine
 from helpers.precision.divergence import POSSIBLE
-from helpers.precision.rules import nonfinite
+from helpers.precision.rules import blind, nonfinite
 
 SEED = 41
 #: model, kind, noise, which of the calls that the kind can strike.
@@ -66,6 +66,8 @@ def test_healthy_statistics_are_not_flagged(tmp_path: Path, model: str, noise: s
     assert found.named == []
     open_ones = [one for one in found.steps[0].judged if one.outcome == POSSIBLE]
     assert bool(open_ones) == (noise == "hf32 untold"), "what an untold format may explain is left open, not passed"
+    rooms = [one for one in blind.check(found) if one.args["why"]]
+    assert bool(rooms) == (noise == "bf16"), "how large a fault would have gone unseen is said where it is large"
 
 
 @pytest.mark.parametrize(("kind", "task"), [("overflow to infinity", "statistics"), ("backward NaN", "statistics"),

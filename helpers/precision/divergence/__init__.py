@@ -10,6 +10,7 @@ Where an input error appears that no recorded operator made, what lies between i
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -83,6 +84,7 @@ def judge(
     judged = []
     forward: dict[tuple[str, int], float] = {}
     drew: set[tuple[str, int]] = set()
+    returned: dict[str, tuple[TensorRecord, ...]] = defaultdict(tuple)
     turned, largest, seen = False, 0.0, math.isfinite(reached)
     for found in agreements:
         operator = found.pair.target
@@ -93,7 +95,12 @@ def judge(
         inherited = _inherited(found, saved)
         if not _whole(found):  # of statistics an input's error may be small by luck
             inherited = max(inherited, largest)
-        one = _one(found, replays.get(operator.name), dict(numerics), inherited, formats.kind(operator.api) in possible)
+        theirs = found.pair.baseline
+        if theirs.direction == BACKWARD:
+            returned[theirs.head] += theirs.inputs
+        summed = theirs.inputs if theirs.direction == BACKWARD else returned[theirs.head]
+        one = _one(found, replays.get(operator.name), dict(numerics), inherited, formats.kind(operator.api) in possible,
+                   summed)  # fmt: skip
         if _drew(one) or (call in drew and one.outcome == DIVERGES and one.own is None):
             one = replace(one, outcome=DRAWN)
             drew.add(call)
@@ -144,8 +151,9 @@ def first(judged: Iterable[Judgement]) -> Judgement | None:
 
 
 def _one(
-    found: Agreement, replay: Replay | None, numerics: dict[str, str], inherited: float, possible: bool
-) -> Judgement:
+    found: Agreement, replay: Replay | None, numerics: dict[str, str], inherited: float, possible: bool,
+    summed: Sequence[TensorRecord],
+) -> Judgement:  # fmt: skip
     rounding, form = tolerance.floor(found.dtypes), tolerance.reduced(found.pair.target.api, numerics)
     handed = replay.wrongly_handed(rounding) if replay is not None else None
     if replay is not None and handed is not None:
@@ -163,7 +171,7 @@ def _one(
         return Judgement(found, AGREES, rounding, own=own)
     if own is not None:
         return _by_replay(found, own, rounding, form)
-    return _by_amplification(found, max(inherited, rounding), rounding, form, possible)
+    return _by_amplification(found, max(inherited, rounding), rounding, form, possible, summed)
 
 
 def _structure(found: Agreement) -> str:
@@ -186,14 +194,14 @@ def _by_replay(found: Agreement, own: Own, rounding: float, form: str) -> Judgem
 
 
 def _by_amplification(
-    found: Agreement, inherited: float, rounding: float, form: str, possible: bool
+    found: Agreement, inherited: float, rounding: float, form: str, possible: bool, summed: Sequence[TensorRecord]
 ) -> Judgement:  # fmt: skip
     """Every output may have ten times the inherited error, more where it is a sum that nearly cancels."""
     outcome, allowed = AGREES, rounding
     for slot in found.outputs:
         if slot.error is None or slot.error <= rounding:
             continue
-        relief = cancellation(found, slot)
+        relief = cancellation(found, slot, summed)
         limit = _amplification(found) * inherited * relief
         wide = max(limit, tolerance.reduced_floor(form) * relief)
         kind = EXPLAINED if slot.error <= limit else ALLOWED if slot.error <= wide else DIVERGES
@@ -217,15 +225,17 @@ def _whole(found: Agreement) -> bool:
     return all(t.file for side in (found.pair.target, found.pair.baseline) for t in side.outputs)
 
 
-def cancellation(found: Agreement, slot: TensorAgreement) -> float:
-    """How much a reduction in backward may lose: its inputs' size over its result's. The gradient of a bias that a
-    normalisation follows is zero but for rounding: any relative error of it is honest. At least 1."""
+def cancellation(found: Agreement, slot: TensorAgreement, summed: Sequence[TensorRecord]) -> float:
+    """How much a reduction in backward may lose: the size of what is `summed` (a backward's incoming gradients; of a
+    module's bias those of its backward) over its result's. The gradient of a bias that a normalisation follows is zero
+    but for rounding: any relative error of it is honest. At least 1."""
     operator = found.pair.baseline
     result = next((t for t in operator.outputs if t.slot == slot.slot), None)
-    if operator.direction != BACKWARD or result is None or not result.norm:
+    reduces = operator.direction == BACKWARD or operator.direction == PARAMETERS and len(slot.shape) == 1
+    if not reduces or result is None or not result.norm:
         return 1.0
-    terms, size = math.prod(result.shape), max((t.norm or 0.0 for t in operator.inputs), default=0.0)
-    incoming = max((math.prod(t.shape) for t in operator.inputs), default=0)
+    terms, size = math.prod(result.shape), max((t.norm or 0.0 for t in summed), default=0.0)
+    incoming = max((math.prod(t.shape) for t in summed), default=0)
     if terms == 0 or incoming <= terms or not math.isfinite(size / result.norm):
         return 1.0
     return max(1.0, math.sqrt(incoming / terms) * size / result.norm)

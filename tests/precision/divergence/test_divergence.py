@@ -239,6 +239,16 @@ def test_parameter_gradients_of_a_later_step_inherit_what_this_step_shows(
     assert judge(chain, {}, {}, reached=math.inf)[1].outcome == outcome
 
 
+@pytest.mark.parametrize(("reached", "size", "outcome"), [
+    (math.inf, 1e-6, EXPLAINED), (0.0, 1e-6, EXPLAINED), (math.inf, 1.0, DIVERGES)])  # fmt: skip
+def test_the_gradient_of_a_bias_that_cancels_may_be_any(reached: float, size: float, outcome: str) -> None:
+    """A convolution's bias before a batch norm: its gradient is the rounding of a sum of zero. One that is no such sum
+    is held to what came before."""
+    chain = [agreement("Module.conv.Conv2d.backward.0", 1e-6, 1e-6, incoming=(8, 4, 16, 16), size_in=4.0),
+             agreement("Module.conv.Conv2d.parameters_grad.0", 0.0, 0.9, shape=(4,), size_out=size)]  # fmt: skip
+    assert judge(chain, {}, {}, reached=reached)[1].outcome == outcome
+
+
 def test_containers_are_never_to_blame() -> None:
     chain = [agreement("Functional.gelu.0.forward", 0.0, 0.0), agreement("Module.block.Block.forward.0", 0.0, 0.5)]
     named = frozenset({"Module.block.Block.forward.0"})

@@ -704,7 +704,12 @@ WORDS: dict[str, Words] = {
         "请查看上一步：梯度、损失缩放以及优化器的更新。",
     ),
     "ACC233.run": Words(
-        "{tier}: {saved} in the dump's dtype, {single} in float32", "{tier}：按采集的数据类型 {saved}，float32 {single}"
+        "{tier}: {saved} in the dump's dtype, {single} in float32; float64 could not be run there",
+        "{tier}：按采集的数据类型 {saved}，float32 {single}；该设备无法以 float64 运行",
+    ),
+    "ACC233.run_double": Words(
+        "{tier}: {saved} in the dump's dtype, {single} in float32, {double} in float64",
+        "{tier}：按采集的数据类型 {saved}，float32 {single}，float64 {double}",
     ),
     "ACC233.run_failed": Words("{tier}: {error}", "{tier}：{error}"),
     "ACC233.again": Words(

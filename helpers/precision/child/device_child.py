@@ -1,6 +1,7 @@
-"""One recorded operator run again on a device, from one side's saved inputs: in the dtypes of the dump and in float32,
-held against float64 on the CPU. Of a backward the whole is run: every gradient of an input. Loaded by replay_child.py,
-whose Side does the work; torch_npu is there where the environment makes torch load it.
+"""One recorded operator run again on a device, from one side's saved inputs: in the dtypes of the dump, in float32 and,
+where the device can, in float64; held against float64 on the CPU. Of a backward the whole is run: every gradient of an
+input. Loaded by replay_child.py, whose Side does the work; torch_npu is there where the environment makes torch load
+it.
 """
 
 from __future__ import annotations
@@ -12,14 +13,24 @@ import torch
 
 
 def answer(side: Any, given: Any, job: dict[str, Any], relative: Any, failures: Any) -> dict[str, Any]:
-    """{"saved": error, "float32": error} of the worst tensor, or {"failed": why}."""
+    """{"saved": error, "float32": error, "float64": error or null} of the worst tensor, or {"failed": why}."""
+    failing = (*failures, AssertionError)  # torch says with an AssertionError that a device is not there
     try:
         truth = _run(side, job["name"], given(0.0, _backward(job["name"])))
         kinds = {"saved": None, "float32": torch.float32}
-        return {kind: _worst(_run(side, job["name"], given(0.0, _backward(job["name"]), None, job["device"], dtype)),
-                             truth, relative) for kind, dtype in kinds.items()}  # fmt: skip
-    except (*failures, AssertionError) as cause:  # torch says with an AssertionError that a device is not there
+        found = {kind: _error(side, given, job, truth, relative, dtype) for kind, dtype in kinds.items()}
+    except failing as cause:
         return {"failed": f"{type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"}
+    try:  # an NPU computes few operators in float64
+        return {**found, "float64": _error(side, given, job, truth, relative, torch.float64)}
+    except failing:
+        return {**found, "float64": None}
+
+
+def _error(side: Any, given: Any, job: dict[str, Any], truth: list[torch.Tensor], relative: Any,
+           dtype: torch.dtype | None) -> float:  # fmt: skip
+    run = given(0.0, _backward(job["name"]), None, job["device"], dtype)
+    return _worst(_run(side, job["name"], run), truth, relative)
 
 
 def _backward(name: str) -> bool:

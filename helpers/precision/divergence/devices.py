@@ -23,13 +23,14 @@ AGAIN, ONLY_DTYPE, NOT_AGAIN, UNKNOWN = "again", "dtype", "not_again", "unknown"
 
 @dataclass(frozen=True)
 class Again:
-    """One device: the operator's error against float64 in the dump's dtypes and in float32; `failed` says why it could
-    not be run there."""
+    """One device: the operator's error against float64 of the CPU, in the dump's dtypes, in float32 and in float64
+    (None where the device cannot); `failed` says why it could not be run there."""
 
     tier: str
     saved: float = math.nan
     single: float = math.nan
     failed: str = ""
+    double: float | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def _on(tier: str, step: StepComparison, judged: Judgement) -> Again:
     told, error = replay.ask(job, tier=tier)
     if error or "failed" in told:
         return Again(tier, failed=error or str(told["failed"]))
-    return Again(tier, told["saved"], told["float32"])
+    return Again(tier, told["saved"], told["float32"], double=told["float64"])
 
 
 def shown(runs: tuple[Again, ...]) -> list[dict[str, Any]]:

@@ -33,4 +33,5 @@ def check(facts: Comparison) -> Iterator[Finding]:
 def _told(run: Again) -> Scalar:
     if run.failed:
         return {"say": "ACC233.run_failed", "args": {"tier": run.tier, "error": run.failed}}
-    return {"say": "ACC233.run", "args": {"tier": run.tier, "saved": run.saved, "single": run.single}}
+    key = "ACC233.run" if run.double is None else "ACC233.run_double"
+    return {"say": key, "args": {"tier": run.tier, "saved": run.saved, "single": run.single, "double": run.double}}

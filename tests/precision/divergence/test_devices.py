@@ -44,7 +44,9 @@ def test_a_device_that_is_not_here_leaves_it_open(sides: tuple[Path, Path]) -> N
 def test_values_that_the_operator_does_not_make_again(sides: tuple[Path, Path]) -> None:
     report = on(sides, "cpu")
     (found,) = [one for one in report.findings if one.rule == "ACC233"]
-    assert found.key == "ACC233.not_again" and report.facts["replayed_on"][0]["saved"] < 1e-5
+    again = report.facts["replayed_on"][0]
+    assert found.key == "ACC233.not_again" and again["saved"] < 1e-5 and again["double"] < 1e-12
+    assert "in float64" in found.message("en")
 
 
 def test_no_device_no_word(sides: tuple[Path, Path]) -> None:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,6 +53,40 @@ def simulator_env() -> dict[str, str]:
         pytest.skip(f"CANN is installed in {real.root}: the simulator is not built here")
     assert simulator.is_built(), "the simulator is not built: run `make setup`"
     return dict(simulator.environment(base={**os.environ}))
+
+
+@contextlib.contextmanager
+def started(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A Python module as a process of its own, ended with the block."""
+    process = subprocess.Popen([sys.executable, "-m", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Dask scheduler with two workers, each a process of its own."""
+    distributed, seconds = pytest.importorskip("distributed"), 60
+    file = tmp_path_factory.mktemp("dask") / "scheduler.json"
+    options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(started("distributed.cli.dask_scheduler", *options))
+        end = time.monotonic() + seconds
+        while not file.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        where = json.loads(file.read_text())["address"]
+        for _ in range(2):
+            stack.enter_context(started("distributed.cli.dask_worker", where, "--nthreads", "1", "--no-nanny",
+                                        "--no-dashboard", "--local-directory", str(file.parent)))  # fmt: skip
+        with distributed.Client(where, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=seconds)
+        yield where
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

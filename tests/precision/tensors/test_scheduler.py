@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
+import helpers.scheduler
 from helpers.__main__ import main
 from helpers.errors import WorkbookError
 from helpers.finding import Status
@@ -24,39 +20,6 @@ from tests.precision.test_compare import scaled
 
 distributed = pytest.importorskip("distributed")
 FAULT = "Functional.conv2d.1.forward"
-SECONDS = 60
-
-
-@contextlib.contextmanager
-def started(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen([sys.executable, "-m", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A scheduler with two workers."""
-    file = tmp_path_factory.mktemp("dask") / "scheduler.json"
-    options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(started("distributed.cli.dask_scheduler", *options))
-        end = time.monotonic() + SECONDS
-        while not file.exists() and time.monotonic() < end:
-            time.sleep(0.05)
-        where = json.loads(file.read_text())["address"]
-        for _ in range(2):
-            stack.enter_context(started("distributed.cli.dask_worker", where, "--nthreads", "1", "--no-nanny",
-                                        "--no-dashboard", "--local-directory", str(file.parent)))  # fmt: skip
-        with distributed.Client(where, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=SECONDS)
-        yield where
 
 
 def pairs(folder: Path, count: int = 5, size: int = 100_003) -> list[Job]:
@@ -105,7 +68,7 @@ def test_both_machines_take_part(address: str, tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_cluster_without_workers_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler, "CONNECT", 3)
+    monkeypatch.setattr(helpers.scheduler, "CONNECT", 3)
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0", processes=False) as empty:  # noqa: SIM117
         with pytest.raises(WorkbookError, match="has no worker"), scheduler.cluster(empty.scheduler_address):
             pass
@@ -114,7 +77,7 @@ def test_a_cluster_without_workers_is_said(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("where", ["tcp://127.0.0.1:9", "nonsense://x"])
 def test_nobody_there_is_one_error(where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
                                    tmp_path: Path) -> None:  # fmt: skip
-    monkeypatch.setattr(scheduler, "CONNECT", 1)
+    monkeypatch.setattr(helpers.scheduler, "CONNECT", 1)
     convolutions(tmp_path)
     assert main(["compare", str(tmp_path), str(tmp_path), "--scheduler", where]) == 2
     assert where in capsys.readouterr().err
@@ -122,7 +85,7 @@ def test_nobody_there_is_one_error(where: str, monkeypatch: pytest.MonkeyPatch, 
 
 def test_a_task_that_cannot_run_is_one_error(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduler.worker, "order", lambda *_: "no line of jobs")
-    with pytest.raises(WorkbookError, match="did not run the comparison: JSONDecodeError"):  # noqa: SIM117
+    with pytest.raises(WorkbookError, match="did not run the task: JSONDecodeError"):  # noqa: SIM117
         with scheduler.cluster(address) as measure:
             measure(pairs(tmp_path, count=2), Sample())
 

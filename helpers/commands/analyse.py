@@ -8,11 +8,16 @@ Examples:
   ascend-workbook analyse npu_ascend_pt --baseline gpu.pt.trace.json.gz --html difference.html
   ascend-workbook analyse after.pt.trace.json --baseline before.pt.trace.json
   ascend-workbook analyse rank0_ascend_pt --perfetto perfetto.json.gz --flame stacks.txt
+  ascend-workbook analyse runs/demo/profiling/profile --ranks 0,3 --lang zh
+  ascend-workbook analyse /share/profile --scheduler tcp://10.0.0.1:8786
 
 Reads what torch.profiler writes (CPU, CUDA, ROCm; .json, .json.gz) and the *_ascend_pt folders of
 torch_npu.profiler, exported as text or db. Files of gigabytes are read piece by piece; of one that was cut short,
 what is whole. Nothing is written into the profile. The page and the timeline open without a network; the Perfetto
 trace opens in https://ui.perfetto.dev and chrome://tracing, the stacks in https://www.speedscope.app.
+
+Of a folder with the profiles of several ranks: who waits for whom in which collective, which rank or pipeline stage is
+slow and in what, the links, and each rank by itself. A rank that is missing or broken is one finding.
 """
 
 from __future__ import annotations
@@ -39,13 +44,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--step", type=int, metavar="N", help="show this step on the timeline (default: a median one)")
     for name, what in FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {what} ({', '.join(ENDINGS[name])})")
+    parser.add_argument("--ranks", default="", metavar="LIST", help="of several ranks only these, as in 0,3 or 0-7")
+    parser.add_argument("--scheduler", default="", metavar="ADDRESS",
+                        help="read the ranks on this Dask cluster, whose machines see the folder under the same path"
+                             " (needs: pip install distributed)")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> Report:
     from helpers.profiling import analyse
 
     files = {name: getattr(args, name) for name in FILES if getattr(args, name)}
-    return analyse(args.path, top=args.top, step=args.step, files=files, baseline=args.baseline, lang=args.lang)
+    return analyse(args.path, top=args.top, step=args.step, files=files, baseline=args.baseline, lang=args.lang,
+                   ranks=args.ranks, scheduler=args.scheduler)  # fmt: skip
 
 
 def last(report: Report, args: argparse.Namespace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,10 +14,14 @@ from helpers.profiling import rules
 from helpers.profiling.breakdown import PARTS
 from helpers.profiling.compare.report import compare
 from helpers.profiling.device.answers import device_answers
-from helpers.profiling.every_rank import analyse_ranks
 from helpers.profiling.export.files import export, refuse
 from helpers.profiling.facts import Profile, load_profile
-from helpers.profiling.readers import ranks_at
+from helpers.profiling.ranks.everywhere import RankAnswer, told
+from helpers.profiling.ranks.inventory import selected
+from helpers.profiling.ranks.reading import facts_of, rank_told, read_rank
+from helpers.profiling.ranks.together import analyse_ranks, of_one_rank
+from helpers.profiling.readers import locate, ranks_at
+from helpers.profiling.readers.ranks import RankProfiles
 from helpers.profiling.timeline.report import MOST, timeline
 from helpers.report import Chart, Column, Report, Table, overview
 from helpers.rules import judge, rules_of
@@ -35,12 +40,15 @@ def analyse(
     files: Mapping[str, str] | None = None,
     baseline: str | os.PathLike[str] | None = None,
     lang: str | None = None,
+    ranks: str = "",
+    scheduler: str = "",
 ) -> Report:
     """The report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote.
 
     Its parts are `time_by_kind` (chart: the median step, stacked), `top_operators`, `step_times` and `timeline` (of
     the step with the number `step`, else of a median one). Of a folder with a profile from each of several ranks: a
-    row a rank, and such a report of each as a part.
+    row a rank, who waits for whom, and such a report of each as a part; `ranks` selects some (`0,3-5`), `scheduler`
+    is the address of a Dask cluster that reads them.
     `files`, of one rank alone: what else to write, `timeline`, `perfetto` or `flame` to a path (export.files.ENDINGS);
     in the language `lang`. With a `baseline` (such a profile, of one rank) the report says what differs between the
     two (compare.report). Raises WorkbookError for what is no profile, or a broken one.
@@ -51,10 +59,47 @@ def analyse(
         return _compared(baseline, path, top=top, step=step, files=files, lang=lang)
     several = ranks_at(Path(path))
     if not several:
-        return _analyse(path, top=top, boxes=MOST, step=step, files=files, lang=lang)
+        if ranks:
+            raise WorkbookError("PRF350.not_asked", ranks=ranks, path=os.fspath(path), here=None)
+        profile = load_profile(path)
+        report = _analyse(profile, top=top, boxes=MOST, step=step, files=files, lang=lang)
+        return replace(report, parts=(*report.parts, *_collectives(profile, locate(Path(path)))))
     for option in [*(f"--{kind}" for kind in files), *(["--step"] if step is not None else [])]:
-        raise WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=len(several), option=option)
-    return analyse_ranks(several, partial(_analyse, top=top, boxes=max(500, MOST // len(several))), STAGE)
+        raise WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=len(several.profiles), option=option)
+    chosen = _chosen(several, ranks, path)
+    answer = partial(_answer, top=top, boxes=max(500, MOST // len(chosen.profiles)))
+    return analyse_ranks(chosen, answer, scheduler)
+
+
+def _chosen(found: RankProfiles, ranks: str, path: str | os.PathLike[str]) -> RankProfiles:
+    if not ranks:
+        return found
+    wanted = selected(ranks)
+    absent: list[Scalar] = [rank for rank in wanted if rank not in found.profiles]
+    if absent:
+        raise WorkbookError("PRF350.not_asked", ranks=absent, path=os.fspath(path), here=list(found.profiles))
+    older = {rank: found.older[rank] for rank in wanted if rank in found.older}
+    return RankProfiles({rank: found.profiles[rank] for rank in wanted}, older)
+
+
+def _answer(path: str, rank: int, *, top: int, boxes: int) -> str:
+    """What one rank's profile says, as it travels between processes and machines."""
+
+    def read() -> RankAnswer:
+        facts, profile = read_rank(Path(path), rank)
+        return RankAnswer(facts, _analyse(profile, top=top, boxes=boxes) if profile else None)
+
+    return told(read)
+
+
+def _collectives(profile: Profile, found: Path) -> tuple[Report, ...]:
+    """What the rank waits for. A table beside the trace that cannot be read does not take the trace's answers along."""
+    try:
+        return of_one_rank(facts_of(profile, found, rank_told(profile)))
+    except WorkbookError as error:
+        why: Scalar = {"say": error.key, "args": error.arguments}
+        finding = Finding("PRF352", Status.SKIPPED, "PRF352.unread", {"error": why})
+        return (Report(STAGE, "collectives", (finding,), tier=profile.tier),)
 
 
 def _compared(
@@ -68,7 +113,8 @@ def _compared(
 ) -> Report:
     for path in (baseline, target):
         if several := ranks_at(Path(path)):
-            raise WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=len(several), option="--baseline")
+            count = len(several.profiles)
+            raise WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=count, option="--baseline")
     before, after = load_profile(baseline), load_profile(target)
     if files:
         export(after, timeline(after, step=step), files, lang)
@@ -76,7 +122,7 @@ def _compared(
 
 
 def _analyse(
-    path: str | os.PathLike[str],
+    profile: Profile,
     *,
     top: int,
     boxes: int,
@@ -84,7 +130,6 @@ def _analyse(
     files: Mapping[str, str] | None = None,
     lang: str | None = None,
 ) -> Report:
-    profile = load_profile(path)
     findings = judge(profile, rules_of(rules))
     verdict = summary(profile, findings)
     by_code = {ten: [one for one in findings if one.rule[:5] == ten] for ten in ("PRF30", "PRF31", "PRF33")}

@@ -8,7 +8,7 @@ from pathlib import Path
 from helpers.errors import WorkbookError
 from helpers.profiling.readers import ascend, database, kineto, tables
 from helpers.profiling.readers.loading import load
-from helpers.profiling.readers.ranks import by_rank
+from helpers.profiling.readers.ranks import RANK, RankProfiles, by_rank
 from helpers.profiling.trace import Trace
 
 TRACES = ("*.json", "*.json.gz")
@@ -61,18 +61,20 @@ def locate(path: Path) -> Path:
     return found[0]
 
 
-def ranks_at(path: Path) -> dict[int, Path]:
-    """Rank -> its profile where the folder holds one from each of several ranks, else empty."""
+def ranks_at(path: Path) -> RankProfiles | None:
+    """The profiles of a folder that holds some of several ranks, else None."""
     if not path.is_dir() or path.name.endswith(ascend.FOLDER):
-        return {}
+        return None
     found = by_rank(_below(path))
-    return found if len(found) > 1 else {}
+    return found if len(found.profiles) > 1 else None
 
 
 def _below(path: Path) -> list[Path]:
-    found = sorted(path.glob(f"**/*{ascend.FOLDER}")) or _traces(path) or _traces(path / DATA)
-    return [one for one in found if one.is_dir() or TRACE_NAME in one.name]
+    folders = [one for one in sorted(path.glob(f"**/*{ascend.FOLDER}")) if one.is_dir()]
+    return folders or _traces(path, "") or _traces(path, f"{DATA}/") or _traces(path, "*/")
 
 
-def _traces(folder: Path) -> list[Path]:
-    return sorted(file for like in TRACES for file in folder.glob(like) if TRACE_NAME in file.name)
+def _traces(path: Path, below: str) -> list[Path]:
+    """Files called traces, else those named after a rank."""
+    found = sorted(file for like in TRACES for file in path.glob(below + like))
+    return [one for one in found if TRACE_NAME in one.name] or [one for one in found if RANK.search(one.name)]

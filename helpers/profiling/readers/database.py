@@ -64,7 +64,7 @@ def find(folder: Path) -> Path | None:
 def read(path: Path) -> Trace:
     """The Trace of a database. Raises WorkbookError, naming the file, where it is broken or holds no event."""
     try:
-        with closing(_open(path)) as database:
+        with closing(opened(path)) as database:
             return _Reader(database).trace(path)
     except sqlite3.Error as cause:
         raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
@@ -73,8 +73,8 @@ def read(path: Path) -> Trace:
 def step_times(path: Path) -> dict[int, dict[str, int]]:
     """What analysis.db says of each step, as tables.step_times; empty where it says nothing."""
     try:
-        with closing(_open(path)) as database:
-            if "StepTraceTime" not in _tables(database):
+        with closing(opened(path)) as database:
+            if "StepTraceTime" not in tables_of(database):
                 return {}
             rows = database.execute("SELECT step, computing, free FROM StepTraceTime").fetchall()
     except sqlite3.Error as cause:
@@ -86,18 +86,23 @@ def step_times(path: Path) -> dict[int, dict[str, int]]:
     }
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def opened(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
 
 
-def _tables(database: sqlite3.Connection) -> set[str]:
+def tables_of(database: sqlite3.Connection) -> set[str]:
     return {str(name) for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def columns_of(database: sqlite3.Connection, table: str) -> set[str]:
+    """The columns of a table, which differ between versions; empty where it is not there."""
+    return {str(row[1]) for row in database.execute(f"PRAGMA table_info({table})")}
 
 
 class _Reader:
     def __init__(self, database: sqlite3.Connection) -> None:
         self.database = database
-        self.tables = _tables(database)
+        self.tables = tables_of(database)
         self.names, self.lanes, self.shapes = Interned(), Interned(), Interned({"": 0})
         self.dtypes, self.engines = Interned(), Interned()
         self.parts: list[tuple[Any, ...]] = []

@@ -1,0 +1,77 @@
+"""Every rank read where there is room: in processes on all cores, or on the machines of a Dask cluster.
+
+What comes back is JSON text, the same from both: of two ways to hand over a result one would be wrong one day.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Union
+
+from helpers.errors import WorkbookError
+from helpers.profiling.ranks.facts import RankFacts
+from helpers.report import Report
+from helpers.scheduler import connected, lost, wait_for
+
+if TYPE_CHECKING:
+    from distributed import Future
+
+#: (path, rank) -> what `told` gives; a function that processes and machines can share
+Answer = Callable[[str, int], str]
+
+
+class RankAnswer(NamedTuple):
+    """What one rank's profile says; `report` is None where only tables are there."""
+
+    facts: RankFacts
+    report: Report | None
+
+
+Outcome = Union[RankAnswer, WorkbookError]
+
+
+def told(read: Callable[[], RankAnswer]) -> str:
+    """An answer as JSON text; an error as its key and arguments."""
+    try:
+        facts, report = read()
+    except WorkbookError as error:
+        return json.dumps({"error": error.key, "args": error.arguments})
+    return json.dumps({"facts": facts.to_dict(), "report": report.to_json() if report else None})
+
+
+def everywhere(profiles: Mapping[int, Path], answer: Answer, scheduler: str = "") -> dict[int, Outcome]:
+    """Rank -> its answer. Raises WorkbookError where the cluster cannot be used."""
+    paths = {rank: str(path.resolve()) for rank, path in profiles.items()}
+    texts = _on_cluster(paths, answer, scheduler) if scheduler else _in_processes(paths, answer)
+    return {rank: _outcome(text) for rank, text in texts.items()}
+
+
+def _in_processes(paths: Mapping[int, str], answer: Answer) -> dict[int, str]:
+    with ProcessPoolExecutor(min(len(paths), os.cpu_count() or 1)) as processes:
+        return dict(zip(paths, processes.map(answer, paths.values(), paths)))
+
+
+def _on_cluster(paths: Mapping[int, str], answer: Answer, address: str) -> dict[int, str]:
+    with connected(address) as client:
+        futures = client.map(answer, list(paths.values()), list(paths), pure=False)
+        wait_for(client, address, futures)
+        return {rank: _result(address, rank, future) for rank, future in zip(paths, futures)}
+
+
+def _result(address: str, rank: int, future: Future) -> str:
+    why = lost(address, future)
+    if why is not None:
+        return json.dumps({"error": "ranks.machine_lost", "args": {"rank": rank, "error": why}})
+    return str(future.result())
+
+
+def _outcome(text: str) -> Outcome:
+    found = json.loads(text)
+    if "error" in found:
+        return WorkbookError(found["error"], **found["args"])
+    report = Report.from_json(found["report"]) if found["report"] else None
+    return RankAnswer(RankFacts.from_dict(found["facts"]), report)

@@ -1,0 +1,113 @@
+"""The facts of one rank from its profile: of its trace, or where only tables were kept, of these."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from helpers.errors import WorkbookError
+from helpers.profiling.breakdown import PARTS, StepTime, busy
+from helpers.profiling.facts import Profile, load_profile
+from helpers.profiling.intervals import Intervals
+from helpers.profiling.ranks import told
+from helpers.profiling.ranks.calls import Calls
+from helpers.profiling.ranks.facts import RankFacts, StepParts
+from helpers.profiling.ranks.recorded import calls_at, numbers_at
+from helpers.profiling.readers import locate, told_steps
+
+EXPOSED = "Communication(Not Overlapped)"
+
+
+class RankRead(NamedTuple):
+    """One rank as it was read; `profile` is None where only tables are there."""
+
+    facts: RankFacts
+    profile: Profile | None
+
+
+def read_rank(path: Path, rank: int) -> RankRead:
+    """Raises WorkbookError where neither a trace nor the tables can be read."""
+    found = locate(path)
+    try:
+        profile = load_profile(path)
+    except WorkbookError as error:
+        if error.key != "profiling.not_parsed":
+            raise
+        return RankRead(_of_tables(found, rank, error), None)
+    return RankRead(facts_of(profile, found, rank), profile)
+
+
+def facts_of(profile: Profile, found: Path, rank: int) -> RankFacts:
+    """The facts of a profile that was read from `found`."""
+    calls = calls_at(found, profile.trace)
+    bare = profile.trace.dialect == "ascend" and not profile.trace.count("host_op")
+    steps = _steps_of_tables(profile.told, calls) if bare else ()
+    steps = steps or tuple(_steps(profile, calls))
+    about = _about(found, profile.trace.about)
+    plain = {"tier": profile.tier, "simulated": profile.simulated, "on_device": profile.trace.on_device}
+    host = str(profile.trace.about.get("host_name") or "")
+    return RankFacts(rank, str(found), steps, calls, **plain, host=host, **about)  # type: ignore[arg-type]
+
+
+def _of_tables(found: Path, rank: int, error: WorkbookError) -> RankFacts:
+    calls = calls_at(found, None)
+    steps = _steps_of_tables(told_steps(found), calls)
+    if not steps:
+        raise error
+    return RankFacts(rank, str(found), steps, calls, tier="npu", tables_only=True, **_about(found, {}))  # type: ignore[arg-type]
+
+
+def _about(found: Path, about: dict[str, object]) -> dict[str, object]:
+    meta = told.metadata(found)
+    groups = told.groups(meta, about)
+    links, own, sizes = told.links(found)
+    own_there, sizes_there = numbers_at(found)
+    return {
+        "groups": groups,
+        "world_size": told.world_size(meta, about, groups),
+        "links": tuple(links),
+        "own_number": {**own_there, **own},
+        "sizes": {**sizes_there, **sizes},
+        "packets": tuple(told.packets(found)),
+    }
+
+
+def _steps_of_tables(rows: dict[int, dict[str, int]], calls: Calls) -> tuple[StepParts, ...]:
+    """Of step_trace_time.csv: its steps, without the first where there are three or more."""
+    found = []
+    for number, row in sorted(rows.items()):
+        if {"Computing", EXPOSED, "Free"} <= row.keys():
+            parts = {**dict.fromkeys(PARTS, 0), "computing": row["Computing"], "communication": row[EXPOSED]}
+            parts["free"] = row["Free"]
+            start = int(calls.start_ns[calls.step == number].min(initial=2**62))
+            found.append(StepParts(number, start, sum(parts.values()), parts, row.get("Bubble", 0)))
+    return tuple(found[1:] if len(found) >= 3 else found)
+
+
+def _steps(profile: Profile, calls: Calls) -> list[StepParts]:
+    """The steady steps. Without a device the threads of gloo communicate: where no operator runs meanwhile it is
+    exposed communication and not free time."""
+    waiting = None
+    if not profile.trace.on_device and len(calls):
+        at_work = busy(profile.trace)
+        waiting = (Intervals.of(calls.start_ns, calls.end_ns), at_work["computing"] | at_work["loading"])
+    steps = []
+    for step in profile.breakdown.steady:
+        row = profile.told.get(step.number, {})
+        parts = _with_waiting(step, *waiting) if waiting else step.parts_ns
+        steps.append(StepParts(step.number, step.start_ns, step.total_ns, parts, row.get("Bubble", 0)))
+    return steps
+
+
+def _with_waiting(step: StepTime, calls: Intervals, working: Intervals) -> dict[str, int]:
+    window = (step.start_ns, step.end_ns)
+    at_work = working.within(*window)
+    exposed = (at_work | calls.within(*window)).length_ns - at_work.length_ns
+    return {**step.parts_ns, "communication": exposed, "free": step.parts_ns["free"] - exposed}
+
+
+def rank_told(profile: Profile) -> int:
+    """The rank that a profile tells of itself, 0 where it tells none."""
+    distributed = profile.trace.about.get("distributedInfo")
+    rank = distributed.get("rank") if isinstance(distributed, dict) else None
+    return rank if isinstance(rank, int) and rank >= 0 else 0

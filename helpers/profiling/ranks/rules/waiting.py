@@ -1,0 +1,54 @@
+"""Does a rank wait in collectives for one that comes late? That is waiting and no transmission.
+
+The members of a collective finish together, so each waits for the last to arrive. Whether the collective then takes
+long is another question. An NPU's Notify_Wait names the peer, also where that one's profile is not among these.
+https://www.hiascend.com/document (HCCL: Notify Wait and Notify Record tasks)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.finding import Finding, Status
+from helpers.profiling.ranks.cluster import Blame, Cluster
+from helpers.profiling.ranks.savings import named, saving, worth
+from helpers.rules import CannotCheck
+from helpers.words import Scalar
+
+CODE = "PRF352"
+
+
+def check(cluster: Cluster) -> Iterator[Finding]:
+    if not any(len(one.calls) for one in cluster.ranks.values()):
+        yield Finding(CODE, Status.OK, "PRF352.none")
+        return
+    told = any((one.calls.told_wait_ns >= 0).any() for one in cluster.ranks.values())
+    if not told and not (cluster.matches.members > 1).any():
+        raise CannotCheck("PRF352.alone" if len(cluster.ranks) == 1 else "PRF352.unmatched")
+    unseen = float(cluster.unseen_ms())
+    if worth(cluster, unseen):
+        yield Finding(CODE, Status.SKIPPED, "PRF352.unseen_members", {"rest_ms": round(unseen, 3)})
+    found = [one for one in cluster.blames() if worth(cluster, one.gain_ms)]
+    for blame in found:
+        yield _finding(cluster, blame)
+    if not found:
+        longest = max(cluster.wait_ms(rank, across=False) for rank in cluster.ranks)
+        yield Finding(CODE, Status.OK, "PRF352.short", {"wait_ms": round(longest, 3)})
+
+
+def _finding(cluster: Cluster, blame: Blame) -> Finding:
+    times = int(cluster.matches.rank[cluster.rows_of(blame.waiting, across=False)].size)
+    calls = cluster.ranks[blame.waiting].calls
+    rows = cluster.rows_of(blame.waiting)
+    whole = int(calls.duration_ns[cluster.matches.at[rows]].sum()) / len(cluster.ranks[blame.waiting].steps) / 1e6
+    args: dict[str, Scalar] = {
+        "rank": blame.waiting,
+        "waited": dict(named(cluster, blame.who)),
+        "waited_rank": blame.who if blame.who >= 0 else None,
+        "wait_ms": round(blame.wait_ms, 3),
+        "whole_ms": round(whole, 3),
+        "times": blame.times,
+        "calls": times,
+    }
+    known = "seen" if blame.who in cluster.ranks else "unnamed" if blame.who == -1 else "unseen"
+    return saving(cluster, CODE, known, blame.gain_ms, args)

@@ -1,0 +1,169 @@
+"""A folder of several ranks: whose each profile is; one that is missing, doubled or broken does not stop the others."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.__main__ import main
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.profiling import analyse
+from helpers.profiling.readers.ranks import by_rank, rank_of
+from helpers.report import Report
+from tests.profiling.conftest import DATA
+
+
+@pytest.mark.parametrize(
+    ("name", "rank"),
+    [
+        ("rank0.pt.trace.json", 0),
+        ("rank-12.Apr_03.pt.trace.json.gz", 12),
+        ("rank_3_ascend_pt", 3),
+        ("rank7/trace.json", 7),
+        ("worker0.1623143089861.pt.trace.json.gz", None),
+    ],
+)
+def test_the_name_tells_the_rank(name: str, rank: int | None) -> None:
+    assert rank_of(Path(name)) == rank
+
+
+def test_torch_npus_own_file_tells_it_better(tmp_path: Path) -> None:
+    folder = tmp_path / "host_1_rank9_ascend_pt"
+    folder.mkdir()
+    (folder / "profiler_info_4.json").write_text("{}")
+    assert rank_of(folder) == 4
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_trace_itself_tells_it_better(tmp_path: Path, packed: bool) -> None:
+    text = json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": 6, "pg": [{"a": 1}]}, "traceEvents": []})
+    file = tmp_path / f"rank1.trace.json{'.gz' if packed else ''}"
+    file.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    assert rank_of(file) == 6
+    file.write_bytes(b'{"distributedInfo": {"rank"' if not packed else b"\x1f\x8b no gzip")
+    assert rank_of(file) == 1, "a broken file is told by its name, and said to be broken where it is read"
+
+
+def test_doubled_and_untold_ranks(tmp_path: Path) -> None:
+    stamped = [f"a_2026010{day}120000000_rank0_ascend_pt" for day in (1, 2)]
+    names = (*stamped, "rank1_ascend_pt", "x_ascend_pt")
+    folders = [tmp_path / name for name in names]
+    for one in folders:
+        one.mkdir()
+    found = by_rank(folders)
+    assert found.profiles == {0: folders[1], 1: folders[2]}
+    assert found.older == {0: [folders[0]]} and found.untold == [folders[3]]
+
+
+def trace(rank: int, world: int = 2, *, scale: float = 1.0, arrive_us: float = 0.0) -> dict[str, Any]:
+    """The synthetic CUDA trace as one of several ranks; its collectives begin later and end at the same moment."""
+    content: dict[str, Any] = json.loads((DATA / "cuda.pt.trace.json").read_text())
+    content = {"distributedInfo": {"rank": rank, "world_size": world}, **content}
+    for one in content["traceEvents"]:
+        if one.get("cat") == "kernel" and "nccl" in one["name"]:
+            one["ts"], one["dur"] = one["ts"] + arrive_us, one["dur"] - arrive_us
+        elif one.get("cat") == "kernel":
+            one["dur"] *= scale
+    return content
+
+
+def write(folder: Path, *traces: dict[str, Any]) -> None:
+    for one in traces:
+        (folder / f"rank{one['distributedInfo']['rank']}.pt.trace.json").write_text(json.dumps(one))
+
+
+def messages(report: Report) -> dict[str, str]:
+    return {one.key: one.message("en") for one in report.findings}
+
+
+def test_a_row_a_rank_and_the_others_go_on(tmp_path: Path) -> None:
+    """Rank 1 computes half as long as rank 0, rank 2 is broken, rank 3 is not there."""
+    write(tmp_path, trace(0, 4), trace(1, 4, scale=0.5))
+    (tmp_path / "rank2.pt.trace.json").write_text('{"traceEvents": [{"ph" 1}]}')
+    report = analyse(tmp_path)
+    assert report.table is not None and report.status is Status.FAIL
+    assert report.table.values("rank") == [0, 1]
+    assert report.table.values("profiling_computing") == [0.4, 0.2]
+    said = messages(report)
+    assert "2 of 3 ranks were read" in report.findings[0].message("en")
+    assert "rank 2 could not be read" in said["PRF310.unread"] and "rank2.pt.trace.json" in said["PRF310.unread"]
+    assert said["PRF350.missing"] == "profiles of 3 of 4 ranks are here; missing: 3"
+    assert [part.verb for part in report.parts] == ["collectives", "analyse", "analyse"]
+    assert report.parts[1].verdict("en") == analyse(tmp_path / "rank0.pt.trace.json").verdict("en")
+    assert report.figure("zh") and report.parts[0].figure("en")
+    assert Report.from_json(report.to_json()).facts == json.loads(report.to_json())["facts"]
+
+
+def test_a_rank_that_comes_late_is_named(tmp_path: Path) -> None:
+    write(tmp_path, trace(0), trace(1, arrive_us=80))
+    report = analyse(tmp_path)
+    (found,) = [one for one in report.findings if one.rule == "PRF352"]
+    assert (found.args["rank"], found.args["waited_rank"], found.args["wait_ms"]) == (0, 1, 0.08)
+    assert report.facts["world_size"] == 2 and report.facts["clocks_set_right"] == []
+    assert report.parts[0].table is not None
+    assert report.parts[0].table.values("last_rank") == [1]
+
+
+def test_some_of_the_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, *(trace(rank, 3) for rank in range(3)))
+    report = analyse(tmp_path, ranks="0,2")
+    assert report.table is not None and report.table.values("rank") == [0, 2]
+    for given, said in (("7", "no profile of rank 7"), ("a", "no list of ranks")):
+        assert main(["analyse", str(tmp_path), "--ranks", given]) == 2
+        assert said in capsys.readouterr().err
+    assert main(["analyse", str(tmp_path / "rank0.pt.trace.json"), "--ranks", "0"]) == 2
+
+
+def test_an_older_profile_of_a_rank_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, trace(0), trace(1))
+    shutil.copy(tmp_path / "rank0.pt.trace.json", tmp_path / "rank0.1623143089861.pt.trace.json")
+    said = messages(analyse(tmp_path))["PRF350.twice"]
+    assert "rank 0 has 2 profiles; rank0.1623143089861.pt.trace.json was used" in said
+
+
+def test_ranks_of_another_run_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path, trace(0, 3), trace(1, 3), trace(2, 5))
+    report = analyse(tmp_path)
+    assert messages(report)["PRF350.other_run"] == "ranks 2 are of another run than ranks 0, 1 and were left out"
+    assert report.table is not None and report.table.values("rank") == [0, 1]
+
+
+def test_of_many_ranks_those_that_stand_out_are_shown(tmp_path: Path) -> None:
+    write(tmp_path, *(trace(rank, 10, arrive_us=80 if rank == 9 else 0) for rank in range(10)))
+    report = analyse(tmp_path)
+    shown = [part.parts[0].facts["source"] for part in report.parts if part.verb == "analyse"]
+    assert len(shown) == 8 and shown[-1].endswith("rank9.pt.trace.json")
+    assert report.table is not None and len(report.table.rows) == 10
+
+
+def test_where_none_can_be_read(tmp_path: Path) -> None:
+    for rank in range(2):
+        (tmp_path / f"rank{rank}.pt.trace.json").write_text("{")
+    with pytest.raises(WorkbookError) as caught:
+        analyse(tmp_path)
+    assert caught.value.key == "profiling.cut_short"
+
+
+def test_a_dask_cluster_reads_the_same(address: str, tmp_path: Path) -> None:
+    """Broken ranks too; the cluster is a scheduler and two workers of their own."""
+    write(tmp_path, trace(0, 3), trace(1, 3, arrive_us=80))
+    (tmp_path / "rank2.pt.trace.json").write_text('{"traceEvents": [{"ph" 1}]}')
+    here, there = analyse(tmp_path), analyse(tmp_path, scheduler=address)
+    assert here.table == there.table and here.facts == there.facts
+    assert [(one.key, one.args) for one in here.findings] == [(one.key, one.args) for one in there.findings]
+
+
+def test_nobody_at_the_address_is_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("helpers.scheduler.CONNECT", 1)
+    write(tmp_path, trace(0), trace(1))
+    assert main(["analyse", str(tmp_path), "--scheduler", "tcp://127.0.0.1:9"]) == 2
+    assert "tcp://127.0.0.1:9: no Dask scheduler answers there" in capsys.readouterr().err

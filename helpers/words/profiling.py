@@ -261,6 +261,12 @@ _DATA = {
         "The clock went backwards while recording; times around it may be wrong.",
         "采集时时钟回退；其附近的时间可能不准。",
     ),
+    "PRF304.backwards": Words(
+        "step {step} begins after a step with a higher number: the host's clock went backwards",
+        "第 {step} 步开始于编号更大的一步之后：主机时钟发生回退",
+        "What lies between the two is not to be trusted. Stop the clock's adjustment (NTP steps it) and record again.",
+        "两步之间的时间不可信。请停止时钟校准（NTP 会使其跳变）后重新采集。",
+    ),
     "PRF304.time_out_of_range": Words(
         "{count} events with an impossible time were left "
         "out of {events}", "{count} 个事件时间不合理，已略去（共 {events} 个）"

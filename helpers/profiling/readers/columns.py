@@ -26,14 +26,13 @@ from helpers.profiling.readers.records import (
     Record,
     Tail,
 )
-from helpers.profiling.readers.times import nanoseconds_of
+from helpers.profiling.readers.times import Times
 from helpers.profiling.trace import I32, Detail
 
 MEMORY = "[memory]"
 FLOW = "async_npu"
 FAR = 2**62
 NOBODY = 2**32 - 1
-NO_GROUP = np.empty(0, np.int32)
 #: An event's arguments about collectives, where there are none
 NOTHING = (None, None, b"", None, None, None, None)
 NOT_CALLED = (b"", b"", b"")
@@ -100,8 +99,9 @@ class Collector:
     def __init__(self) -> None:
         self._names, self._origins, self._called = Interned(), Interned(), Interned({NOT_CALLED: 0})
         self._places, self._ids, self._details = Interned(), Interned(), Interned({NOTHING: 0})
-        self._columns: list[Columns] = []
-        self._flows: list[Flows] = []
+        self._starts, self._durations, self._moments = Times(), Times(), Times()
+        self._columns: list[tuple[I32, I32, I32, I32, I64, I64]] = []
+        self._flows: list[tuple[I32, I64, I32]] = []
         self._halves: list[Union[Begin, End]] = []
         self._processes: dict[Label, str] = {}
         self._memory_records = 0
@@ -118,15 +118,17 @@ class Collector:
         paired, unpaired = pairs(self._halves)
         if paired:
             self._complete(paired)
-        columns = Columns(*_joined(self._columns, Columns._fields))
+        name, origin, called, detail, external, correlation = _joined(self._columns, "iiiiqq")
+        is_end, number, place = _joined(self._flows, "iqi")
         lanes, groups = Interned(), Interned()
         lane = lanes.codes([origin[:4] for origin in self._origins], len(self._origins))
         group = groups.codes(
             [(pid, cat or "", task or "") for pid, _, _, _, cat, task in self._origins], len(self._origins)
         )
+        numbers = (lane[origin], group[origin], called, detail, external, correlation)
         return Events(
-            columns=columns._replace(lane=lane[columns.lane], group=group[columns.lane]),
-            flows=Flows(*_joined(self._flows, Flows._fields)),
+            columns=Columns(name, *numbers, self._starts.nanoseconds(), self._durations.nanoseconds()),
+            flows=Flows(is_end, number, place, self._moments.nanoseconds()),
             names=list(self._names),
             lanes=list(lanes),
             groups=list(groups),
@@ -142,34 +144,32 @@ class Collector:
         count = len(batch)
         args = [one.args or NONE for one in batch]
         origins = [(e.pid, e.tid, a.device, a.stream, e.cat, a.task) for e, a in zip(batch, args)]
-        external, correlation = self._numbers([a.external for a in args]), self._numbers([a.correlation for a in args])
-        if UNKNOWN in external:
-            external = np.where(external == UNKNOWN, self._numbers([a.external_old for a in args]), external)
-        if UNKNOWN in correlation:
-            connection = self._numbers([a.connection for a in args])
-            correlation = np.where(correlation == UNKNOWN, connection, correlation)
+        external = self._numbers([a.external for a in args], [a.external_old for a in args])
+        correlation = self._numbers([a.correlation for a in args], [a.connection for a in args])
         called = [
             NOT_CALLED if a.dims is RAW and a.stack is RAW else (bytes(a.dims), bytes(a.types), bytes(a.stack))
             for a in args
         ]
         self._columns.append(
-            Columns(
+            (
                 self._names.codes([one.name for one in batch], count),
-                self._origins.codes(origins, count),  # becomes lane and group when all are known
-                NO_GROUP,
+                self._origins.codes(origins, count),
                 self._called.codes(called, count),
                 self._detail(args),
                 external,
                 correlation,
-                nanoseconds_of([one.ts for one in batch]),
-                nanoseconds_of([one.dur for one in batch]),
             )
         )
+        self._starts.add([one.ts for one in batch])
+        self._durations.add([one.dur for one in batch])
 
     def _detail(self, args: list[Arguments]) -> I32:
         """Few events have any, so only these are looked at."""
         code = np.zeros(len(args), np.int32)
-        at = [at for at, a in enumerate(args) if a.peer is not None or a.collective is not None]
+        peers, collectives = [a.peer for a in args], [a.collective for a in args]
+        if peers.count(None) == collectives.count(None) == len(args):
+            return code
+        at = [at for at, both in enumerate(zip(peers, collectives)) if both != (None, None)]
         some = [args[one] for one in at]
         told = [(a.collective, a.group, bytes(a.ranks), a.dtype, a.number, a.elements, a.peer) for a in some]
         code[at] = self._details.codes(told, len(told))
@@ -179,14 +179,10 @@ class Collector:
         arrows = [one for one in rest if type(one) is Tail or type(one) is Head]
         flows = [one for one in arrows if one.cat == FLOW]
         if flows:
-            self._flows.append(
-                Flows(
-                    np.array([type(one) is Head for one in flows], np.int32),
-                    self._numbers([one.id for one in flows]),
-                    self._places.codes([(one.pid, one.tid) for one in flows], len(flows)),
-                    nanoseconds_of([one.ts for one in flows]),
-                )
-            )
+            is_head = np.array([type(one) is Head for one in flows], np.int32)
+            places = self._places.codes([(one.pid, one.tid) for one in flows], len(flows))
+            self._flows.append((is_head, self._numbers([one.id for one in flows]), places))
+            self._moments.add([one.ts for one in flows])
         if len(arrows) < len(rest):
             self._marks([one for one in rest if type(one) is not Tail and type(one) is not Head])
 
@@ -197,12 +193,18 @@ class Collector:
             if isinstance(one, Metadata) and one.name == "process_name" and one.args is not None:
                 self._processes[one.pid] = str(one.args.name)
 
-    def _numbers(self, labels: list[Label]) -> I64:
-        """Whole numbers as they are; -1 for none; other texts by numbers from -FAR downwards."""
+    def _numbers(self, labels: list[Label], otherwise: list[Label] | None = None) -> I64:
+        """Whole numbers as they are; what `otherwise` says or -1 for none; other texts by numbers from -FAR down."""
+        none = labels.count(UNKNOWN)
+        if none == len(labels):
+            return np.full(none, UNKNOWN, np.int64) if otherwise is None else self._numbers(otherwise)
         try:
-            return np.array(labels, np.int64)
+            found = np.array(labels, np.int64)
         except (TypeError, ValueError, OverflowError):
-            return np.array([self._number(one) for one in labels], np.int64)
+            found = np.array([self._number(one) for one in labels], np.int64)
+        if none and otherwise is not None and otherwise.count(UNKNOWN) < len(otherwise):
+            found = np.where(found == UNKNOWN, self._numbers(otherwise), found)
+        return found
 
     def _number(self, label: Label) -> int:
         if label is None:
@@ -226,8 +228,6 @@ def whole(label: Label) -> int:
     return number if 0 <= number < FAR and number != NOBODY else UNKNOWN
 
 
-def _joined(parts: Sequence[tuple[Any, ...]], fields: Sequence[str]) -> list[Any]:
-    """Column after column, for the parts of one are freed before the next is joined."""
-    wide = {"external", "correlation", "start_ns", "duration_ns", "id", "at_ns"}
-    empty = [np.empty(0, np.int64 if name in wide else np.int32) for name in fields]
-    return [np.concatenate([empty[at], *(part[at] for part in parts)]) for at in range(len(fields))]
+def _joined(parts: Sequence[tuple[Any, ...]], types: str) -> list[Any]:
+    """Column after column, for the parts of one are freed before the next is joined; `types` as numpy's letters."""
+    return [np.concatenate([np.empty(0, of), *(part[at] for part in parts)]) for at, of in enumerate(types)]

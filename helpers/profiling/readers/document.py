@@ -15,10 +15,12 @@ from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.profiling.readers.records import Record, records
-from helpers.profiling.readers.stream import PIECE, Source
+from helpers.profiling.readers.stream import Source
 
 #: One value longer than this is no event: nothing may make the reader hold more of a file
 LONGEST = 2**26
+#: Bytes that become records at once: these and all made of them should fit a cache
+PIECE = 2**18
 EVENTS = "traceEvents"
 SPACE = re.compile(rb"[ \t\r\n]*")
 COMMA = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")

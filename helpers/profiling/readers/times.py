@@ -21,8 +21,10 @@ from helpers.profiling.intervals import I64
 NO_TIME, OUT_OF_RANGE = -(2**63), -(2**63) + 1
 LIMIT = 2**62
 MOST_DIGITS = 16
-NEWLINE, POINT, ZERO = b"\n.0"
-USUAL = b"0123456789.\n"
+NEWLINE, POINT, ZERO, QUOTE = b'\n.0"'
+USUAL = b'0123456789."\n'
+#: Bytes of text that are looked at together: enough to make little of what each look costs, few enough for a cache
+AT_ONCE = 2**19
 
 
 def nanoseconds(microseconds: Any) -> int:
@@ -44,18 +46,50 @@ def nanoseconds(microseconds: Any) -> int:
 
 def nanoseconds_of(texts: Sequence[msgspec.Raw]) -> I64:
     """Microseconds as JSON text, many at once -> nanoseconds (n,), NO_TIME or OUT_OF_RANGE where there are none."""
-    if not texts:
-        return np.empty(0, np.int64)
-    joined = b"\n".join([*texts, b""]).translate(None, b'"')
-    text = np.frombuffer(joined, np.uint8)
-    ends = np.flatnonzero(text == NEWLINE)
-    if ends.size != len(texts):  # a text in which a line ends
-        return np.fromiter(map(_one, texts), np.int64, len(texts))
-    begins = np.concatenate([[0], ends[:-1] + 1])
+    times = Times()
+    times.add(texts)
+    return times.nanoseconds()
+
+
+class Times:
+    """The same for texts that come in portions."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._found: list[I64] = [np.empty(0, np.int64)]
+
+    def add(self, texts: Sequence[msgspec.Raw]) -> None:
+        lines = b"\n".join([*texts, b""])
+        if lines.count(b"\n") != len(texts):  # only lists and objects have line ends in them, which are no times
+            lines = b"".join((b"" if b"\n" in (text := bytes(one)) else text) + b"\n" for one in texts)
+        self._lines.append(lines)
+        self._size += len(lines)
+        if self._size > AT_ONCE:
+            self._convert()
+
+    def nanoseconds(self) -> I64:
+        """Of all, in their order: (n,)."""
+        self._convert()
+        self._found = [np.concatenate(self._found)]
+        return self._found[0]
+
+    def _convert(self) -> None:
+        if self._size:
+            self._found.append(_converted(b"".join(self._lines)))
+            self._lines, self._size = [], 0
+
+
+def _converted(lines: bytes) -> I64:
+    text = np.frombuffer(lines, np.uint8)
+    line_ends = np.flatnonzero(text == NEWLINE)
+    line_begins = np.concatenate([[0], line_ends[:-1] + 1])
+    quoted = text[line_begins] == QUOTE
+    begins, ends = line_begins + quoted, line_ends - quoted
     points, several = _points(text, begins, ends)
-    unusual = several | (points - begins > MOST_DIGITS) | (points == begins)
-    if joined.translate(None, USUAL):
-        unusual[np.searchsorted(ends, np.flatnonzero(~np.isin(text, list(USUAL))))] = True
+    unusual = several | (points - begins > MOST_DIGITS) | (points <= begins)
+    if lines.translate(None, USUAL):
+        unusual[np.searchsorted(line_ends, np.flatnonzero(~np.isin(text, list(USUAL))))] = True
     found = _number(text - ZERO, begins, points, ends)
     if (ends - points).max() > 4:
         fourth = np.where(ends - points > 4, text.take(points + 4, mode="clip") - ZERO, 0)
@@ -63,7 +97,7 @@ def nanoseconds_of(texts: Sequence[msgspec.Raw]) -> I64:
         unusual |= fourth == 5  # whether it is half needs a closer look
     unusual |= (found < 0) | (found >= LIMIT)  # below 0: more than int64 holds
     for at in np.flatnonzero(unusual).tolist():
-        found[at] = _one(texts[at])
+        found[at] = _one(lines[line_begins[at] : line_ends[at]])
     return found
 
 
@@ -81,10 +115,13 @@ def _points(text: npt.NDArray[np.uint8], begins: I64, ends: I64) -> tuple[I64, n
 def _number(digits: npt.NDArray[np.uint8], begins: I64, points: I64, ends: I64) -> I64:
     """The digits before the point and three behind it as whole numbers; no matter what where they are not digits."""
     whole, behind = points - begins, ends - points - 1
-    first, last = int(whole[0]), int(behind[0])
-    if 6 < first <= MOST_DIGITS and last == 3 and (whole == first).all() and (behind == last).all():
-        table = digits.reshape(ends.size, first + 5)  # start times: as wide as each other
-        return 10**9 * _sum(table[:, : first - 6]) + 1000 * _sum(table[:, first - 6 : first]) + _sum(table[:, -4:-1])
+    first, apart = int(whole[0]), np.diff(begins)
+    alike = apart.size > 0 and np.all(whole == first) and np.all(behind == 3) and np.ptp(apart) == 0
+    if 6 < first <= MOST_DIGITS and alike:
+        table = digits[begins[0] :]  # start times: as wide as each other
+        table = np.append(table, np.zeros(-table.size % int(apart[0]), np.uint8)).reshape(-1, int(apart[0]))
+        low = first - 6
+        return 10**9 * _sum(table[:, :low]) + 1000 * _sum(table[:, low:first]) + _sum(table[:, first + 1 : first + 4])
     found = np.zeros(ends.size, np.int64)
     for place in range(min(int(whole.max()), MOST_DIGITS), 0, -1):
         digit = digits.take(points - place, mode="clip")
@@ -102,8 +139,7 @@ def _sum(digits: npt.NDArray[np.uint8]) -> I64:
     return summed
 
 
-def _one(text: msgspec.Raw) -> int:
-    told = bytes(text)
+def _one(told: bytes) -> int:
     number = told.replace(b".", b"", 1).isdigit()
     try:
         found = nanoseconds(told.decode() if number else json.loads(told, parse_float=str))

@@ -1,5 +1,5 @@
 """Could every event be used? One without a time, or with a negative one, is left out and counted; of a file that
-was cut short, what is whole is read."""
+was cut short, what is whole is read. Steps whose numbers do not rise with time tell of a clock that went back."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ CODE = "PRF304"
 def check(profile: Profile) -> Iterator[Finding]:
     for reason, count in sorted(profile.trace.left_out.items()):
         yield Finding(CODE, Status.WARN, f"PRF304.{reason}", {"count": count, "events": len(profile.trace)})
+    steps = profile.trace.steps
+    back = next((later.number for one, later in zip(steps, steps[1:]) if later.number < one.number), None)
+    if back is not None and profile.trace.marked:
+        yield Finding(CODE, Status.WARN, "PRF304.backwards", {"step": back})
     if profile.trace.cut_at is not None:
         args: dict[str, Scalar] = {"path": profile.trace.source, "byte": profile.trace.cut_at}
         args["events"] = len(profile.trace)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from helpers.words import LANGUAGES, Scalar, hint, say
+from helpers.words import LANGUAGES, Scalar, completed, hint, say
 
 #: Keys of a finding in JSON that repeat what `place`, `args` and `key` say.
 PLAIN = ("path", "line", "column", "class", "message")
@@ -78,4 +78,5 @@ class Finding:
         place = Place(**data["place"]) if data.get("place") else None
         edits = tuple(Edit(**edit) for edit in data.get("edits", ()))
         kept = {name: value for name, value in data.items() if name not in PLAIN}
-        return cls(**{**kept, "status": Status[data["status"]], "place": place, "edits": edits})
+        args = completed(data["key"], data.get("args", {}))
+        return cls(**{**kept, "args": args, "status": Status[data["status"]], "place": place, "edits": edits})

@@ -14,7 +14,7 @@ from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
-from helpers.words import Scalar, say, title
+from helpers.words import Scalar, completed, say, title
 
 SCHEMA_VERSION = 1
 TIERS = ("npu", "npu-simulated", "cuda", "cpu")
@@ -223,7 +223,8 @@ class Report:
             stage=data["stage"],
             verb=data["verb"],
             findings=tuple(Finding.from_dict(finding) for finding in data["findings"]),
-            table=table and Table(tuple(Column(**c) for c in table["columns"]), tuple(map(tuple, table["rows"]))),
+            table=table and Table(tuple(Column(**c) for c in table["columns"]),
+                                  tuple(tuple(map(_cell, row)) for row in table["rows"])),
             chart=chart and Chart(**{**chart, **{at: tuple(chart.get(at, ())) for at in ("y", "below", "marks")}}),
             listing=listing and Listing(**listing),
             facts=data["facts"],
@@ -250,6 +251,13 @@ class Report:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": self.text(), "text/html": self.html(page=False)}
+
+
+def _cell(value: Scalar) -> Scalar:
+    """As it was saved; a sentence may have arguments today that it had not then."""
+    if isinstance(value, dict) and "say" in value:
+        return {**value, "args": completed(value["say"], value.get("args", {}))} if value.get("args") else value
+    return value
 
 
 def overview(stage: str, verb: str, reports: list[Report], *, tier: str = "") -> Report:

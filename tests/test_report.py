@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from dataclasses import replace
 from html import escape
+from typing import Any
 
 import jsonschema
 import pytest
@@ -128,3 +130,39 @@ def test_wrong_shapes_are_refused() -> None:
         Chart("pie", "a", ("b",))
     with pytest.raises(ValueError, match="tier"):
         sample(tier="gpu")
+
+
+def test_a_saved_report_that_lacks_an_argument_of_todays_sentence_is_shown() -> None:
+    key = "ACC270.passed"
+    args: dict[str, Any] = {"inputs": 3, "low": 0.1, "high": 1.0, "layer": "head", "input": 0, "error": 1e-9,
+                            "allowed": 0.123}  # fmt: skip
+    said: Any = {"say": key, "args": args}
+    table = Table((Column("verdict"),), ((said,),))
+    old = Report("precision", "verify", (Finding("ACC270", Status.OK, key, args),), table)
+    saved = old.to_json()
+    again = Report.from_json(re.sub(r',\s*"allowed": 0.123', "", saved))
+    assert saved.count('"allowed"') == 2
+    for lang in ("en", "zh"):
+        assert "head" in again.text(lang) and again.text(lang).count("1e-09") == 2
+    assert "allowed -" in again.text("en")
+
+
+def agreeing(count: int, *others: str) -> Report:
+    words = [*["precision.agrees"] * count, *others]
+    rows = tuple((number, {"say": word}) for number, word in enumerate(words))
+    return Report("precision", "compare", (), Table((Column("order"), Column("judgement")), rows))
+
+
+def test_many_rows_that_agree_are_counted_in_text() -> None:
+    text = agreeing(37, "precision.diverges").text("en")
+    assert "37 rows that agree" in text and "diverges" in text and "36 " not in text
+    assert "37 rows" not in agreeing(37).text("en", details=True) and "36 " in agreeing(37).text("en", details=True)
+    assert "rows that agree" not in agreeing(12, "precision.diverges").text("en")
+    assert "37 行一致" in agreeing(37).text("zh")
+
+
+def test_a_wide_table_keeps_in_sight_what_a_row_is_about() -> None:
+    names = ("order", "operator", *["step"] * 7)
+    page = Report("precision", "compare", (), Table(tuple(map(Column, names)), (tuple("abcdefghi"),))).html("en")
+    assert '<div class="scroll wide">' in page and "<td class=k>b</td>" in page and "<th class=k>" in page
+    assert "scroll wide" not in agreeing(3).html("en")

@@ -33,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sample", type=float, default=1.0, metavar="SHARE", help="read this share of every tensor")
     parser.add_argument("--seed", type=int, default=0, help="which elements --sample takes (default: 0)")
     parser.add_argument("--attempts", metavar="RUN", help="keep this comparison in RUN and say whether a fix helped")
+    parser.add_argument("--all", dest="details", action="store_true", help="show rows that agree too, with details")
     add_fail_on(parser, CLASSES, "the answers, or could not be looked for")
 
 

@@ -61,6 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="show a plain report by layer: differences, cosine, pass or fail, platform")  # fmt: skip
     parser.add_argument("--tolerances", action="store_true",
                         help="show how many operators would be out under other tolerances")  # fmt: skip
+    parser.add_argument("--all", dest="details", action="store_true", help="show rows that agree too, with details")
     add_fail_on(parser, OF_COMPARE, "the comparison, or could not be looked for")
 
 

@@ -44,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="take the first N inputs")
     parser.add_argument("--fault", default="", help="simulated NPU only: a fault for the target, as capture takes it")
     parser.add_argument("--numerics", default="", choices=("cpu", "ascend"), help="simulated NPU only: its rounding")
+    parser.add_argument("--all", dest="details", action="store_true", help="show rows that agree too, with details")
 
 
 def run(args: argparse.Namespace) -> Report:

@@ -18,7 +18,7 @@ from helpers.precision.attempts.remember import remembered
 from helpers.precision.baselines.judging import with_bundle
 from helpers.precision.baselines.reading import opened
 from helpers.precision.comparison import Comparison, StepComparison, examine
-from helpers.precision.divergence import PARTING, Judgement, devices
+from helpers.precision.divergence import ALLOWED, PARTING, Judgement, devices
 from helpers.precision.pairing.reasons import reasons
 from helpers.precision.selection import Selection
 from helpers.precision.tensors.agreement import TensorAgreement
@@ -35,6 +35,8 @@ COLUMNS = ("order", "step", "rank", "operator", "direction", "tensor", "dtype", 
            "own_error", "allowed", "judgement", "place", "max_diff", "mean_diff", "cosine")  # fmt: skip
 #: On a page, where readers sort and filter, and in a terminal where details are asked for.
 DETAILS = ("max_diff", "mean_diff", "cosine")
+#: In a row: its terms cancel, so that what is left is rounding.
+CANCELLED = "cancelled"
 
 
 def compare(
@@ -160,9 +162,14 @@ def _row(step: StepComparison, judged: Judgement, tensor: TensorAgreement) -> tu
     place = str(operator.place) if operator.place else None
     who = (step.step, step.rank, operator.name, operator.direction, tensor.slot, tensor.dtype, list(tensor.shape))
     own = judged.own_error if judged.own else None
-    said = outcomes.told(judged.outcome, tensor.problem)
+    said = outcomes.told(_outcome(judged), tensor.problem)
     return (*who, *map(_finite, (judged.agreement.error_in, tensor.error, own, judged.allowed)), said, place,
             *map(_finite, _plain(tensor)))  # fmt: skip
+
+
+def _outcome(judged: Judgement) -> str:
+    """Where more than the result's own size is allowed it is a sum that cancels; a reduced format has little to say."""
+    return CANCELLED if judged.outcome == ALLOWED and judged.allowed > 1 else judged.outcome
 
 
 def _plain(tensor: TensorAgreement) -> tuple[float | None, float | None, float | None]:

@@ -18,6 +18,8 @@ from helpers.words import language, say, title
 
 #: Rows of a table; of one in a part of a page, about the marked row; letters of a cell that is not broken.
 ROWS, NEAR, SHORT = 200, 21, 16
+#: A table of more columns keeps the one that says what a row is about in sight.
+WIDE, ABOUT = 8, ("operator", "layer")
 #: Fonts that carry Chinese on Windows, macOS and Linux stand after the system's own.
 FONTS = (
     "system-ui, -apple-system, 'Segoe UI', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', "
@@ -29,6 +31,7 @@ STYLE = f"""
 .aw table th, .aw table td {{ text-align: left !important; padding: .25em .7em; border-bottom: 1px solid #8884;
   vertical-align: top; word-break: keep-all; overflow-wrap: break-word; }}
 .aw .scroll {{ overflow-x: auto; }} .aw td.s {{ white-space: nowrap; }}
+.aw .wide .k {{ position: sticky; left: 0; background: Canvas; max-width: 22em; }}
 .aw tr.mark td {{ background: #cf222e22; font-weight: 600; }}
 .aw .badge {{ display: inline-block; padding: 0 .5em; border-radius: .3em; color: #fff; font-weight: 600; }}
 .aw .OK {{ background: #1a7f37; }} .aw .NOTE {{ background: #0969da; }} .aw .SKIPPED {{ background: #6e7781; }}
@@ -105,14 +108,14 @@ def table(report: Report, lang: str, *, page: bool = False, limit: int = 0) -> s
     content = whole if browsed else whole.split()[0]
     heads, rows = grid(content, lang, limit)
     names = [column.name for column in content.columns]
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    head = "".join(f"<th{_about(name)}>{escape(text)}</th>" for text, name in zip(heads, names))
     marked = _marked(report, whole)
     body = "".join(_tr(row, names, number == marked) for number, row in enumerate(rows))
     left = len(report.table.rows) - len(rows)
     rest = f"<p>{escape(say('report.rows_left_out', lang, left_out=left))}</p>" if left > 0 else ""
     kind = ' class="browse"' if browsed else ""
     made = f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll">{made}</div>{rest}'
+    return f'<div class="scroll{" wide" if len(heads) > WIDE else ""}">{made}</div>{rest}'
 
 
 def picture(report: Report, lang: str) -> str:
@@ -146,7 +149,12 @@ def _tr(row: list[str], names: list[str], marked: bool) -> str:
 
 def _td(text: str, name: str) -> str:
     """A short cell, such as a number or a shape, stays in one line."""
-    return f"<td{' class=s' if len(text) <= SHORT else ''}>{_cell(text, name)}</td>"
+    kind = _about(name) or (" class=s" if len(text) <= SHORT else "")
+    return f"<td{kind}>{_cell(text, name)}</td>"
+
+
+def _about(name: str) -> str:
+    return " class=k" if name in ABOUT else ""
 
 
 def _cell(text: str, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import zip_longest
 
 from helpers.finding import Finding
@@ -13,6 +14,8 @@ from helpers.view.cells import grid, nearest, remarks
 from helpers.words import language, say
 
 ROWS = 40
+#: More rows than this that agree are counted instead of shown.
+FOLDED = 12
 #: What a line is not broken within: a word with what follows it, or one Chinese character with its full stop or comma.
 WORD = re.compile(r"[!-~]+ *|[^!-~][，。；：、）”]*|\s")
 
@@ -49,7 +52,8 @@ def _finding(finding: Finding, lang: str) -> list[str]:
 def _table(report: Report, lang: str, details: bool = False) -> list[str]:
     assert report.table
     limit = len(report.table.rows) if details else ROWS
-    whole = nearest(report, limit)
+    agreeing = [] if details else _agreeing(report.table)
+    whole = nearest(replace(report, table=_without(report.table, agreeing)) if agreeing else report, limit)
     assert whole
     table, more = whole.split()
     heads, rows = grid(table, lang, limit)
@@ -58,12 +62,27 @@ def _table(report: Report, lang: str, details: bool = False) -> list[str]:
     cells = [[_wrapped(text, wrap) for text, wrap in zip(row, wraps)] for row in rows]
     columns = zip(([head] for head in heads), *cells)
     widths = [max(_width(line) for cell in column for line in cell) for column in columns]
-    lines = [_line(heads, widths), "  ".join("-" * width for width in widths)]
+    lines = [_line(heads, widths), "  ".join("-" * width for width in widths)] if rows else []
     for row, detail in zip(cells, under):
         lines += [*(_line(list(part), widths) for part in zip_longest(*row, fillvalue="")), *detail]
-    if len(report.table.rows) > limit:
-        lines.append(say("report.rows_left_out", lang, left_out=len(report.table.rows) - limit))
-    return lines
+    left_out = len(report.table.rows) - len(agreeing) - len(rows)
+    if left_out:
+        lines.append(say("report.rows_left_out", lang, left_out=left_out))
+    return [*lines, say("report.rows_agree", lang, count=len(agreeing))] if agreeing else lines
+
+
+def _agreeing(table: Table) -> list[int]:
+    """Numbers of the rows whose judgement is that they agree; none where they are few."""
+    if "judgement" not in [column.name for column in table.columns]:
+        return []
+    said = (value.get("say", "") if isinstance(value, dict) else "" for value in table.values("judgement"))
+    found = [number for number, key in enumerate(said) if str(key).endswith(".agrees")]
+    return found if len(found) > FOLDED else []
+
+
+def _without(table: Table, left_out: list[int]) -> Table:
+    gone = set(left_out)
+    return Table(table.columns, tuple(row for number, row in enumerate(table.rows) if number not in gone))
 
 
 def _details(more: Table, lang: str) -> list[list[str]]:

@@ -11,6 +11,7 @@ import pkgutil
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from string import Formatter
 from typing import Any, Union
 
 LANGUAGES = ("en", "zh")
@@ -76,6 +77,15 @@ def _fill(key: str, lang: str, kind: str, args: dict[str, Scalar]) -> str:
     except KeyError:
         raise KeyError(f"no words for {key!r} in helpers/words/") from None
     return template.format(**{name: show(value, lang) for name, value in args.items()})
+
+
+def completed(key: str, args: dict[str, Scalar]) -> dict[str, Scalar]:
+    """The arguments of a sentence that an older version kept: those that today's sentence has besides are unknown."""
+    words = catalogue().get(key)
+    texts = (words.en, words.zh, words.hint_en, words.hint_zh) if words else ()
+    named = (name.partition(".")[0].partition("[")[0] for text in texts for _, name, _, _ in Formatter().parse(text)
+             if name)  # fmt: skip
+    return {**dict.fromkeys(named), **args}
 
 
 def show(value: Scalar, lang: str) -> str:

@@ -65,6 +65,10 @@ WORDS: dict[str, Words] = {
         "{left_out} more rows: all of them with `--html FILE` or `--json FILE`",
         "另有 {left_out} 行：用 `--html 文件` 或 `--json 文件` 查看全部",
     ),
+    "report.rows_agree": Words(
+        "{count} rows that agree: all of them with `--all`, or .text(details=True)",
+        "另有 {count} 行一致：用 `--all` 或 .text(details=True) 查看全部",
+    ),
     "report.failed": Words("{stage} {verb}: {verdict}", "{stage} {verb}：{verdict}"),
     "report.version": Words(
         "the report has schema version {found}, expected {expected}",

@@ -27,6 +27,7 @@ _OUTCOMES = {
     "agrees": ("agrees", "一致"),
     "explained": ("explained by its inputs", "由输入误差引起"),
     "allowed": ("within a reduced format", "在低精度格式允许范围内"),
+    "cancelled": ("a sum that cancels: what is left is rounding", "求和相互抵消，结果即舍入误差"),
     "possible": ("a reduced format may explain it", "可能由低精度格式引起"),
     "diverges": ("diverges", "发散"),
     "structure": ("other structure", "结构不同"),

@@ -62,6 +62,7 @@ _PLATFORM = {
     "nproc": ("processes", "进程数"),
     "same": ("same", "相同"),
     "differs": ("differs", "不同"),
+    "must": ("differs, as it must", "不同（设备不同所致）"),
 }
 
 WORDS: dict[str, Words] = {

@@ -159,7 +159,7 @@ def _report(sides: list[Side], wanted: Iterable[int], exact: bool, limit: float 
                 raise WorkbookError("verify.no_input", index=index)
             break
         if progress:
-            progress(f"verify: {tally.passed}/{tally.inputs}")
+            progress(f"verify: input {index}, {tally.passed} of {tally.inputs} passed")
     if not tally.inputs:
         raise WorkbookError("verify.empty")
     simulated = together({"simulator": told} for told in [side.close() for side in sides])

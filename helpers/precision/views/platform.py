@@ -12,6 +12,9 @@ from helpers.words import Scalar
 SHOWN = ("tier", "device", "simulated", "numerics", "conv", "matmul", "faults", "torch", "torch_npu", "cann", "python",
          "script", "args", "seed", "steps", "level", "task", "nproc")  # fmt: skip
 
+#: Of two devices these differ, and nothing is wrong with that.
+OF_DEVICE = ("tier", "device", "simulated", "numerics", "torch_npu", "cann")
+
 
 def about(side: Side) -> dict[str, Any]:
     """Of one capture, as plain JSON; empty for a plain dump, of which nothing of the kind is recorded."""
@@ -30,11 +33,12 @@ def table(comparison: Report) -> Table:
     """A row for each fact: what the baseline has, what the target, whether they are equal."""
     sides: list[dict[str, Any]] = comparison.facts.get("sides") or [{}, {}]
     rows: list[tuple[Scalar, ...]] = []
+    two = len({side.get("tier") for side in sides}) > 1
     for name in SHOWN:
         values: list[Scalar] = [_plain(side.get(name)) for side in sides]
         if any(value is not None for value in values):
-            same: Scalar = {"say": "platform.same" if values[0] == values[1] else "platform.differs"}
-            rows.append(({"say": f"platform.{name}"}, *values, same))
+            same = "same" if values[0] == values[1] else "must" if two and name in OF_DEVICE else "differs"
+            rows.append(({"say": f"platform.{name}"}, *values, {"say": f"platform.{same}"}))
     return Table(tuple(map(Column, ("what", "baseline", "target", "same"))), tuple(rows))
 
 

@@ -40,16 +40,13 @@ def clocks(ranks: Mapping[int, RankFacts]) -> dict[int, Clock]:
     found: dict[int, Clock] = {}
     left = sorted(ends)
     while left:
-        first = left.pop(0)
-        found[first] = Clock(first, 0, 0, 0)
-        reached = [first]
-        while near := [(len(ends[a].keys() & ends[b].keys()), -b, a) for a in reached for b in left]:
-            shared, minus, known = max(near)
-            if not shared:
-                break
-            found[-minus] = _against(ends[-minus], ends[known], found[known])
-            reached.append(-minus)
-            left.remove(-minus)
+        reached = [left.pop(0)]
+        found[reached[0]] = Clock(reached[0], 0, 0, 0)
+        for known in reached:  # grows: a rank that shares none with the first may share some with one that does
+            near = [rank for rank in left if not ends[rank].keys().isdisjoint(ends[known].keys())]
+            found.update((rank, _against(ends[rank], ends[known], found[known])) for rank in near)
+            reached += near
+            left = [rank for rank in left if rank not in found]
     return found
 
 

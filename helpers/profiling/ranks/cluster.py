@@ -99,12 +99,17 @@ class Cluster:
         for rank, facts in self.ranks.items():
             mine = self.matches.rank == rank
             at = self.matches.at[mine]
-            sizes = np.array([self._size(group) for group in facts.calls.group], np.int64)[at]
+            sizes = np.array([self.sizes.get(group, 0) for group in facts.calls.group], np.int64)[at]
             found[mine] |= (facts.calls.told_wait_ns[at] >= 0) | (self.matches.members[mine] == sizes)
         return found
 
-    def _size(self, group: str) -> int:
-        return max((one.sizes.get(group, 0) for one in self.ranks.values()), default=0)
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """At least how many members each group has, where that is told."""
+        found: dict[str, int] = {}
+        for one in self.ranks.values():
+            found.update((group, max(size, found.get(group, 0))) for group, size in one.sizes.items())
+        return found
 
     def rows_of(self, rank: int, across: bool | None = None) -> BOOLS:
         """The rows of one rank that count; only those across stages, or only those within one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -48,7 +49,7 @@ def collectives(cluster: Cluster, findings: Sequence[Finding], tier: str) -> Rep
     rows.sort(key=lambda row: -float(str(row[3])))
     columns = (Column("collective_kind"), Column("group_members"), Column("calls_per_step"),
                Column("collective_time", "ms"), Column("collective_wait", "ms"), Column("transmission", "ms"),
-               Column("last_rank"))  # fmt: skip
+               Column("collective_size", "MB"), Column("collective_speed", "GB/s"), Column("last_rank"))  # fmt: skip
     chart = Chart("stacks", "collective_kind", ("collective_wait", "transmission"), "ms")
     facts = {"blames": [{**asdict(one), "who": short(cluster, one.who)} for one in cluster.blames()]}
     table = Table(columns, tuple(tuple(row) for row in rows))
@@ -57,7 +58,7 @@ def collectives(cluster: Cluster, findings: Sequence[Finding], tier: str) -> Rep
 
 def _kind_row(cluster: Cluster, kind: str) -> list[Scalar]:
     """Of one rank that takes part, the mean over all that do."""
-    totals = np.zeros(3)
+    totals = np.zeros(4)
     last: list[I64] = []
     taking, members, whole = 0, 1, True
     for rank, facts in cluster.ranks.items():
@@ -67,15 +68,19 @@ def _kind_row(cluster: Cluster, kind: str) -> list[Scalar]:
         if not mine.any():
             continue
         wait, took = cluster.waits.wait_ns[rows][mine], facts.calls.duration_ns[at[mine]]
-        totals += np.array([mine.sum(), took.sum() / 1e6, wait.sum() / 1e6]) / len(facts.steps)
+        sent = facts.calls.sent_bytes[at[mine]]
+        size = math.nan if (sent < 0).any() else sent.sum() / 1e6
+        totals += np.array([mine.sum(), took.sum() / 1e6, wait.sum() / 1e6, size]) / len(facts.steps)
         whole = whole and bool(cluster.told_whole[rows][mine].all())
         last.append(cluster.waits.waited_for[rows][mine])
         taking, members = taking + 1, max(members, int(cluster.matches.members[rows][mine].max()))
     if not taking:
         return []
-    count, whole_ms, wait_ms = (totals / taking).tolist()
+    count, whole_ms, wait_ms, size_mb = (totals / taking).tolist()
     rest = whole_ms - wait_ms if whole else None
-    return [kind, members, count, whole_ms, wait_ms, rest, _often(cluster, np.concatenate(last))]
+    size = None if math.isnan(size_mb) else size_mb
+    speed = size / rest if size and rest else None
+    return [kind, members, count, whole_ms, wait_ms, rest, size, speed, _often(cluster, np.concatenate(last))]
 
 
 def _often(cluster: Cluster, waited_for: I64) -> Scalar:
@@ -95,6 +100,24 @@ def links(cluster: Cluster, findings: Sequence[Finding], tier: str) -> Report | 
     facts = {"links": len(rows), "shown": min(LINKS, len(rows))}
     chart = Chart("bars", "rank_link", ("link_speed",), "GB/s")
     return Report(STAGE, "links", tuple(findings), table, chart, facts=facts, tier=tier)
+
+
+def packets(cluster: Cluster, findings: Sequence[Finding], tier: str) -> Report | None:
+    """How fast packets of each size went, over all ranks, the slowest sizes' time first; None where no size is told."""
+    summed: dict[tuple[str, float], tuple[int, float]] = {}
+    for one in (one for facts in cluster.ranks.values() for one in facts.packets):
+        count, time = summed.get((one.transport, one.size_mb), (0, 0.0))
+        summed[one.transport, one.size_mb] = count + one.count, time + one.time_ms
+    if not summed:
+        return None
+    rows = sorted(
+        ((transport, size, count, time, size * count / time) for (transport, size), (count, time) in summed.items()),
+        key=lambda row: -row[3],
+    )
+    columns = (Column("transport"), Column("packet_size", "MB"), Column("packet_count"), Column("link_time", "ms"),
+               Column("link_speed", "GB/s"))  # fmt: skip
+    chart = Chart("bars", "packet_size", ("link_speed",), "GB/s")
+    return Report(STAGE, "packets", tuple(findings), Table(columns, tuple(rows[:LINKS])), chart, tier=tier)
 
 
 def _link_row(one: Compared) -> tuple[Scalar, ...]:

@@ -14,7 +14,7 @@ from helpers.profiling.ranks.everywhere import Answer, RankAnswer, everywhere
 from helpers.profiling.ranks.facts import RankFacts
 from helpers.profiling.ranks.inventory import inventory
 from helpers.profiling.ranks.runs import runs
-from helpers.profiling.ranks.tables import STAGE, collectives, links, rank_table
+from helpers.profiling.ranks.tables import STAGE, collectives, links, packets, rank_table
 from helpers.profiling.readers.ranks import RankProfiles
 from helpers.report import Report
 from helpers.rules import judge, rules_of
@@ -22,7 +22,8 @@ from helpers.words import Scalar
 
 #: What the verdict chooses from, the cause before what it brings about
 CAUSES = ("PRF354", "PRF353", "PRF352", "PRF356", "PRF357")
-OF_COLLECTIVES, OF_LINKS = ("PRF352",), ("PRF356", "PRF357")
+#: Which finding is shown beside which table
+BESIDE = {"PRF352": collectives, "PRF356": links, "PRF357": packets}
 #: From more ranks than these the reports of the ranks that stand out and of the first ones are kept
 WHOLE = 8
 
@@ -49,9 +50,13 @@ def of_one_rank(facts: RankFacts) -> tuple[Report, ...]:
         return ()
     cluster = Cluster.of({facts.rank: facts})
     judged = judge(cluster, rules_of(rules))
-    of = {codes: [one for one in judged if one.rule in codes] for codes in (OF_COLLECTIVES, OF_LINKS)}
-    parts = [collectives(cluster, of[OF_COLLECTIVES], facts.tier), links(cluster, of[OF_LINKS], facts.tier)]
-    return tuple(part for part in parts if part)
+    return tuple(_tables(cluster, judged, facts.tier))
+
+
+def _tables(cluster: Cluster, judged: list[Finding], tier: str) -> list[Report]:
+    """The collectives, the links and the packets, where these were told of."""
+    parts = [table(cluster, [one for one in judged if one.rule == code], tier) for code, table in BESIDE.items()]
+    return [part for part in parts if part]
 
 
 def _report(cluster: Cluster, told: list[Finding], read: Mapping[int, RankAnswer], ranks: int) -> Report:
@@ -61,11 +66,8 @@ def _report(cluster: Cluster, told: list[Finding], read: Mapping[int, RankAnswer
     status = max([one.status for one in judged] + [one.status for one in own.values()], default=Status.OK)
     findings = [_headline(cluster, judged, ranks, status), *told, *judged]
     table, chart = rank_table(cluster)
-    of = {codes: [one for one in judged if one.rule in codes] for codes in (OF_COLLECTIVES, OF_LINKS)}
-    parts = [collectives(cluster, of[OF_COLLECTIVES], tier), links(cluster, of[OF_LINKS], tier)]
-    shown = [own[rank] for rank in _shown(judged, list(own))]
-    kept = [part for part in parts if part] + shown
-    return Report(STAGE, "ranks", tuple(findings), table, chart, facts=_facts(cluster), tier=tier, parts=tuple(kept))
+    parts = [*_tables(cluster, judged, tier), *(own[rank] for rank in _shown(judged, list(own)))]
+    return Report(STAGE, "ranks", tuple(findings), table, chart, facts=_facts(cluster), tier=tier, parts=tuple(parts))
 
 
 def _headline(cluster: Cluster, judged: list[Finding], ranks: int, status: Status) -> Finding:

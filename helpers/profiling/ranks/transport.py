@@ -34,24 +34,19 @@ class Compared:
 
 def compared(cluster: Cluster) -> list[Compared]:
     """All links that carried enough to tell their speed, the slowest against its kind first."""
-    kinds: dict[tuple[str, str, str], list[float]] = {}
+    kinds: dict[tuple[str, str, int], list[float]] = {}  # groups of one size use their links alike
     links = [(rank, link) for rank, facts in cluster.ranks.items() for link in facts.links if link.size_mb >= LEAST_MB]
     for _, link in links:
-        kinds.setdefault((link.transport, link.operation, _width(cluster, link.group)), []).append(link.gb_per_s)
+        kinds.setdefault((link.transport, link.operation, cluster.sizes.get(link.group, 0)), []).append(link.gb_per_s)
     found = []
     for rank, link in links:
-        alike = kinds[link.transport, link.operation, _width(cluster, link.group)]
+        alike = kinds[link.transport, link.operation, cluster.sizes.get(link.group, 0)]
         target = member(cluster.ranks, link.group, link.target)
         shown = link.target if target is None else target
         ends = (rank, rank, shown, link.transport, link.operation)
         steps = max(1, len(set(cluster.ranks[rank].calls.step.tolist())))
         found.append(Compared(*ends, link.size_mb, link.time_ms, link.gb_per_s, median(alike), len(alike), steps))
     return sorted(found, key=lambda one: one.gb_per_s / one.usual)
-
-
-def _width(cluster: Cluster, group: str) -> str:
-    """Groups of one size use their links alike."""
-    return str(max((one.sizes.get(group, 0) for one in cluster.ranks.values()), default=0))
 
 
 def slow(links: list[Compared]) -> list[Compared]:

@@ -60,13 +60,13 @@ def _named(ranks: Mapping[int, RankFacts], matches: Matches, peer: I64) -> tuple
     """The rank behind each row's peer, which its group numbers in its own way."""
     named = np.full(len(matches), NOBODY, np.int64)
     unmapped: dict[tuple[str, int], int] = {}
+    known: dict[tuple[str, int], int] = {}
     for row in np.flatnonzero(peer >= 0).tolist():
-        facts = ranks[int(matches.rank[row])]
-        group = facts.calls.group[int(matches.at[row])]
-        found = member(ranks, group, int(peer[row]))
-        if found is None:
-            found = FIRST_UNMAPPED - unmapped.setdefault((group, int(peer[row])), len(unmapped))
-        named[row] = found
+        one = (ranks[int(matches.rank[row])].calls.group[int(matches.at[row])], int(peer[row]))
+        if one not in known:
+            found = member(ranks, *one)
+            known[one] = FIRST_UNMAPPED - unmapped.setdefault(one, len(unmapped)) if found is None else found
+        named[row] = known[one]
     return named, tuple(unmapped)
 
 

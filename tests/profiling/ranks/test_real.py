@@ -35,6 +35,8 @@ def test_two_ranks_name_the_third(shared: Path) -> None:
     assert report.table is not None
     assert report.table.values("profiling_communication") == pytest.approx([101.963203, 96.359047], abs=1e-3)
     assert found(report, "PRF353").status is Status.OK
+    sizes = next(part for part in report.parts if part.verb == "packets").table
+    assert sizes is not None and sizes.rows[0][:3] == ("HCCS", 18.890752, 24)
     missing = next(one for one in report.findings if one.key == "PRF350.missing")
     assert missing.args["missing"] == "2-7" and report.facts["world_size"] == 8
 

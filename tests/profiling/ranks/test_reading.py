@@ -1,0 +1,97 @@
+"""The facts of one rank from its profile: gloo's threads on a CPU, CANN's planes, a database of an older version."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.profiling import analyse
+from helpers.profiling.ranks.notify import of_trace
+from helpers.profiling.ranks.reading import read_rank
+from helpers.profiling.ranks.recorded import calls_at
+from helpers.profiling.readers import read
+
+
+def event(name: str, category: str, start_us: float, length_us: float, tid: int = 1, **args: Any) -> dict[str, Any]:
+    timed = {"ph": "X", "ts": start_us, "dur": length_us}
+    return {**timed, "cat": category, "name": name, "pid": 1, "tid": tid, "args": args}
+
+
+def on_cpu(rank: int, asleep_us: float) -> dict[str, Any]:
+    """Four steps of 1000 us: computing, the given sleep, an all_reduce in gloo's thread until 950 us."""
+    events = []
+    for step in range(4):
+        at = 1000 * step
+        begin = 150 + asleep_us
+        events += [
+            event(f"ProfilerStep#{step}", "user_annotation", at, 1000),
+            event("aten::mm", "cpu_op", at + 10, 100),
+            event("c10d::allreduce_", "cpu_op", at + begin - 10, 5),
+            event("gloo:all_reduce", "user_annotation", at + begin, 950 - begin, tid=2),
+        ]
+    return {"distributedInfo": {"rank": rank, "world_size": 2}, "host_name": "h", "traceEvents": events}
+
+
+def test_a_rank_that_sleeps_on_a_cpu(tmp_path: Path) -> None:
+    """Rank 1 sleeps 600 us a step; what rank 0 waits meanwhile is communication and not free time."""
+    for rank, asleep in ((0, 0), (1, 600)):
+        (tmp_path / f"rank{rank}.pt.trace.json").write_text(json.dumps(on_cpu(rank, asleep)))
+    report = analyse(tmp_path)
+    assert report.table is not None
+    assert report.table.values("profiling_communication") == [0.8, 0.2]
+    assert report.table.values("profiling_free") == pytest.approx([0.095, 0.695])
+    assert report.table.values("rank_wait") == [0.6, 0.0]
+    slow, late = (next(one for one in report.findings if one.rule == code) for code in ("PRF353", "PRF352"))
+    assert (slow.args["rank"], slow.args["gain_ms"], slow.args["part"]) == (1, 0.6, {"say": "ranks.part.free"})
+    assert (late.args["rank"], late.args["waited_rank"], late.args["times"]) == (0, 1, 3)
+    assert "rank 1 is slow" in report.verdict("en"), "the cause comes before what it brings about"
+
+
+def planes(tmp_path: Path) -> Path:
+    """Two groups, each with two planes below its own lane; the second group's call overlaps the first's."""
+    rows: list[dict[str, Any]] = [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "HCCL"}}]
+    calls = [("hcom_allReduce__111_0_1", 0, 100, 0), ("hcom_allGather__222_0_1", 3, 50, 60)]
+    waits = [(1, 5, 70, 2), (1, 80, 10, 2), (2, 5, 30, 3), (4, 55, 20, 1), (5, 55, 5, 0)]
+    rows += [event(name, "", start, length, tid) for name, tid, length, start in calls]
+    rows += [event("Notify_Wait", "", at, length, tid, **{"dst rank": peer}) for tid, at, length, peer in waits]
+    rows += [event("Memcpy", "", 10, 60, 2, **{"dst rank": 3})]
+    for row in rows[1:]:
+        row["ts"] = f"{1_700_000_000_000_000 + row['ts']}.000"
+    file = tmp_path / "trace_view.json"
+    file.write_text(json.dumps(rows))
+    return file
+
+
+def test_waits_belong_to_the_planes_of_their_group(tmp_path: Path) -> None:
+    """A peer's waits on its plane are added up; a wait of the second group that begins before its call is nobody's."""
+    found = of_trace(read(planes(tmp_path)))
+    assert {name: one[1:] for name, one in found.items()} == {"hcom_allReduce__111_0_1": (80_000, 2, 30_000)}
+
+
+def test_a_database_of_a_version_without_operation_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "ascend_pytorch_profiler_0.db"
+    with closing(sqlite3.connect(file)) as made, made:
+        made.executescript(
+            "CREATE TABLE STRING_IDS (id, value); CREATE TABLE COMMUNICATION_OP (opName, startNs, endNs, groupName);"
+            "INSERT INTO STRING_IDS VALUES (1, 'hcom_allReduce__111_0_1'), (2, 'group');"
+            "INSERT INTO COMMUNICATION_OP VALUES (1, 1000, 5000, 2)"
+        )
+    calls = calls_at(tmp_path, None)
+    assert (calls.kind, calls.group, calls.duration_ns.tolist()) == (["allReduce"], ["group"], [4000])
+    assert calls.told_wait_ns.tolist() == [-1]
+
+
+def test_a_rank_without_a_timeline_is_read_from_its_tables(tmp_path: Path) -> None:
+    output = tmp_path / "rank3_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    heading = "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,Preparing"
+    (output / "step_trace_time.csv").write_text(f"{heading}\n7,600,300,10,310,100,1000,250,5\n")
+    facts, profile = read_rank(output.parent, 3)
+    assert profile is None and facts.tables_only
+    (step,) = facts.steps
+    assert (step.number, step.total_ns, step.own_ns, step.bubble_ns) == (7, 1_000_000, 700_000, 250_000)

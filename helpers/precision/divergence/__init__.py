@@ -14,12 +14,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from helpers.precision.divergence import arguments, drawn, formats
+from helpers.precision.divergence import arguments, drawn, formats, held
 from helpers.precision.divergence.replay import Own, Replay
 from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, TensorRecord
 from helpers.precision.tensors import tolerance
 from helpers.precision.tensors.agreement import (
     CHECKSUM,
+    DTYPE,
     NONFINITE,
     ONLY_BASELINE,
     ONLY_TARGET,
@@ -177,11 +178,13 @@ def _one(
 def _structure(found: Agreement) -> str:
     """`structure` where a forward output differs in shape; a backward entry shows the last autograd node only,
     which may be another one on another device, so that another shape there is not comparable, not wrong. The slots
-    that both sides of a backward have are judged, whatever one side lacks."""
+    that both sides of a backward have are judged, whatever one side lacks, unless they are of another dtype too: a cast
+    on one side, the operator's own node on the other."""
     problems = {slot.problem for slot in found.outputs}
     if found.pair.target.direction == FORWARD and problems & {SHAPE, ONLY_TARGET, ONLY_BASELINE}:
         return STRUCTURE
-    return NOT_COMPARED if problems & {SHAPE, UNREADABLE, CHECKSUM} else ""
+    other_node = DTYPE in problems and problems & {ONLY_TARGET, ONLY_BASELINE}
+    return NOT_COMPARED if other_node or problems & {SHAPE, UNREADABLE, CHECKSUM} else ""
 
 
 def _by_replay(found: Agreement, own: Own, rounding: float, form: str) -> Judgement:
@@ -245,7 +248,7 @@ def _unseen(found: Agreement, reached: float) -> bool:
     """An input error far above all errors so far: its maker was not recorded, or the runs began differently."""
     if any(slot.problem == NONFINITE for slot in found.inputs) and math.isfinite(reached):
         return True
-    return found.error_in > UNSEEN * max(reached, tolerance.floor(found.dtypes))
+    return found.error_in > UNSEEN * max(reached, tolerance.floor(held.dtypes(found)))
 
 
 def makers(judged: Sequence[Judgement], at: Judgement) -> list[str]:

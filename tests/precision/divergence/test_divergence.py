@@ -30,7 +30,7 @@ from helpers.precision.layouts.entries import split_name
 from helpers.precision.pairing import Pair
 from helpers.precision.record import Operator, TensorRecord
 from helpers.precision.tensors import tolerance
-from helpers.precision.tensors.agreement import ONLY_BASELINE, Agreement, TensorAgreement
+from helpers.precision.tensors.agreement import DTYPE, ONLY_BASELINE, Agreement, TensorAgreement
 
 SHAPE = (4, 4)
 
@@ -171,6 +171,28 @@ def test_an_output_of_one_side_alone_does_not_hide_the_others(name: str, error: 
     found = agreement(name, 0.0, error, error, None)
     lacking = replace(found.outputs[2], problem=ONLY_BASELINE)
     assert one(replace(found, outputs=(*found.outputs[:2], lacking)), reached=0.0).outcome == outcome
+
+
+def test_a_backward_that_shows_another_node_is_not_compared() -> None:
+    """Under autocast: the cast of its input on one side, the operator's three gradients on the other."""
+    found = agreement("Functional.scaled_dot_product_attention.0.backward", 0.0, 0.98, None)
+    node, more = found.outputs
+    shown = (replace(node, problem=DTYPE), replace(more, problem=ONLY_BASELINE))
+    assert one(replace(found, outputs=shown), reached=0.0).outcome == NOT_COMPARED
+
+
+@pytest.mark.parametrize(("extremes", "outcome"), [
+    (((2.728515625, -2.404296875), (2.7265625, -2.404296875)), EXPLAINED),
+    (((2.7285157, -2.404296875), (2.7265625, -2.404296875)), JUMP), (((1.0, 0.0), (0.5, 0.0)), JUMP)])  # fmt: skip
+def test_a_gradient_that_was_widened_has_the_coarse_rounding(
+    extremes: tuple[tuple[float, float], tuple[float, float]], outcome: str
+) -> None:
+    """A float32 gradient whose numbers are float16's came through a cast that no dump records."""
+    found = agreement("Functional.layer_norm.7.backward", 7e-4, 4e-5)
+    sides = [replace(found.pair.target, inputs=(replace(found.pair.target.inputs[0], maximum=most, minimum=least),))
+             for most, least in extremes]  # fmt: skip
+    judged = judge([replace(found, pair=Pair(*sides))], {}, {}, reached=6e-6)
+    assert judged[0].outcome == outcome
 
 
 def test_an_error_from_nowhere_is_not_the_operators() -> None:

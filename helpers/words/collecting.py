@@ -68,6 +68,7 @@ _RECORDED = {
     "profiling.data.stack": Words("frames of the call stack", "调用栈帧"),
     "profiling.data.flops": Words("operators with FLOPs", "带 FLOPs 的算子"),
     "profiling.data.metrics": Words("columns of AI Core metrics", "AI Core 指标列"),
+    "profiling.data.overhead": Words("steps slower while recorded, %", "采集时每步变慢（%）"),
     "profiling.data.database": Words("databases", "数据库"),
     "PRF300.absent.stack": Words("no call stack was recorded", "没有采集到调用栈"),
     "PRF300.absent.flops": Words("no FLOPs were counted", "没有统计到 FLOPs"),

@@ -13,6 +13,7 @@ from helpers.device import Device
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.profiling import analyse, recording
+from helpers.profiling.child import recorder
 from helpers.profiling.collecting import folder, settings
 from helpers.profiling.collecting.account import Recording, overhead
 from helpers.profiling.collecting.options import Options, for_child, remarks
@@ -56,6 +57,16 @@ def test_what_is_taken_reaches_the_profiler_by_its_own_names() -> None:
     assert for_child(Options.of({"level": 0}), "npu", "out")["npu"]["aic_metrics"] == "AiCoreNone"
     assert for_child(Options.of({"modules": True}), "cpu", "out")["what"]["with_stack"]
     assert not for_child(Options.of({"modules": True}), "npu", "out")["what"]["with_stack"]
+
+
+def test_what_asks_for_nothing_is_not_given_to_the_profiler() -> None:
+    def given(**options: Any) -> dict[str, Any]:
+        return recorder.given(for_child(Options.of(options), "npu", "out")["npu"])
+
+    always = {"profiler_level", "aic_metrics", "export_type"}
+    assert given().keys() == always
+    assert given(gc_ms=0)["gc_detect_threshold"] == 0, "all collections, which is not none"
+    assert given(simplify=False, mstx=True).keys() == {*always, "data_simplification", "mstx"}
 
 
 def test_what_a_device_makes_of_an_option_is_told() -> None:

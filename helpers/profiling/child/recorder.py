@@ -66,14 +66,17 @@ def _torch(config: dict[str, Any], rank: int) -> Any:
     return profiler.profile(activities=activities, schedule=schedule, on_trace_ready=ready, **config["what"])
 
 
+def given(asked: dict[str, Any]) -> dict[str, Any]:
+    """Without what asks for nothing (0 is something): older torch_npu do not know all names."""
+    nothing = {"data_simplification": True, "gc_detect_threshold": None}
+    return {name: value for name, value in asked.items() if value is not nothing.get(name, False)}
+
+
 def _npu(config: dict[str, Any], rank: int) -> Any:
     """torch_npu.profiler; one `*_ascend_pt` folder a rank."""
     from torch_npu import profiler
 
-    # what asks for nothing is left out: older torch_npu do not know all names
-    asked = {name: value for name, value in config["npu"].items() if value not in (None, False)}
-    if asked.pop("data_simplification", False) is False:
-        asked["data_simplification"] = False
+    asked = given(config["npu"])
     asked["profiler_level"] = getattr(profiler.ProfilerLevel, asked["profiler_level"])
     asked["aic_metrics"] = getattr(profiler.AiCMetrics, asked["aic_metrics"])
     asked["export_type"] = [getattr(profiler.ExportType, one) for one in asked["export_type"]]

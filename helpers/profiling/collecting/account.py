@@ -64,11 +64,21 @@ def report(run: Recording) -> Report:
         failed = Finding("PRF300", Status.FAIL, *_failure(run, nothing), weight=100)
         return Report("profiling", "profile", (failed, *told), facts=facts, tier=run.found.tier)
     rows = recorded(profile, run)
-    columns = (Column("profiling_data"), Column("count"), Column("status"))
-    table = Table(columns, tuple(({"say": f"profiling.data.{name}"}, count, state.name) for name, count, state in rows))
     more = [*told, *settings.otherwise(path, run.options, run.found), *_ranks(run), *_overhead(facts["overhead"])]
     facts |= {"profile": str(path), "flops_per_step": _flops(run)}
+    table = _table(rows, facts["overhead"])
     return Report("profiling", "profile", _findings(rows, run, profile, more), table, facts=facts, tier=run.found.tier)
+
+
+def _table(rows: list[Row], cost: dict[str, float] | None) -> Table:
+    """A row per kind of data, and one that says by how much recording them slowed the steps."""
+    told: list[tuple[Scalar, ...]] = []
+    for name, count, state in rows:
+        told.append(({"say": f"profiling.data.{name}"}, count, state.name))
+    if cost is not None:
+        state = Status.NOTE if cost["percent"] > LARGE_OVERHEAD else Status.OK
+        told.append(({"say": "profiling.data.overhead"}, cost["percent"], state.name))
+    return Table((Column("profiling_data"), Column("count"), Column("status")), tuple(told))
 
 
 def recorded(profile: Profile, run: Recording) -> list[Row]:

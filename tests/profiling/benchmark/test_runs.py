@@ -121,7 +121,8 @@ def test_a_loader_by_its_workers_keeps_its_batches() -> None:
     import torch
     from torch.utils.data import DataLoader, TensorDataset
 
-    loader = DataLoader(TensorDataset(torch.arange(40.0)), batch_size=4, shuffle=True)
+    dataset = TensorDataset(torch.arange(40.0))
+    loader = DataLoader(dataset, 4, shuffle=True, num_workers=1, multiprocessing_context="fork")
     report = benchmark(loader, loader=["workers=0,1", "prefetch_factor=2"], device="cpu", steps=4, warmup=1)
     assert [row["samples_per_step"] for row in rows(report)] == [4, 4]
     assert report.facts["benchmark"]["kind"] == "loading"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -16,6 +17,8 @@ from helpers import verify
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.precision.child import recorder, verify_child
+from helpers.precision.verify.layers import Comparing
+from helpers.precision.verify.taken import Call, Taken, Tensor
 from helpers.precision.verify.tally import wilson
 from helpers.report import Report
 
@@ -278,6 +281,8 @@ def test_an_error_of_one_side_is_told_with_its_module_and_fails_its_input() -> N
     found = one(report, "ACC271.raised")
     assert report.status is Status.FAIL and report.facts["passed"] == 0
     assert found.args["layer"] == "last" and "not supported" in str(found.args["error"])
+    assert [one.rule for one in report.findings if one.status is Status.FAIL] == ["ACC271"], "one cause, one failure"
+    assert report.headline is found
     assert report.table and "first" in report.table.values("layer")
 
 
@@ -297,7 +302,8 @@ def test_dropout_draws_alike_and_is_told_and_eval_draws_nothing() -> None:
     report = verify(model, copy.deepcopy(model), [torch.ones(1, 4)])
     assert report.facts["passed"] == 1 and {"ACC276.training", "ACC276.drew"} <= told(report)
     assert not {"ACC276.training", "ACC276.drew"} & told(verify(model.eval(), model.eval(), [torch.ones(1, 4)]))
-    assert "ACC276.modes" in told(verify(copy.deepcopy(model).train(), model, [torch.ones(1, 4)]))
+    report = verify(copy.deepcopy(model).train(), model, [torch.ones(1, 4)])
+    assert [one.key for one in report.findings if one.status is Status.FAIL] == ["ACC276.modes"]
 
 
 def test_integers_may_tip_over_by_rounding_only() -> None:
@@ -461,3 +467,22 @@ def test_modules_that_are_set_otherwise_are_named_with_both_settings(eps: float,
     found = [one.message("en") for one in report.findings if one.rule == "ACC278"]
     assert bool(found) == told
     assert all("1: LayerNorm((4,), eps=1e-05" in line and "eps=0.001" in line for line in found)
+
+
+def call(path: str, kind: str, inside: int = 0, known: bool = True) -> Call:
+    values = np.ones(4, np.float32)
+    tensors = (Tensor("output.0", "float32", (4,), values),)
+    return Call(path, kind, 0, inside, known, tensors, tensors)
+
+
+@pytest.mark.parametrize(("kind", "known", "coarse"), [("Linear", True, False), ("Conv2d", True, True),
+                                                       ("Mine", False, True)])  # fmt: skip
+def test_a_reduced_format_widens_the_models_own_limit_only_where_its_modules_may_use_it(
+    kind: str, known: bool, coarse: bool
+) -> None:
+    taken = Taken((call("0", kind, known=known), call("", "Sequential", inside=1)))
+    plain, npu = (Comparing(None, {"conv": form}).layers(taken, taken)[-1] for form in ("", "hf32"))
+    comparing = Comparing(None, {"conv": "hf32"})
+    layers = comparing.layers(taken, taken)
+    assert (max(comparing._forms(layers[1].call, layers[:1])) == "hf32") is coarse
+    assert plain.allowed <= npu.allowed

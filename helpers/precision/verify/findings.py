@@ -12,6 +12,8 @@ from helpers.precision.verify.tally import Row, Tally, wilson
 from helpers.words import Scalar
 
 SHOWN = 4
+#: Verdicts on inputs whose modules agree, or were not compared.
+FOLLOWING = ("ACC270.raised", "ACC270.nothing")
 WORSE = {SHAPE: "shape", STRUCTURE: "structure", NONFINITE: "nonfinite"}
 
 
@@ -21,10 +23,18 @@ def findings(tally: Tally, sides: Sequence[About], required: float) -> list[Find
             *_dtypes(tally, sides), *_weights(sides), *_settings(sides),
             *_mode(tally, sides), *_truth(tally)]  # fmt: skip
     verdict = _verdict(tally, required)
+    if verdict.status is Status.FAIL and _follows(verdict, rest):
+        return [replace(verdict, status=Status.NOTE), *rest]
     worst = max((one.status for one in rest), default=Status.OK)
     if verdict.status < worst < Status.FAIL:  # remarks lower a good result, which stays the headline
         verdict = replace(verdict, status=worst)
     return [verdict, *rest]
+
+
+def _follows(verdict: Finding, rest: list[Finding]) -> bool:
+    """Whether another finding tells why inputs fail: that one is the verdict then, not a second failure."""
+    causes = {one.rule for one in rest if one.status is Status.FAIL}
+    return bool(causes) and verdict.key in FOLLOWING or "ACC276" in causes
 
 
 def _verdict(tally: Tally, required: float) -> Finding:

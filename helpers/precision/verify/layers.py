@@ -95,7 +95,7 @@ class Comparing:
         if not mine.outputs:
             return Layer(mine, order, dtypes, problem=NOTHING)
         inherited = self._inherited(mine, theirs, inside)
-        allowed = self._allowed(mine, dtypes, inherited, order)
+        allowed = self._allowed(mine, dtypes, inherited, order, inside)
         own = self._truth(theirs, mine, true)
         if own is not None and self.limit is None:  # a module whose data cost digits loses them on both sides
             allowed = max(allowed, NEARER * min(own))
@@ -141,7 +141,8 @@ class Comparing:
                 found.append(math.inf if metrics.nonfinite_places else metrics.relative_l2)
         return max(found, default=0.0)
 
-    def _allowed(self, call: Call, dtypes: tuple[str, ...], inherited: float, order: int) -> float:
+    def _allowed(self, call: Call, dtypes: tuple[str, ...], inherited: float, order: int,
+                 inside: list[Layer]) -> float:  # fmt: skip
         if self.limit is not None:
             return self.limit
         several = call.inside > 0 or not call.known or any(word in call.kind for word in COMPOSITE)
@@ -149,7 +150,7 @@ class Comparing:
         own = max(roundings * tolerance.floor(dtypes), self._reduced(call, several))
         allowed = max(own, tolerance.AMPLIFICATION * inherited)
         if not call.path:  # the model's own answer: errors add up like a walk, not as the product of all limits
-            coarse = max([tolerance.floor(dtypes), *map(tolerance.reduced_floor, filter(None, self.formats.values()))])
+            coarse = max(tolerance.floor(dtypes), *map(tolerance.reduced_floor, self._forms(call, inside)))
             allowed = min(allowed, tolerance.AMPLIFICATION * coarse * math.sqrt(order + 1))
         return allowed
 
@@ -158,6 +159,13 @@ class Comparing:
         if several and not call.inside:
             return max(map(tolerance.reduced_floor, self.formats.values()), default=0.0)
         return tolerance.reduced_floor(tolerance.reduced(call.kind, self.formats))
+
+    def _forms(self, call: Call, inside: list[Layer]) -> list[str]:
+        """The reduced formats that its modules may use; where all are torch.nn's, those of their kinds alone."""
+        calls = [call, *(layer.call for layer in inside)]
+        if all(one.known and not any(word in one.kind for word in COMPOSITE) for one in calls):
+            return [tolerance.reduced(one.kind, self.formats) for one in calls]
+        return ["", *self.formats.values()]
 
     def _truth(self, theirs: Call, mine: Call, true: Call | None) -> tuple[float, float] | None:
         if true is None or not mine.outputs or [t.shape for t in true.outputs] != [t.shape for t in mine.outputs]:

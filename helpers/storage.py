@@ -27,11 +27,23 @@ class LocalStorage:
             raise WorkbookError("storage.outside", name=name, root=str(self.root))
         return full
 
+    def local(self, name: str) -> Path:
+        """Where the file, or the folder with all its files, can be read on this machine: here it is itself, by the name
+        it was given; a storage elsewhere brings a copy."""
+        self.path(name)  # refuses a link that leads away
+        return self.root / name
+
+    def identity(self, name: str) -> str:
+        """Equal for two names of one thing."""
+        return str(self.path(name))
+
     def read_bytes(self, name: str) -> bytes:
         return self.path(name).read_bytes()
 
     def start(self, name: str, count: int) -> bytes:
-        """The first `count` bytes, or fewer where the file has no more."""
+        """The first `count` bytes, or fewer where the file has no more; none of what is no file, as a pipe."""
+        if not self.path(name).is_file():
+            return b""
         with self.path(name).open("rb") as stream:
             return stream.read(count)
 

@@ -42,9 +42,9 @@ def unambiguous(
 ) -> tuple[list[str], list[WorkbookError]]:
     """Folders of a step and rank that no other folder claims too, and an error for each step and rank that several
     do: none of those is taken. Two names of one folder are one."""
-    groups: dict[object, dict[Path, str]] = defaultdict(dict)
+    groups: dict[object, dict[str, str]] = defaultdict(dict)
     for name in names:
-        groups[key(name)].setdefault(storage.path(name), name)
+        groups[key(name)].setdefault(storage.identity(name), name)
     single = [next(iter(group.values())) for group in groups.values() if len(group) == 1]
     troubles = [WorkbookError("precision.same_rank", paths=[storage.shown(name) for name in group.values()])
                 for group in groups.values() if len(group) > 1]  # fmt: skip

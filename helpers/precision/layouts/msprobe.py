@@ -47,8 +47,7 @@ def _run(storage: LocalStorage, name: str, root: Path | None, troubles: list[Wor
     a dump.json that was cut short the whole entries are taken, and that is told."""
     content, cut = _dump(storage, f"{name}{DUMP}")
     places, containers, leaves = _around(storage, name, root, troubles)
-    storage.path(f"{name}{TENSORS}")  # refuses a link that leads away
-    files = Path(storage.shown(f"{name}{TENSORS}"))
+    files = storage.local(f"{name}{TENSORS}")
     try:
         data = content["data"].items()
         operators = tuple(operator(key, entry, order, files, places) for order, (key, entry) in enumerate(data))

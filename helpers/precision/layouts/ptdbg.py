@@ -33,7 +33,7 @@ Line = list[Any]
 
 def recognises(storage: LocalStorage) -> bool:
     """Whether there is a .pkl whose first byte begins a JSON list."""
-    return any(storage.path(name).is_file() and storage.start(name, 1) == b"[" for name in _records(storage))
+    return any(storage.start(name, 1) == b"[" for name in _records(storage))
 
 
 def read(storage: LocalStorage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]:
@@ -64,7 +64,7 @@ def _run(storage: LocalStorage, name: str, root: Path | None, troubles: list[Wor
     files = _files(storage, name)
     try:
         operators = _operators(lines, files, root)
-        run = Run(Path(storage.shown(name)).parent, *_step_and_rank(storage, name), "tensor" if files else "statistics",
+        run = Run(storage.local(name).parent, *_step_and_rank(storage, name), "tensor" if files else "statistics",
                   "L1", operators, cut=cut is not None, replayable=False)  # fmt: skip
         run.check()
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as cause:
@@ -86,8 +86,7 @@ def _files(storage: LocalStorage, name: str) -> Path | None:
     if not found:
         return None
     chosen = f"{own}/" if f"{own}/" in found else found[0]
-    storage.path(f"{above}{chosen}")  # refuses a link that leads away
-    return Path(storage.shown(f"{above}{chosen}"))
+    return storage.local(f"{above}{chosen}")
 
 
 def _lines(storage: LocalStorage, name: str) -> tuple[list[Line], WorkbookError | None]:

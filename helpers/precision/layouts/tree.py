@@ -46,7 +46,7 @@ def read(storage: LocalStorage, root: Path | None) -> tuple[list[Run], list[Work
             groups[_step_and_rank(name)].append(name)
     runs = []
     for (step, rank), files in groups.items():
-        run = Run(Path(storage.shown("")), step, rank, NAME, "", _operators(storage, files), replayable=False)
+        run = Run(storage.local(""), step, rank, NAME, "", _operators(storage, files), replayable=False)
         try:
             run.check()
             runs.append(run)
@@ -84,8 +84,7 @@ def _operators(storage: LocalStorage, files: list[str]) -> tuple[Operator, ...]:
 def _record(storage: LocalStorage, name: str, slot: str) -> TensorRecord:
     """What the file's head tells; a file that cannot be read is a record that says why."""
     try:
-        storage.path(name)  # refuses a link that leads away
-        file = Path(storage.shown(name))
+        file = storage.local(name)
         stored = locate(file)
     except WorkbookError as cause:
         return TensorRecord(slot, "", (), trouble=cause.message("en"))

@@ -23,6 +23,7 @@ from helpers.profiling.ranks.together import analyse_ranks, of_one_rank
 from helpers.profiling.readers import locate, ranks_at
 from helpers.profiling.readers.ranks import RankProfiles
 from helpers.profiling.timeline.report import MOST, timeline
+from helpers.profiling.tuning import tuning
 from helpers.report import Chart, Column, Report, Table, overview
 from helpers.rules import judge, rules_of
 from helpers.words import Scalar
@@ -136,6 +137,7 @@ def _analyse(
     parts = [
         time_by_kind(profile, [verdict, *by_code["PRF31"]]),
         *device_answers(profile, STAGE, findings),
+        tuning(profile, STAGE, findings),
         top_operators(profile, by_code["PRF33"], top),
         step_times(profile, by_code["PRF30"]),
         timeline(profile, step=step, most=boxes),

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.profiling.facts import Profile
+from helpers.rules import CannotCheck
 from helpers.words import Scalar
+
+#: Written by torch_npu beside its output; the profiler itself chooses which variables it keeps
+METADATA = "profiler_metadata.json"
 
 
 def saving(
@@ -19,3 +29,83 @@ def saving(
     if profile.simulated:
         status = min(status, Status.NOTE)
     return Finding(code, status, f"{code}.{bad if share >= worth else good}", args, weight=100 * share)
+
+
+def advice(
+    profile: Profile, key: str, share: float, source: str, /, *, worth: float = 0.005, **evidence: Scalar
+) -> Finding:
+    """One change to make, `key` its sentence (`PRF360.change`): a NOTE where it can save at least `worth` of the step,
+    else OK. `share` (0 to 1) is the most that it can save, `source` the address of the official page."""
+    code = key.partition(".")[0]
+    args: dict[str, Scalar] = {"share": round(100 * share, 2), "gain_ms": profile.ms(share * profile.breakdown.step_ns)}
+    args |= {"topic": {"say": f"{code}.topic"}, "source": source, **evidence}
+    if share < worth:
+        return Finding(code, Status.OK, "advice.fine", args, weight=100 * share)
+    return Finding(code, Status.NOTE, key, args, weight=100 * share)
+
+
+def needs_device(profile: Profile, code: str) -> None:
+    """Raises CannotCheck where there are no times of a real device."""
+    if not profile.device_times:
+        raise CannotCheck("advice.no_device", topic={"say": f"{code}.topic"})
+
+
+def needs_npu(profile: Profile, code: str) -> None:
+    """Raises CannotCheck where it was no real NPU."""
+    if profile.tier != "npu" or not profile.device_times:
+        raise CannotCheck("advice.no_npu", topic={"say": f"{code}.topic"})
+
+
+def idle_share(profile: Profile, *causes: str) -> float:
+    """What part of the step the device rests for these causes, 0 to 1."""
+    total = sum(step.total_ns for step in profile.breakdown.steady)
+    return sum(profile.idle[cause] for cause in causes) / total if total else 0.0
+
+
+def computing_by(profile: Profile, types: Sequence[str], operators: Sequence[str]) -> tuple[float, float]:
+    """(share of the step, kernels or calls a step) of the kernels of these types where a table names types, else of
+    the operators of these names; a name may end in `*`. Never more than the step's computing."""
+    steps, computing = len(profile.breakdown.steady), profile.breakdown.share("computing")
+    table = profile.kernels
+    if table is not None and table.has("type"):
+        found = table.is_type(*types)
+        # the table holds the first step too: its shares are those of all steps
+        a_step = int(found.sum()) / len(profile.breakdown.steps)
+        return computing * table.ns(found) / max(1, table.ns()), a_step
+    begins = tuple(one[:-1] for one in operators if one.endswith("*"))
+    ops = [one for one in profile.operators if one.kind == "compute"]
+    those = [one for one in ops if one.name in operators or (begins and one.name.startswith(begins))]
+    total = sum(one.self_ns for one in ops)
+    share = sum(one.self_ns for one in those) / total if total else 0.0
+    return computing * share, sum(one.calls for one in those) / steps
+
+
+def environment(profile: Profile, name: str, code: str) -> str:
+    """The value of an environment variable while the profile was taken, empty where it was not set.
+
+    Raises CannotCheck where the profile does not tell it.
+    """
+    topic: Scalar = {"say": f"{code}.topic"}
+    path = profile.output.parent / METADATA if profile.output else None
+    if path is None or not path.is_file():
+        raise CannotCheck("advice.no_environment", topic=topic, name=name)
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as cause:
+        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+    known = told.get("ENV_VARIABLES") if isinstance(told, dict) else None
+    if not isinstance(known, dict) or name not in known:
+        raise CannotCheck("advice.no_environment", topic=topic, name=name)
+    return str(known[name])
+
+
+def called_from(profile: Profile, row: int) -> str:
+    """The line of the user's code that called the operator in this row, `train.py(12): step`; empty where unknown."""
+    trace = profile.trace
+    frames = [one for one in trace.stacks[trace.stack[row]].splitlines() if one.strip()]
+    if not frames:
+        around = (trace.start_ns <= trace.start_ns[row]) & (trace.start_ns + trace.duration_ns > trace.start_ns[row])
+        rows = np.flatnonzero(around & trace.where(("python",)) & (trace.lane == trace.lane[row]))
+        frames = [trace.names[trace.name[at]] for at in rows[np.argsort(-trace.start_ns[rows], kind="stable")].tolist()]
+    mine = [one for one in frames if not any(part in one for part in ("-packages", "<built-in", "torch/", "nn.Module"))]
+    return mine[0] if mine else frames[0] if frames else ""

@@ -1,0 +1,27 @@
+"""Does the training process spend its loading on torch operators: decoding into floats, stacking a batch?
+
+Converting once for the whole batch, on the device, is cheaper than once for each sample (a fast collate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.finding import Finding
+from helpers.profiling.facts import Profile
+from helpers.profiling.savings import advice
+from helpers.rules import CannotCheck
+
+CODE = "PRF395"
+SOURCE = "https://docs.pytorch.org/docs/stable/data.html"
+
+
+def check(profile: Profile) -> Iterator[Finding]:
+    trace = profile.trace
+    if not profile.conclusive or profile.simulated or not trace.count("loading"):
+        raise CannotCheck("PRF395.unseen")
+    loading = trace.intervals(trace.where(("loading",)))
+    inside = trace.where(("host_op",)) & loading.covers(trace.start_ns)
+    spent = trace.intervals(inside).length_ns / max(1, loading.length_ns)
+    share = min(1.0, spent) * profile.breakdown.share("loading")
+    yield advice(profile, "PRF395.change", share, SOURCE, calls=round(int(inside.sum()) / len(trace.steps)))

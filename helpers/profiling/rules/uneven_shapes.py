@@ -1,0 +1,32 @@
+"""Do input shapes change from step to step? Then steps differ in length, and short samples pay for long ones' padding.
+
+A sampler that puts samples of like length into one batch (length-bucketed) evens them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from helpers.finding import Finding
+from helpers.profiling.facts import Profile
+from helpers.profiling.savings import advice, needs_device
+from helpers.rules import CannotCheck
+
+CODE = "PRF397"
+SOURCE = "https://docs.pytorch.org/docs/stable/data.html#data-loading-order-and-sampler"
+
+
+def check(profile: Profile) -> Iterator[Finding]:
+    needs_device(profile, CODE)
+    trace, steady = profile.trace, profile.breakdown.steady
+    if len(steady) < 3 or not any(trace.shapes):
+        raise CannotCheck("PRF397.unseen")
+    numbers = {step.number for step in steady}
+    at = [place for place, step in enumerate(trace.steps) if step.number in numbers]
+    shaped = trace.where(("host_op",)) & (trace.shape != 0)
+    sets = {frozenset(np.unique(trace.shape[shaped & (trace.step == place)]).tolist()) for place in at}
+    fastest = min(step.total_ns for step in steady)
+    share = 1 - fastest / (sum(step.total_ns for step in steady) / len(steady)) if len(sets) > 1 else 0.0
+    yield advice(profile, "PRF397.change", share, SOURCE, worth=0.03, steps=len(steady), sets=len(sets))

@@ -1,0 +1,256 @@
+"""Each piece of advice fires on its case with evidence and a bound, not on the near miss, and says what it lacks."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.finding import Finding, Status
+from helpers.profiling import analyse, rules
+from helpers.profiling.facts import Profile
+from helpers.profiling.tuning import ADVICE, tuning
+from helpers.rules import judge, rules_of
+from helpers.words import LANGUAGES
+from tests.profiling.conftest import US
+
+Make = Callable[..., Profile]
+KERNEL = ("compute", "k", 0, 500)
+WAIT = ("runtime", "cudaStreamSynchronize", 400, 200)
+READ = ("host_op", "aten::_local_scalar_dense", 400, 200)
+ITEM = [KERNEL, ("compute", "k", 900, 50), WAIT, READ]
+TABLE = "Name,Type,Accelerator Core,Duration(us),Input Data Types,HF32 Eligible\n"
+
+
+def judged(profile: Profile, code: str) -> Finding:
+    found = [one for one in judge(profile, rules_of(rules), strict=True) if one.rule == code]
+    assert len(found) == 1
+    assert all(found[0].message(lang) for lang in LANGUAGES)
+    assert found[0].status is not Status.NOTE or all(found[0].hint(lang) for lang in LANGUAGES)
+    return found[0]
+
+
+def launched(profile: Profile, before_us: int) -> Profile:
+    """The same with every kernel launched so long before it starts."""
+    trace = profile.trace
+    return Profile.of(replace(trace, launch_ns=trace.start_ns - before_us * US), profile.record)
+
+
+def with_table(profile: Profile, folder: Path, *rows: str, environment: dict[str, str] | None = None) -> Profile:
+    output = folder / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(exist_ok=True)
+    if rows:
+        (output / "kernel_details.csv").write_text(TABLE + "\n".join(rows) + "\n")
+    if environment is not None:
+        (folder / "profiler_metadata.json").write_text(json.dumps({"ENV_VARIABLES": environment}))
+    return replace(profile, output=output)
+
+
+FUSIONS: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
+    ("PRF360", ("aten::_foreach_add_",), ("aten::add_",)),
+    ("PRF361", ("aten::bmm", "aten::_softmax"), ("aten::bmm", "aten::mm")),
+    ("PRF362", ("aten::pow", "aten::mean", "aten::rsqrt"), ("aten::pow", "aten::mean")),
+    ("PRF363", ("aten::neg", "aten::cat", "aten::cos"), ("aten::neg", "aten::cat")),
+    ("PRF364", ("aten::silu", "aten::mul"), ("aten::silu", "aten::add")),
+    ("PRF367", ("aten::_to_copy",), ("aten::copy_",)),
+    ("PRF368", ("TransData",), ("Conv2D",)),
+]
+
+
+@pytest.mark.parametrize(("code", "names", "near"), FUSIONS)
+def test_by_operators(profile_of: Make, code: str, names: tuple[str, ...], near: tuple[str, ...]) -> None:
+    def of(those: tuple[str, ...], tier: str = "npu") -> Profile:
+        return profile_of([("compute", name, 100 * at, 100) for at, name in enumerate((*those, "mm"))], tier=tier)
+
+    found = judged(of(names), code)
+    assert (found.status, found.key) == (Status.NOTE, f"{code}.change")
+    share, computing = float(str(found.args["share"])), 10.0 * (len(names) + 1)
+    assert 0 < share <= computing
+    assert str(found.args["source"]).startswith("https://")
+    assert judged(of(near), code).status is Status.OK
+    assert judged(of(names, "npu-simulated"), code).status is Status.SKIPPED
+
+
+def test_kinds_of_kernels_come_from_the_table_where_it_names_them(profile_of: Make, tmp_path: Path) -> None:
+    profile = profile_of([("compute", "k", 0, 500)])
+    rows = ("a,Cast,AI_VECTOR_CORE,30,FLOAT,NO", "b,MatMulV3,AI_CORE,60,FLOAT;FLOAT,YES", "c,Index,AI_CPU,10,INT64,NO")
+    found = with_table(profile, tmp_path, *rows)
+    assert judged(found, "PRF367").args["share"] == 15.0  # 30 of 100 us, of the half that is computing
+    ai_cpu = judged(found, "PRF365")
+    assert (ai_cpu.args["share"], ai_cpu.args["operators"]) == (5.0, ["Index"])
+    half = judged(found, "PRF369")
+    assert (half.args["share"], half.args["kernels"], half.args["hf32"]) == (30.0, 1, 1)
+    other = with_table(profile, tmp_path, "b,MatMulV3,AI_CORE,60,DT_BF16;FLOAT,NO", "k,Add,AI_VECTOR_CORE,9,FLOAT,NO")
+    assert judged(other, "PRF369").status is judged(other, "PRF365").status is Status.OK
+    assert judged(profile, "PRF369").key == "advice.no_dtypes"
+    assert judged(profile, "PRF365").key == "advice.no_units"
+
+
+def test_reading_values(profile_of: Make) -> None:
+    found = judged(launched(profile_of(ITEM), 100), "PRF390")
+    assert (found.status, found.args["calls"], found.args["share"]) == (Status.NOTE, 1.0, 30.0)
+    assert judged(launched(profile_of([*ITEM[:3], ("host_op", "aten::mm", 0, 9)]), 100), "PRF390").status is Status.OK
+    assert judged(profile_of([KERNEL]), "PRF390").key == "advice.no_host"
+
+
+def test_building_kernels(profile_of: Make) -> None:
+    events = [KERNEL, ("compute", "k", 900, 100)]
+    built = launched(profile_of([*events, ("runtime", "AscendCL@opCompile", 550, 200)]), 100)
+    assert judged(built, "PRF391").args["share"] == 20.0
+    assert judged(launched(profile_of([*events, ("runtime", "launch", 550, 200)]), 100), "PRF391").status is Status.OK
+
+
+def test_the_task_queue(profile_of: Make, tmp_path: Path) -> None:
+    events = [KERNEL, ("compute", "k", 900, 100), ("host_op", "aten::mm", 0, 900)]
+    off = launched(profile_of(events), 50)
+    assert judged(off, "PRF392").key == "PRF392.off"
+    on = launched(profile_of([*events, ("runtime", "Enqueue", 0, 5)]), 50)
+    assert judged(on, "PRF392").key == "advice.no_environment"
+    for value, status in (("", Status.NOTE), ("1", Status.NOTE), ("2", Status.OK)):
+        assert judged(with_table(on, tmp_path, environment={"TASK_QUEUE_ENABLE": value}), "PRF392").status is status
+    assert judged(replace(on, tier="cuda"), "PRF392").key == "advice.no_npu"
+
+
+def test_fallbacks(profile_of: Make) -> None:
+    events = [KERNEL, ("host_op", "aten::linalg_svd", 500, 300)]
+    assert judged(profile_of([*events, ("host_op", "aten::_to_cpu", 510, 20)]), "PRF366").args["operators"] == [
+        "aten::linalg_svd"
+    ]
+    assert judged(profile_of(events), "PRF366").status is Status.OK
+    assert judged(profile_of([("host_op", "aten::_to_cpu", 0, 9)], tier="cpu"), "PRF366").status is Status.SKIPPED
+
+
+def test_garbage(profile_of: Make) -> None:
+    python = ("python", "train.py(3): step", 0, 400)
+    idle, busy = (profile_of([KERNEL, python, ("python", "<built-in gc.collect>", at, 100)]) for at in (600, 100))
+    assert judged(idle, "PRF393").args["share"] == 10
+    assert judged(busy, "PRF393").status is Status.OK
+    assert judged(profile_of([KERNEL]), "PRF393").key == "PRF393.unseen"
+
+
+def test_the_loader(profile_of: Make) -> None:
+    def of(name: str, length: int) -> Profile:
+        loading = ("loading", f"enumerate(DataLoader)#{name}.__next__", 500, length)
+        return profile_of([KERNEL, loading, ("host_op", "aten::stack", 510, length // 2)])
+
+    alone = of("_SingleProcessDataLoaderIter", 200)
+    assert (judged(alone, "PRF394").key, judged(alone, "PRF394").args["share"]) == ("PRF394.alone", 20.0)
+    assert judged(alone, "PRF395").args["share"] == 10.0
+    assert judged(of("_MultiProcessingDataLoaderIter", 200), "PRF394").key == "PRF394.few"
+    assert judged(of("_MultiProcessingDataLoaderIter", 2), "PRF394").status is Status.OK
+    assert judged(profile_of([KERNEL]), "PRF394").key == "PRF394.unseen"
+    assert judged(profile_of([KERNEL]), "PRF395").status is Status.SKIPPED
+
+
+def test_pageable_copies(profile_of: Make) -> None:
+    def of(name: str) -> Profile:
+        return profile_of([KERNEL, ("copy", name, 500, 100)], tier="cuda")
+
+    slow, pinned = of("Memcpy HtoD (Pageable -> Device)"), of("Memcpy HtoD (Pinned -> Device)")
+    slow, pinned = (Profile.of(replace(one.trace, dialect="kineto"), one.record) for one in (slow, pinned))
+    assert judged(slow, "PRF396").args["share"] == 10.0
+    assert judged(pinned, "PRF396").status is Status.OK
+    assert judged(of("MEMCPY_ASYNC"), "PRF396").status is Status.SKIPPED
+
+
+@pytest.mark.parametrize(
+    ("lengths", "key", "status"),
+    [
+        ([300, 50], "PRF398.large", Status.NOTE),
+        ([100, 100, 100], "advice.fine", Status.OK),
+        ([10] * 30, "PRF398.small", Status.NOTE),
+    ],
+)
+def test_buckets(profile_of: Make, lengths: list[int], key: str, status: Status) -> None:
+    events = [("communication", f"hcom__{at}", 500 + sum(lengths[:at]), one) for at, one in enumerate(lengths)]
+    found = judged(profile_of([KERNEL, *events]), "PRF398")
+    assert (found.key, found.status) == (key, status)
+    accumulated = judged(profile_of([KERNEL, *events]), "PRF399")
+    assert accumulated.args["gain_ms"] == pytest.approx(0.75 * sum(lengths) / 1000, abs=0.001)
+
+
+def test_the_buffer_of_hccl(profile_of: Make, tmp_path: Path) -> None:
+    exposed = profile_of([KERNEL, ("communication", "hcom_allReduce__1", 500, 400)])
+    assert judged(exposed, "PRF342").key == "advice.no_environment"
+    for value, status in (("", Status.NOTE), ("200", Status.NOTE), ("800", Status.OK)):
+        assert judged(with_table(exposed, tmp_path, environment={"HCCL_BUFFSIZE": value}), "PRF342").status is status
+    assert judged(profile_of([KERNEL]), "PRF342").status is Status.OK
+
+
+def test_batch_size(profile_of: Make) -> None:
+    assert judged(launched(profile_of([KERNEL]), 10), "PRF345").args["share"] == 50.0
+    assert judged(launched(profile_of([("compute", "k", 0, 990)]), 10), "PRF345").status is Status.OK
+
+
+def test_uneven_shapes(profile_of: Make) -> None:
+    even = profile_of([KERNEL, ("host_op", "aten::mm", 0, 10)])
+    trace = even.trace
+    rows = trace.where(("host_op",))
+    shape = trace.shape.copy()
+    shape[rows] = [1, 1, 1, 2][: int(rows.sum())]
+    uneven = Profile.of(replace(trace, shapes=("", "[8]", "[9]"), shape=shape), even.record)
+    assert judged(uneven, "PRF397").args["sets"] == 2
+    assert judged(even, "PRF397").key == "PRF397.unseen"
+
+
+def test_the_report_ranks_by_bound(profile_of: Make) -> None:
+    profile = launched(profile_of(ITEM), 100)
+    findings = judge(profile, rules_of(rules), strict=True)
+    report = tuning(profile, "profiling", findings)
+    assert report.table is not None
+    bounds: list[Any] = report.table.values("tuning_bound")
+    assert bounds == sorted(bounds, reverse=True) and max(bounds) <= profile.breakdown.step_ns / 1e6
+    assert report.headline is not None and report.headline.key == "PRF310.advice"
+    shown = Counter(one.status for one in report.findings[1:])
+    assert sum(shown.values()) == sum(one.rule.startswith(ADVICE) for one in findings)
+    assert shown[Status.SKIPPED] == report.headline.args["open"]
+    assert all(report.figure(lang) and report.text(lang) and report.html(lang) for lang in LANGUAGES)
+
+
+def test_real_numbers_are_those_of_the_tables(shared: Path) -> None:
+    folder = shared / "data" / "npu" / "alexnet_910b_level1" / "rank0_ascend_pt"
+    report = analyse(folder)
+    found = {one.rule: one for part in report.parts for one in part.findings if part.verb == "tuning"}
+    with (folder / "ASCEND_PROFILER_OUTPUT" / "op_statistic.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    table = [(row["OP Type"], row["Core Type"], float(row["Total Time(us)"]) / 1000) for row in rows]
+    of_type = {
+        "PRF360": sum(ms for name, _, ms in table if name.startswith("Foreach")),
+        "PRF367": sum(ms for name, _, ms in table if name == "Cast"),
+        "PRF368": sum(ms for name, _, ms in table if name == "TransData" or name.startswith("Transpose")),
+        "PRF365": sum(ms for _, core, ms in table if core == "AI_CPU"),
+    }
+    assert {code: found[code].args["gain_ms"] for code in of_type} == {
+        code: pytest.approx(ms, abs=0.002) for code, ms in of_type.items()
+    }
+    with (folder / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").open(encoding="utf-8") as file:
+        cube = [row for row in csv.DictReader(file) if row["Accelerator Core"] == "AI_CORE"]
+    single = [row for row in cube if row["Input Data Types"].startswith("FLOAT;") or row["Input Data Types"] == "FLOAT"]
+    assert (found["PRF369"].args["kernels"], found["PRF369"].args["cube"]) == (len(single), len(cube))
+    assert found["PRF369"].args["hf32"] == sum(row["HF32 Eligible"] == "YES" for row in single)
+    assert "main.py(" in str(found["PRF390"].args["where"])
+    assert found["PRF399"].args["gain_ms"] == pytest.approx(0.75 * 101.963, abs=0.01)
+
+
+def test_fused_operators_of_a_real_model_are_not_told_to_be_fused(shared: Path) -> None:
+    report = analyse(shared / "data" / "npu" / "pp2dp2_level2" / "rank_0_ascend_pt")
+    found = {one.rule: one for part in report.parts for one in part.findings}
+    assert all(found[code].status is Status.OK for code in ("PRF360", "PRF361", "PRF362", "PRF363", "PRF364"))
+
+
+def test_the_loader_is_the_largest_of_a_real_one(shared: Path) -> None:
+    folder = shared / "data" / "gpu" / "kineto_resnet50"
+    keys = []
+    for workers in (0, 4):
+        report = analyse(sorted((folder / f"num_workers_{workers}").glob("*.gz"))[1])
+        part = next(part for part in report.parts if part.verb == "tuning")
+        assert part.table is not None
+        keys.append([one.rule for one in part.findings if one.key.startswith(one.rule) and one.rule != "PRF310"])
+    assert keys[0][0] == "PRF394"
+    assert keys[1][0] != "PRF394"

@@ -35,7 +35,8 @@ class _CutShort(Exception):
 
 
 class Document:
-    """A trace file. `batches` reads it; after that `is_list` tells its form (False: an object with traceEvents),
+    """A trace file, of which an object's arrows are passed over: only the lists that torch_npu writes link events by
+    them. `batches` reads it; after that `is_list` tells its form (False: an object with traceEvents),
     `members` holds the object's other members, and `cut_at` the byte at which a file cut short ends, or None."""
 
     def __init__(self, path: Path, piece: int = PIECE, longest: int = LONGEST) -> None:
@@ -116,7 +117,7 @@ class Document:
             end = self._text.rfind(b"}", self._at, end)
             if end >= 0 and BORDER.match(self._text, end):
                 try:
-                    found = records(b"[%b]" % self._text[self._at : end + 1])
+                    found = records(b"[%b]" % self._text[self._at : end + 1], self.is_list)
                 except ValueError:
                     return None
                 self._at = end + 1
@@ -133,7 +134,7 @@ class Document:
             end = following
         text = self._text[self._at : end]
         try:
-            found = records(b"[%b]" % text)
+            found = records(b"[%b]" % text, self.is_list)
         except ValueError as cause:
             raise self._broken(text, cause, 1) from cause
         self._at = end

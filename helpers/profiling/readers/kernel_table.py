@@ -7,8 +7,10 @@ with `aic_metrics` set. https://www.hiascend.com/document (Ascend PyTorch Profil
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import nan
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -78,30 +80,33 @@ def kernel_table(folder: Path) -> KernelTable | None:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file)
             head = [name.strip() for name in next(lines, [])]
-            rows = [row for row in lines if len(row) == len(head)]
+            columns = _columns(head, lines)
     except (OSError, UnicodeDecodeError, csv.Error) as cause:
         raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
     if "Duration(us)" not in head:
         raise WorkbookError("profiling.no_column", path=str(path), columns=["Duration(us)"])
-    unit, name = _at(head, TEXTS["unit"]), _at(head, TEXTS["name"])
-    rows = [row for row in rows if not _collective(*("" if at is None else row[at] for at in (unit, name)))]
-    return _table(path, head, rows) if rows else None
+    return _table(path, columns) if columns else None
 
 
-def _table(path: Path, head: list[str], rows: list[list[str]]) -> KernelTable:
-    texts, numbers = {}, {}
-    for ours, theirs in TEXTS.items():
-        if (at := _at(head, theirs)) is not None:
-            cells = [row[at].strip() for row in rows]
-            texts[ours] = ["" if cell in ABSENT else cell for cell in cells]
-    for kinds in ("inputs", "outputs"):
-        if kinds in texts:
-            known = {text: dtypes(text) for text in set(texts[kinds])}
-            texts[kinds] = [known[text] for text in texts[kinds]]
-    for ours, theirs in NUMBERS.items():
-        if (at := _at(head, theirs)) is not None:
-            numbers[ours] = np.array([_number(row[at]) for row in rows], np.float64)
+def _columns(head: list[str], lines: Iterable[list[str]]) -> dict[str, Sequence[str]]:
+    """Our columns' cells, without collectives; empty where no kernel is left. The others are never held."""
+    places = {ours: at for ours, theirs in (TEXTS | NUMBERS).items() if (at := _at(head, theirs)) is not None}
+    unit, name = places.get("unit", -1), places.get("name", -1)
+    rows = (row + [""] for row in lines if len(row) == len(head))  # the last cell stands for what is not there
+    kept = [itemgetter(*places.values(), -1)(row) for row in rows if not _collective(row[unit], row[name])]
+    return dict(zip(places, zip(*kept)))
+
+
+def _table(path: Path, columns: dict[str, Sequence[str]]) -> KernelTable:
+    texts = {ours: _texts(columns[ours], ours in ("inputs", "outputs")) for ours in TEXTS if ours in columns}
+    numbers = {ours: np.array([_number(cell) for cell in columns[ours]]) for ours in NUMBERS if ours in columns}
     return KernelTable(path, texts, numbers)
+
+
+def _texts(cells: Sequence[str], types: bool) -> list[str]:
+    known = {cell: "" if cell.strip() in ABSENT else cell.strip() for cell in set(cells)}
+    known = {cell: dtypes(text) for cell, text in known.items()} if types else known
+    return [known[cell] for cell in cells]
 
 
 def _collective(unit: str, name: str) -> bool:
@@ -114,6 +119,6 @@ def _at(head: Sequence[str], names: Sequence[str]) -> int | None:
 
 def _number(cell: str) -> float:
     try:
-        return float(cell)
+        return nan if cell in ABSENT else float(cell)
     except ValueError:
-        return float("nan")
+        return nan

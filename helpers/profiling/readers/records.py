@@ -117,25 +117,31 @@ class Metadata(Record, gc=False, tag="M"):
 KINDS: tuple[type[Record], ...] = (Complete, Begin, End, Tail, Head, Instant, OldInstant, Counter, Metadata)
 _UNUSED = tuple(msgspec.defstruct("Unused", (), bases=(Record,), gc=False, tag=letter) for letter in UNUSED)
 _BY_LETTER = {str(kind.__struct_config__.tag): kind for kind in KINDS}
-_DECODER: msgspec.json.Decoder[list[Record]] = msgspec.json.Decoder(list[Union[KINDS + _UNUSED]])  # type: ignore[misc]
+_NO_ARROWS = tuple(msgspec.defstruct("Unused", (), bases=(Record,), gc=False, tag=letter) for letter in "sf")
+_OTHERS = tuple(kind for kind in KINDS if not issubclass(kind, Arrow))
+_DECODERS: dict[bool, msgspec.json.Decoder[list[Record]]] = {
+    True: msgspec.json.Decoder(list[Union[KINDS + _UNUSED]]),  # type: ignore[misc]
+    False: msgspec.json.Decoder(list[Union[_OTHERS + _NO_ARROWS + _UNUSED]]),  # type: ignore[misc]
+}
 
 
-def records(text: bytes) -> list[Record]:
-    """The events of a JSON list; what is no object is left out.
+def records(text: bytes, arrows: bool = True) -> list[Record]:
+    """The events of a JSON list; what is no object is left out. Without `arrows` they are as all that is unused.
 
     Raises ValueError for broken JSON (json.JSONDecodeError with the place), and UnicodeDecodeError.
     """
     if not text.isascii():
         text.decode("utf-8")  # msgspec does not look at what it passes over
     try:
-        return _DECODER.decode(text)
+        return _DECODERS[arrows].decode(text)
     except (msgspec.MsgspecError, RecursionError):
         pass  # json reads what is only unusual, and says of what is broken where that is
     try:
         found = json.loads(text.decode("utf-8"), parse_float=str)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    return [record(one) for one in found if isinstance(one, dict)]
+    made = [record(one) for one in found if isinstance(one, dict)]
+    return made if arrows else [Record() if isinstance(one, Arrow) else one for one in made]
 
 
 def record(one: dict[str, Any]) -> Record:

@@ -44,7 +44,14 @@ def time_ns(row: dict[str, str], column: str, path: Path, line: int) -> int:
 
 def count(path: Path) -> int:
     """Rows of a table that may be absent."""
-    return len(rows(path, ())) if path.is_file() else 0
+    if not path.is_file():
+        return 0
+    csv.field_size_limit(2**24)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return max(0, sum(1 for row in csv.reader(file) if row) - 1)
+    except (OSError, UnicodeDecodeError, csv.Error) as cause:
+        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
 
 
 def kernels(path: Path) -> tuple[list[Event], bool]:

@@ -34,10 +34,11 @@ steps: int = 8  # steps to record / 采集步数
 warmup: int = 2  # steps before them, not recorded / 采集前的预热步数
 nproc: int = 1  # processes under torchrun / torchrun 进程数
 existing: str = ""  # a profile already taken: a trace or *_ascend_pt folder / 已有的性能数据
+baseline: str = ""  # a profile to hold it against: GPU against NPU, before against after / 用于对比的基线性能数据
 top: int = 12  # operators to list / 列出的算子数
 bench_steps: int = 10  # steps to time for the benchmark; 0: no benchmark / 性能基准的计时步数；0 为不测
 sweep: str = ""  # what to vary in it: batch-size=8,16 amp workers=0,2 autocast / 基准中变化的项
-baseline: str = ""  # an earlier benchmark's JSON, of any machine / 早先的基准结果（JSON），可来自任意机器
+bench_baseline: str = ""  # an earlier benchmark's JSON, of any machine / 早先的基准结果（JSON），可来自任意机器
 
 # %%
 from helpers.finding import Status
@@ -234,6 +235,29 @@ for found in findings:
         print(found.rule, found.message(lang))
 
 # %% [markdown] lang="zh"
+# ## 与基线对比
+#
+# 若给出 `baseline`（例如 GPU 上采集的 trace，或修改之前的性能数据），每步的差异按类别、算子、模块分到各行，
+# 各行之和等于总差异。先看两者是否可比：batch、形状、采集内容不同时，快慢没有意义。
+
+# %% [markdown] lang="en"
+# ## Against a baseline
+#
+# With `baseline` (a trace from a GPU, say, or the profile of before a change) the difference of a step is split by
+# kind, operator and module, into rows that add up to it. Look first at whether the two can be compared: with another
+# batch size, other shapes or another recording, faster and slower mean nothing.
+
+# %%
+compared = None
+if baseline:
+    target = run.path(existing) if existing else recorded.facts["profile"]
+    compared = run.save(analyse(target, baseline=run.path(baseline), top=top), name="baseline")
+print("compared with a baseline:", compared is not None)
+
+# %% tags=["nbval-ignore-output"]
+compared
+
+# %% [markdown] lang="zh"
 # ## 性能基准
 #
 # 采集会拖慢训练，因此速度要在不采集时测量：同一脚本再运行一次，每步等待设备完成，去掉预热步，给出吞吐、时延分位数和
@@ -261,7 +285,7 @@ if bench_steps and not existing:
         warmup=max(1, warmup),
         nproc=nproc,
         **from_words(sweep),
-        baseline=run.path(baseline) if baseline else None,
+        baseline=run.path(bench_baseline) if bench_baseline else None,
         cwd=run.path(work_dir) if work_dir else run.path(script).parent,
         out=run.folder / "benchmark",
         on_progress=lambda now: run.progress(f"step {now.step} of {now.steps}"),

@@ -78,6 +78,8 @@ def test_parameters_are_typed_and_explained(source: Path) -> None:
 def test_cells_are_short_and_speak_of_no_machine(source: Path) -> None:
     notebook = build.build(source, "en")
     assert notebook.cells[0].cell_type == "markdown" and notebook.cells[0].source.startswith("# ")
+    for cell in notebook.cells:  # parameters are a list, to be as long as there are
+        listed = cell.cell_type != "code" or "parameters" in cell.metadata.get("tags", [])
+        assert listed or len(cell.source.splitlines()) <= LONGEST_CELL, cell.source
     for text in code(notebook):
-        assert len(text.splitlines()) <= LONGEST_CELL, text
         assert not re.search(r"/home/|/ro" + r"ot/|/tmp/", text), text

@@ -17,7 +17,7 @@ from helpers.errors import WorkbookError
 from helpers.profiling.ranks import notify
 from helpers.profiling.ranks.calls import UNTOLD, Call, Calls, columns, group_in, kind_of, numbered
 from helpers.profiling.readers import ascend, database
-from helpers.profiling.trace import KINDS, Trace
+from helpers.profiling.trace import Trace
 
 COMMUNICATION = "communication.json"
 #: A larger file of this kind is not read whole; the trace tells the same calls
@@ -123,11 +123,12 @@ def _of_database(path: Path) -> Iterator[Call]:
 
 def _of_trace(trace: Trace) -> Iterator[tuple[str, Call]]:
     """NCCL's kernels and hcom's operations; on a CPU what gloo's threads were doing."""
-    kinds = ("communication",) if trace.count("communication") else ("annotation",)
-    for row in np.flatnonzero(trace.where(kinds)).tolist():
+    rows = np.flatnonzero(trace.where(("communication",)))
+    if not rows.size:
+        gloo = np.array([name.startswith("gloo:") for name in trace.names] or [False])
+        rows = np.flatnonzero(trace.where(("annotation",)) & gloo[trace.name])
+    for row in rows.tolist():
         name = trace.names[trace.name[row]]
-        if KINDS[trace.kind[row]] == "annotation" and not name.startswith("gloo:"):
-            continue
         detail = trace.detail_of(row)
         step = trace.steps[trace.step[row]].number if trace.step[row] >= 0 else UNTOLD
         kind = detail.collective or kind_of(name)

@@ -85,11 +85,12 @@ def test_an_even_pipeline_and_none() -> None:
 def test_bubbles() -> None:
     """Stage 1 sends 30 ms late; what stages wait for each other is not a rank that comes late."""
     ranks = pipeline(30, 30)
-    late = [("batchSendRecv", 29, 1, "pipe0"), ("allReduce", 60, 5, "dp1")]
+    late = [("batchSendRecv", 29, 1, "pipe0"), ("allReduce", 64, 1, "dp1")]
     ranks[2] = make_rank(2, late, computing=30, communication=60, more={"groups": ranks[2].groups})
     cluster = together(*ranks)
     (found,) = judged(cluster, "PRF355")
     assert found.status is Status.NOTE and (found.args["rank"], found.args["longest_ms"]) == (0, 19.0)
+    assert found.args["mean_ms"] == 4.75, "what rank 3 waits for rank 2 inside their stage is no bubble"
     assert judged(cluster, "PRF352")[0].status is not Status.WARN
     told = [replace(one, steps=tuple(replace(step, bubble_ns=40 * MS) for step in one.steps)) for one in ranks]
     assert judged(together(*told), "PRF355")[0].args["mean_ms"] == 40.0, "the profiler's own column says more"

@@ -92,6 +92,9 @@ def test_members_of_a_group_by_the_runs_own_groups() -> None:
     one = make_rank(4, more={"own_number": {"g": 0}, "sizes": {"g": 2}, **groups})
     assert member({4: one}, "g", 0) == 4 and member({4: one}, "g", 1) == 6
     assert member({4: one}, "other", 1) is None
+    two = replace(one, groups=(Group("dp", (4, 6)), Group("pp", (2, 4))))
+    assert member({4: two}, "g", 1) == 6, "in the other group of two it would be the second"
+    assert member({4: replace(one, groups=(Group("dp", (4, 6)), Group("pp", (4, 7))))}, "g", 1) is None
 
 
 def test_what_is_not_here_is_not_called_transmission() -> None:

@@ -12,7 +12,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.profiling.facts import Profile
 from helpers.profiling.intervals import Intervals
-from helpers.profiling.timeline.overview import Overview, overview
+from helpers.profiling.timeline.overview import COLUMNS, Overview, overview
 from helpers.profiling.timeline.window import MERGED, Window, window
 from helpers.profiling.trace import KINDS, Trace
 from helpers.report import Chart, Column, Report, Table
@@ -21,6 +21,8 @@ from helpers.words import Scalar
 #: Boxes of a page: some 30 bytes each
 MOST = 20_000
 NAME = 300
+#: Letters of all names, and of all shapes; parts of an overview's strips: where there are many each is shorter
+LETTERS, PARTS = 800_000, 400_000
 
 
 def timeline(profile: Profile, *, step: int | None = None, most: int = MOST) -> Report:
@@ -34,7 +36,7 @@ def timeline(profile: Profile, *, step: int | None = None, most: int = MOST) -> 
         (_finding(profile, shown, chosen.number),),
         _table(shown),
         Chart("lanes", "lane", ("lane_busy",), "ms"),
-        facts={"timeline": packed(profile, shown, chosen.number, overview(profile.trace))},
+        facts={"timeline": packed(profile, shown, chosen.number, overview(profile.trace, _columns(profile.trace)))},
         tier=profile.tier,
     )
 
@@ -86,7 +88,7 @@ def packed(profile: Profile, shown: Window, step: int, whole: Overview) -> dict[
         "resolution_ns": shown.resolution_ns,
         "merged": shown.merged,
         "kinds": list(KINDS),
-        "lanes": [[lane.group, lane.name[:NAME]] for lane in shown.lanes],
+        "lanes": [[lane.group, _cut(lane.name, NAME)] for lane in shown.lanes],
         "names": names,
         "shapes": shapes,
         "boxes": {
@@ -105,13 +107,17 @@ def packed(profile: Profile, shown: Window, step: int, whole: Overview) -> dict[
     }
 
 
+def _columns(trace: Trace) -> int:
+    return max(40, min(COLUMNS, PARTS // max(1, 2 * len(trace.lanes))))
+
+
 def _packed_overview(trace: Trace, whole: Overview, shown: Window) -> dict[str, Any]:
     tenths = np.ceil(np.clip(whole.busy, 0, 1) * 9).astype(np.int64)
     steps = [(one.number, one.start_ns - whole.start_ns, one.end_ns - whole.start_ns) for one in trace.steps]
     return {
         "length_ns": whole.end_ns - whole.start_ns,
         "window": f"{shown.start_ns - whole.start_ns} {shown.end_ns - whole.start_ns}",
-        "lanes": [[lane.group, lane.name[:NAME]] for lane in whole.lanes],
+        "lanes": [[lane.group, _cut(lane.name, NAME)] for lane in whole.lanes],
         "busy": ["".join(map(str, row)) for row in tenths.tolist()],
         "steps": [" ".join(map(str, step)) for step in steps[:2000]],
         "events": len(trace),
@@ -128,10 +134,15 @@ def _launching(trace: Trace, shown: Window, single: npt.NDArray[np.bool_], rows:
 
 
 def _texts(texts: tuple[str, ...], code: Any) -> tuple[list[str], Any]:
-    """The texts that are used, cut to a length that a reader can take in, and the codes in them."""
+    """The texts that are used, cut to a length that a reader and a page can take in, and the codes in them."""
     used, again = np.unique(code, return_inverse=True)
     first = 1 if used.size and used[0] < 0 else 0
-    return [texts[at][:NAME] for at in used.tolist()[first:]], again.reshape(-1) - first
+    room = max(16, min(NAME, LETTERS // max(1, used.size)))
+    return [_cut(texts[at], room) for at in used.tolist()[first:]], again.reshape(-1) - first
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def _column(values: Iterable[Any]) -> str:

@@ -15,8 +15,8 @@ from helpers.profiling.timeline.lanes import lanes, levels, sub_lanes
 from helpers.profiling.timeline.overview import covered_ns, overview
 from helpers.profiling.timeline.report import timeline
 from helpers.profiling.timeline.window import MERGED, window
-from helpers.profiling.trace import Trace
-from tests.profiling.conftest import DATA, WITH_DEVICE
+from helpers.profiling.trace import Event, Trace, build
+from tests.profiling.conftest import DATA, WITH_DEVICE, step
 
 
 def i64(*values: int) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -121,3 +121,15 @@ def test_the_overview_is_as_busy_as_the_lanes() -> None:
     communication = trace.intervals(trace.where(("communication",))).length_ns
     assert found.busy[3].sum() * width == pytest.approx(communication, rel=0.01)
     assert found.busy.max() <= 1 + 1e-9
+
+
+def test_a_page_stays_small_whatever_is_in_the_profile() -> None:
+    """Many events, each with long texts of its own, on many threads."""
+    events = [step(number, 1000 * number, 1000) for number in range(3)]
+    events += [
+        Event(f"{at} {'很长的名称' * 60}", "host_op", f"thread {at % 300}", at * 10, 9, shape=f"{at} {'[8,3]' * 80}")
+        for at in range(60_000)
+    ]
+    report = timeline(Profile.of(build(events, source="made", dialect="kineto")), step=0)
+    assert report.facts["timeline"]["merged"] > 0
+    assert len(report.html("zh").encode()) < 5_000_000

@@ -543,6 +543,14 @@ WORDS: dict[str, Words] = {
         "{next}",
         "{next}",
     ),
+    "ACC230.value": Words(
+        "{operator} (step {step}, rank {rank}) is the first saved value that differs: relative error {error_out},"
+        " allowed {allowed}; what it was computed from is not in these files, so that no operator can be named",
+        "{operator}（第 {step} 步，rank {rank}）是最先出现差异的已保存数值：相对误差 {error_out}，允许 {allowed}；"
+        "这些文件中没有它的计算来源，因此无法指出是哪个算子",
+        "Capture both sides with `ascend-workbook capture` (level L1): it records operators with their inputs.",
+        "请用 `ascend-workbook capture`（级别 L1）采集两侧：它会记录各算子及其输入。",
+    ),
     "ACC230.structure": Words(
         "{operator} (step {step}, rank {rank}) is the first to part: its outputs have another structure: {detail};"
         " it runs {kernels}, called at {place}",

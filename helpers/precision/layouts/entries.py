@@ -42,6 +42,15 @@ def operator(name: str, entry: Any, order: int, files: Path, places: dict[str, P
     return Operator(name, head, call, direction, order, inputs, outputs, place, plain)
 
 
+def saved(name: str, entry: Any, order: int, files: Path) -> Operator:
+    """What a script saved under a name: `<name>.<call>.debug`, and `<name>_grad.<call>.debug` for its gradient. It has
+    no inputs: nothing tells what it was made of. Raises as `operator` does."""
+    head, call, kind = name.rsplit(".", 2)
+    if kind != "debug":
+        raise ValueError(f"{name}: expected <name>.<call>.debug")
+    return Operator(name, head, int(call), FORWARD, order, (), tuple(_tensors(entry, "output", files)), None)
+
+
 def split_name(name: str) -> tuple[str, str, int]:
     """Head, direction and call number of a name as msprobe gives it.
 

@@ -1,5 +1,5 @@
-"""msprobe's dump folders, 8.x and 26.x: `step<N>/{rank<R>|proc<PID>}/{dump,stack,construct}.json` and the tensors in
-`dump_tensor_data/`.
+"""msprobe's dump folders, 8.x and 26.x: `step<N>/{rank<R>|proc<PID>}/{dump,stack,construct}.json`, of level debug
+debug.json, and the tensors in `dump_tensor_data/`.
 
 msprobe writes bare NaN and Infinity into its JSON, which Python's reader takes. Sources: mindstudio-probe 26.2.0,
 msprobe/core/dump/data_dump; for 8.x
@@ -16,11 +16,13 @@ from typing import Any
 from helpers.errors import WorkbookError
 from helpers.finding import Place
 from helpers.precision.layouts import folders, salvage, stacks
-from helpers.precision.layouts.entries import operator
+from helpers.precision.layouts.entries import operator, saved
 from helpers.precision.record import Run
 from helpers.storage import LocalStorage
 
 NAME = "msprobe"
+#: Level debug has DEBUG in place of DUMP: what the script itself gave to PrecisionDebugger.save.
+DEBUG = "debug.json"
 DUMP, STACK, CONSTRUCT, TENSORS = "dump.json", "stack.json", "construct.json", "dump_tensor_data"
 #: What content of another shape raises when it is read.
 ODD = (KeyError, TypeError, ValueError, AttributeError)
@@ -39,23 +41,26 @@ def read(storage: LocalStorage, root: Path | None) -> tuple[list[Run], list[Work
 
 
 def _marked(storage: LocalStorage, name: str) -> bool:
-    return not {DUMP, STACK, CONSTRUCT}.isdisjoint(storage.children(name))
+    return not {DUMP, STACK, CONSTRUCT, DEBUG}.isdisjoint(storage.children(name))
 
 
 def _run(storage: LocalStorage, name: str, root: Path | None, troubles: list[WorkbookError]) -> Run:
     """One rank's folder. A broken stack.json or construct.json goes to the troubles and the run is read without it; of
     a dump.json that was cut short the whole entries are taken, and that is told."""
-    content, cut = _dump(storage, f"{name}{DUMP}")
+    debug = storage.exists(f"{name}{DEBUG}") and not storage.exists(f"{name}{DUMP}")
+    record = f"{name}{DEBUG if debug else DUMP}"
+    content, cut = _dump(storage, record)
     places, containers, leaves = _around(storage, name, root, troubles)
     files = storage.local(f"{name}{TENSORS}")
     try:
         data = content["data"].items()
-        operators = tuple(operator(key, entry, order, files, places) for order, (key, entry) in enumerate(data))
+        made = saved if debug else partial(operator, places=places)
+        operators = tuple(made(key, entry, order, files) for order, (key, entry) in enumerate(data))
         run = Run(files.parent, *folders.of(storage, name), str(content["task"]), str(content["level"]), operators,
-                  containers, leaves, cut=cut is not None)  # fmt: skip
+                  containers, leaves, cut=cut is not None, replayable=not debug)  # fmt: skip
         run.check()
     except ODD as cause:
-        raise _malformed(storage, f"{name}{DUMP}", cause) from cause
+        raise _malformed(storage, record, cause) from cause
     if cut is not None:
         troubles.append(cut)
     return run

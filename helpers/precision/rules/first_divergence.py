@@ -54,6 +54,8 @@ def check(facts: Comparison) -> Iterator[Finding]:
         args.update(operator=list(facts.named), receiver=judged.name, kernels=_kernels(step, facts.named))
     elif key == "handed_back":
         args.update(operator=list(facts.named), kernels=_kernels(step, facts.named))
+    if key == "amplified" and not (step.pairing.target.replayable or judged.agreement.inputs):
+        key = "value"
     if key in ("replayed", "handed_back", "amplified"):
         args["next"] = _next(facts, step, judged)
     place = judged.agreement.pair.target.place

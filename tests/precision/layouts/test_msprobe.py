@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from helpers.errors import WorkbookError
-from helpers.finding import Place
+from helpers.finding import Place, Status
+from helpers.precision.compare import compare
 from helpers.precision.layouts import read_dump, read_runs
 from helpers.precision.layouts.entries import split_name
 from tests.precision.dumps import Dump
@@ -195,3 +197,28 @@ def test_an_input_that_is_ignored_is_none(tmp_path: Path, beta: float, slots: li
     dump.save()
     (run,) = read_dump(tmp_path)
     assert [record.slot for record in run.operators[0].inputs] == slots
+
+
+def saved(root: Path, factor: float = 1.0) -> Path:
+    """As level debug writes what a script gave to PrecisionDebugger.save: a tensor, its gradient, and a list."""
+    folder, data = root / "step0" / "proc7", {}
+    (folder / "dump_tensor_data").mkdir(parents=True)
+    for name, value in (("out.0.debug", torch.ones(3)), ("out_grad.0.debug", torch.ones(3) * factor)):
+        data[name] = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [3], "Norm": float(value.norm()),
+                      "data_name": f"{name}.pt"}  # fmt: skip
+        torch.save(value, folder / "dump_tensor_data" / f"{name}.pt")
+    record: dict[str, Any] = {"task": "tensor", "level": "debug", "data": {**data, "list.1.debug": [*data.values()]}}
+    (folder / "debug.json").write_text(json.dumps(record))
+    return root
+
+
+def test_what_a_script_saved_itself_is_compared(tmp_path: Path) -> None:
+    left, right = saved(tmp_path / "a"), saved(tmp_path / "b", 1.5)
+    (run,) = read_dump(left)
+    assert [one.name for one in run.operators] == ["out.0.debug", "out_grad.0.debug", "list.1.debug"]
+    assert [len(one.outputs) for one in run.operators] == [1, 1, 2] and run.level == "debug" and not run.replayable
+    same, other = compare(left, saved(tmp_path / "c")), compare(left, right)
+    assert same.status <= Status.NOTE and same.facts["first_divergence"] is None
+    assert other.status is Status.FAIL and other.facts["first_divergence"] == "out_grad.0.debug"
+    assert other.headline is not None and other.headline.key == "ACC230.value"
+    assert "no operator can be named" in other.text("en") and "无法指出" in other.text("zh")

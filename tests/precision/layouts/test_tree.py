@@ -43,7 +43,10 @@ def test_the_first_that_differs_is_named(tmp_path: Path) -> None:
     other = torch.linspace(-1, 1, 12).reshape(3, 4) * 2
     report = compare(tree(tmp_path / "a"), tree(tmp_path / "b", layer2=other * 1.01, layer10=other))
     assert report.facts["first_divergence"] == "layer2/grad.npy" and report.status is Status.FAIL
-    assert report.text("zh")
+    assert report.headline is not None and report.headline.key == "ACC230.value" and report.text("zh")
+    for found in ("ACC205.no_manifest", "ACC215.order"):
+        (told,) = (one for one in report.findings if one.key == found)
+        assert told.message("en") in report.text("en"), "what is not known is said in the text too"
 
 
 def test_a_file_of_one_side_is_told(tmp_path: Path) -> None:

@@ -93,6 +93,11 @@ _FOUND = {
     ),
     "PRF350.not_asked": Words("there is no profile of rank {ranks} in {path}", "{path} 中没有 rank {ranks} 的性能数据",
                               "Ranks that are here: {here}", "已有的 rank：{here}"),
+    "ranks.process_lost": Words(
+        "the process that read rank {rank} was ended: {error}", "读取 rank {rank} 的进程被终止：{error}",
+        "Most often its memory was not enough (`dmesg`, `free -m`): read fewer ranks at once with --ranks.",
+        "多数情况是内存不足（`dmesg`、`free -m`）：请用 --ranks 分批读取。",
+    ),
     "ranks.machine_lost": Words(
         "the machine that read rank {rank} was lost: {error}", "读取 rank {rank} 的机器已丢失：{error}",
         "See the log of the cluster's worker: most often its memory was not enough.",

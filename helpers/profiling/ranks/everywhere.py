@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Union
 
@@ -52,7 +53,22 @@ def everywhere(profiles: Mapping[int, Path], answer: Answer, scheduler: str = ""
 
 def _in_processes(paths: Mapping[int, str], answer: Answer) -> dict[int, str]:
     with ProcessPoolExecutor(min(len(paths), os.cpu_count() or 1)) as processes:
-        return dict(zip(paths, processes.map(answer, paths.values(), paths)))
+        futures = {rank: processes.submit(answer, path, rank) for rank, path in paths.items()}
+    found = {}
+    for rank, future in futures.items():
+        try:
+            found[rank] = future.result()
+        except BrokenProcessPool:  # one that is killed takes the others' with it, so each of these is read alone
+            found[rank] = _alone(answer, paths[rank], rank)
+    return found
+
+
+def _alone(answer: Answer, path: str, rank: int) -> str:
+    with ProcessPoolExecutor(1) as process:
+        try:
+            return process.submit(answer, path, rank).result()
+        except BrokenProcessPool as cause:
+            return json.dumps({"error": "ranks.process_lost", "args": {"rank": rank, "error": str(cause)}})
 
 
 def _on_cluster(paths: Mapping[int, str], answer: Answer, address: str) -> dict[int, str]:

@@ -17,11 +17,14 @@ from helpers.errors import WorkbookError
 from helpers.profiling.ranks import notify
 from helpers.profiling.ranks.calls import UNTOLD, Call, Calls, columns, group_in, kind_of, numbered
 from helpers.profiling.readers import ascend, database
+from helpers.profiling.readers.times import LIMIT
 from helpers.profiling.trace import Trace
 
 COMMUNICATION = "communication.json"
 #: A larger file of this kind is not read whole; the trace tells the same calls
 LARGEST = 2**28
+#: No clock shows more microseconds than fit 62 bits as nanoseconds
+LATEST_US = LIMIT / 1000
 SIZES = {"float": 4, "half": 2, "bfloat16": 2, "double": 8, "long": 8, "int": 4, "byte": 1, "char": 1, "bool": 1}
 OPERATIONS = """SELECT {operation}, n.value, g.value, o.startNs, o.endNs FROM COMMUNICATION_OP o
     LEFT JOIN STRING_IDS n ON n.id = o.opName LEFT JOIN STRING_IDS g ON g.id = o.groupName"""
@@ -90,8 +93,9 @@ def operations(content: dict[str, Any]) -> Iterator[tuple[int, str, str, dict[st
 def _of_json(content: dict[str, Any]) -> Iterator[tuple[str, Call]]:
     for step, name, group, told in operations(content):
         times = told.get("Communication Time Info")
-        start, elapse = (times.get(key) for key in ("Start Timestamp(us)", "Elapse Time(ms)")) if times else (0, 0)
-        if number(start) and number(elapse):
+        told_times = times if isinstance(times, dict) else {}
+        start, elapse = (told_times.get(key, 0) for key in ("Start Timestamp(us)", "Elapse Time(ms)"))
+        if number(start) and number(elapse) and start < LATEST_US and elapse < LATEST_US:
             key = f"{step} {group} {name}"
             yield name, Call(key, kind_of(name), group, step, round(start * 1e3), round(elapse * 1e6))
 

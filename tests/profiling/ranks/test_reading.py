@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from helpers.errors import WorkbookError
 from helpers.profiling import analyse
+from helpers.profiling.ranks.everywhere import everywhere
 from helpers.profiling.ranks.notify import of_trace
 from helpers.profiling.ranks.reading import read_rank
 from helpers.profiling.ranks.recorded import calls_at
@@ -85,6 +88,32 @@ def test_a_database_of_a_version_without_operation_numbers(tmp_path: Path) -> No
     calls = calls_at(tmp_path, None)
     assert (calls.kind, calls.group, calls.duration_ns.tolist()) == (["allReduce"], ["group"], [4000])
     assert calls.told_wait_ns.tolist() == [-1]
+
+
+@pytest.mark.parametrize(
+    "told", [[], {"step1": []}, {"step1": {"collective": {"a@g": {"Communication Time Info": [1]}}}},
+             {"step1": {"collective": {"a@g": {"Communication Time Info": {
+                 "Start Timestamp(us)": 1e300, "Elapse Time(ms)": 1}}}}}]
+)  # fmt: skip
+def test_tables_that_hold_nothing_usable(tmp_path: Path, told: Any) -> None:
+    (tmp_path / "communication.json").write_text(json.dumps(told))
+    if isinstance(told, dict):
+        assert len(calls_at(tmp_path, None)) == 0
+    else:
+        with pytest.raises(WorkbookError, match="communication.json: cannot be read: a list, no object"):
+            calls_at(tmp_path, None)
+
+
+def killed(path: str, rank: int) -> str:
+    if rank == 1:
+        os._exit(9)
+    return json.dumps({"error": "ranks.selection", "args": {"given": path}})
+
+
+def test_a_process_that_is_killed_takes_its_rank_alone(tmp_path: Path) -> None:
+    found = everywhere(dict.fromkeys(range(3), tmp_path), killed)
+    assert [one.key for one in found.values() if isinstance(one, WorkbookError)] == [
+        "ranks.selection", "ranks.process_lost", "ranks.selection"]  # fmt: skip
 
 
 def test_a_rank_without_a_timeline_is_read_from_its_tables(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Comparing two dumps: `compare` against `msprobe compare` on the same files, in turn, in one run.
 
     python benchmarks/precision.py [--tensors 200] [--large 512] [--mebibytes 4] [--rounds 2] [--entries 32000]
-                                   [--giant 512] [--keep FOLDER] [--json FILE]
+                                   [--giant 512] [--divergence] [--keep FOLDER] [--json FILE]
 
 Made here: dumps in msprobe's layout, --tensors (and --large) files of --mebibytes on each side, relative noise of 1e-4.
 Times are wall seconds of the best round. `command` is the whole process, interpreter start and CSV included, as it is
@@ -9,6 +9,7 @@ for msprobe; `warm` is the call in a process that has called it before, held aga
 the same files, nothing paired and nothing reported, by as many processes that are already there. msprobe runs as it
 is and with its allocator tuned (BLAS on one thread, freed memory kept). Values: every row against msprobe's CSV, the
 ratios exactly and the rest to 1e-9 relative. Pairing: --entries operators whose modules have other names on one side.
+--divergence: whether the right operator is named, by the short form of benchmarks/divergence.py, which has the rest.
 Needs mindstudio-probe 26.x and twice the dumps' size of free memory, so that files are read from the page cache.
 """
 
@@ -64,6 +65,7 @@ def main() -> int:
     parser.add_argument("--mebibytes", type=float, default=4.0, help="size of a tensor (default: 4)")
     parser.add_argument("--giant", type=int, default=512, help="MiB of the one tensor of the memory part, 0: none")
     parser.add_argument("--entries", type=int, default=32000, help="operators of the pairing part, 0: none")
+    parser.add_argument("--divergence", action="store_true", help="the first divergence as well: minutes more")
     parser.add_argument("--rounds", type=int, default=2, help="rounds of which the best counts (default: 2)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="make the dumps there and leave them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
@@ -81,6 +83,7 @@ def main() -> int:
             giant(bars, folder / "giant", args.giant)
         if args.entries:
             pairing(bars, args.entries)
+        divergence(bars, run=args.divergence)
     finally:
         if not args.keep:
             shutil.rmtree(folder, ignore_errors=True)
@@ -224,6 +227,17 @@ def pairing(bars: Bars, entries: int) -> None:
         bars.tell(f"pairing {count} renamed entries", seconds[-1], "s", most=PAIRING_S)
         bars.tell(f"pairing {count} renamed entries: paired rightly", share, "", least=1.0)
     bars.tell("pairing: growth of time with 4 times the entries", seconds[1] / seconds[0], "x", most=6.0)
+
+
+def divergence(bars: Bars, *, run: bool) -> None:
+    """The short form of the matrix of faults, or where it is."""
+    command = [sys.executable, str(ROOT / "benchmarks" / "divergence.py"), "--small"]
+    if not run:
+        print("-- first divergence: not run here (--divergence), see python benchmarks/divergence.py")
+        return
+    print("-- first divergence", flush=True)
+    missed = subprocess.run(command, cwd=ROOT).returncode
+    bars.tell("first divergence: bars of benchmarks/divergence.py missed", missed, "", most=0)
 
 
 def renamed(count: int, side: int) -> Any:

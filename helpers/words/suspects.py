@@ -11,6 +11,8 @@ _HEADINGS = {
 }
 _REASONS = {
     "first": ("the first to part: everything before it agrees", "最先出现差异：在它之前的均一致"),
+    "first_since": ("the first to part: step {before} agrees; steps {begin} to {end} were not captured, it may have"
+                    " begun there", "最先出现差异：第 {before} 步一致；第 {begin} 至 {end} 步未采集，差异可能始于其中"),
     "maker": ("made the gradient that {receiver} was handed", "产生了传给 {receiver} 的梯度"),
     "kind": ("the same operator as {first}, with an error of its own: probably the same cause",
              "与 {first} 是同一种算子，且有自身误差：很可能是同一原因"),

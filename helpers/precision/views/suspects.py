@@ -32,11 +32,20 @@ def suspects(facts: Comparison) -> Report | None:
 def _row(one: Candidate, first: Candidate, facts: Comparison) -> tuple[Scalar, ...]:
     found = one.judged.agreement
     own = one.judged.own.worst if one.judged.own is not None else None
-    why: Scalar = {"say": f"suspects.{one.why}", "args": {"first": first.name, "step": first.step.step,
-                                                          "receiver": one.judged.name}}  # fmt: skip
+    why: Scalar = _gap(one, facts) or {"say": f"suspects.{one.why}", "args": {"first": first.name,
+                                                                              "receiver": one.judged.name}}  # fmt: skip
     numbers = (found.error_in, found.error_out, own, None if one.times is None else one.judged.allowed, one.times)
     direction = one.name.rpartition(".")[2] if one.why == MAKER else found.pair.target.direction
     return (one.name, direction, one.step.step, one.step.rank, *map(_finite, numbers), _replay(one, facts), why)
+
+
+def _gap(one: Candidate, facts: Comparison) -> Scalar:
+    """Of the first, the steps just before its own that were not captured: it may have begun there."""
+    step = one.step.step
+    before = max((other.step for other in facts.steps if other.step < step), default=-1)
+    if one.why != FIRST or before in (-1, step - 1):
+        return None
+    return {"say": "suspects.first_since", "args": {"before": before, "begin": before + 1, "end": step - 1}}
 
 
 def _replay(one: Candidate, facts: Comparison) -> Scalar:

@@ -62,5 +62,16 @@ def test_without_a_replay_what_comes_behind_may_be_amplified(sides: Path) -> Non
     assert not [reason for _, _, reason in told if reason in ("suspects.own", "suspects.kind")]
 
 
+def test_steps_that_were_not_captured_may_hold_the_beginning(tmp_path: Path) -> None:
+    for step in (0, 4):
+        convolutions(tmp_path / "a", step=step)
+        convolutions(tmp_path / "b", step=step, faults={FIRST: wrong} if step else {})
+    report = compare(tmp_path / "a", tmp_path / "b", replaying=False)
+    assert ranked(report)[0] == (FIRST, 4, "suspects.first_since")
+    assert report.parts[0].table
+    told = report.parts[0].table.values("why_here")[0]
+    assert isinstance(told, dict) and told["args"] == {"before": 0, "begin": 1, "end": 3}
+
+
 def test_a_healthy_comparison_suspects_nobody(sides: Path) -> None:
     assert compare(sides / "a", sides / "a").parts == ()

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.matrix import faults, networks
+from benchmarks.matrix import faults, networks, training
 from benchmarks.matrix.cases import record
 from benchmarks.matrix.recorder import Tampering
 from benchmarks.matrix.replaying import in_this_process
 from helpers.precision.capturing import manifest
 from helpers.precision.comparison import Comparison, examine
-from helpers.precision.divergence import POSSIBLE
+from helpers.precision.divergence import POSSIBLE, first
 from helpers.precision.rules import blind, nonfinite
 
 SEED = 41
@@ -23,7 +23,8 @@ SEED = 41
 CASES = [("cnn", "eps argument", "threads", 1), ("cnn", "backward scaled by 1.02", "hf32 untold", 4),
          ("cnn", "transposed weight", "bf16", 2), ("gpt", "dropped mask", "hf32 told", 1),
          ("gpt", "one operator in bf16", "hf32 untold", 4)]  # fmt: skip
-MORE = [("lstm", "stale buffer", "bf16", 9), ("lstm", "wrong reduction dim", "hf32 untold", 0),
+MORE = [("cnn", "overflow to infinity", "hf32 untold", 2), ("lstm", "stale buffer", "bf16", 9),
+        ("lstm", "wrong reduction dim", "hf32 untold", 0),
         ("lstm", "off-by-one index", "threads", 2), ("lstm", "backward stale", "hf32 told", 11),
         ("lstm", "one operator in bf16", "threads", 12), ("gpt", "wrong eps", "none", 2),
         ("gpt", "NaN in one element", "bf16", 7), ("gpt", "backward NaN", "threads", 3),
@@ -79,6 +80,22 @@ def test_the_first_producer_is_told(tmp_path: Path, kind: str, task: str) -> Non
     (found,) = nonfinite.check(examined(tmp_path / "a", tmp_path / "b", "threads"))
     assert (found.key, found.args["operator"]) == ("ACC232.made", [faults.expected(kind, call)])
     assert found.args["kind"] == {"say": f"ACC232.{'inf' if 'infinity' in kind else 'nan'}"}
+
+
+@pytest.mark.full
+def test_step_and_rank_are_named_and_no_other_is_flagged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rank 1 computes wrongly from step 1 on, and both ranks go on by the mean of their gradients."""
+    monkeypatch.setattr(training, "STEPS", 3)
+    monkeypatch.setattr(training, "CAPTURED", (0, 1, 2))
+    calls = training.train(tmp_path / "a", "lstm", SEED, "none", training.Strike())
+    call = faults.sites("backward scaled by 1.02", calls)[3]
+    strike = training.Strike("backward scaled by 1.02", call, 1, 1, draw=random.Random(SEED))
+    training.train(tmp_path / "b", "lstm", SEED, "none", strike)
+    found = examined(tmp_path / "a", tmp_path / "b", "none")
+    assert found.named == [faults.expected(strike.kind, call)] and found.first is not None
+    assert (found.first[0].step, found.first[0].rank) == (1, 1)
+    flagged = {(one.step, one.rank) for one in found.steps if first(one.judged)}
+    assert flagged == {(1, 1), (2, 1)}, "rank 0 inherits the weights and is not to blame"
 
 
 @pytest.mark.parametrize(("model", "noise"), HEALTHY)

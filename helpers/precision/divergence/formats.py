@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from helpers.precision.tensors.agreement import Agreement
 
 KINDS = {"conv": tolerance.CONVOLUTIONS, "matmul": tolerance.MATMULS}
-#: So many calls of a kind, and so large a share of them, make a format of what would be a fault in one. One less where
-#: an overflow has taken the others.
-FEWEST, SHARE = 3, 0.75
+#: So many calls of a kind, and so large a share of them, make a format of what would be a fault in one. Where an
+#: overflow has taken the others, one is enough: else there would be two faults, and the overflow alone explains all.
+FEWEST, LEFT_BY_OVERFLOW, SHARE = 3, 1, 0.75
 #: So many calls of a kind that agree to rounding say that no reduced format was in force.
 REFUTING = 2
 #: The coarsest format that a device may use unasked.
@@ -45,7 +45,7 @@ def seen(pairs: Iterable[Pair], replays: Mapping[str, Replay], told: Mapping[str
         ratios = [ratio for pair in calls if pair.target.api in apis
                   if (ratio := _ratio(pair, replays[pair.target.name])) is not None]  # fmt: skip
         lost = any(_overflowed(pair) for pair in calls if pair.target.api in apis)
-        form = "" if told.get(name) else _format(ratios, FEWEST - lost)
+        form = "" if told.get(name) else _format(ratios, LEFT_BY_OVERFLOW if lost else FEWEST)
         few[name] = ratios if len(ratios) < FEWEST else []
         if form:
             found[name] = form

@@ -82,6 +82,10 @@ _FINDINGS = {
         "launches not judged: there are no times of a real device", "未评判下发：没有真实设备的耗时"
     ),
     "PRF322.no_kernels": Words("launches not judged: no kernel was recorded", "未评判下发：没有采集到计算核"),
+    "PRF322.no_launches": Words(
+        "launches not judged: of {of} device events only {known} have a known launch",
+        "未评判下发：{of} 个设备事件中只有 {known} 个的下发时刻已知",
+    ),
     "PRF322.few": Words(
         "short kernels do not set the pace: {short} % of {kernels} kernels a step take under 10 us, and the device "
         "waits {share} % of the step for launches",

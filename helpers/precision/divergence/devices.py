@@ -57,13 +57,14 @@ def confirm(facts: Comparison, tiers: tuple[str, ...] | None = None) -> Confirma
         return None
     runs = tuple(_on(tier, step, judged) for tier in dict.fromkeys(tiers))
     own = made[1 if judged.side == "target" else 0]
-    here = next((run for run in runs if run.tier == own), runs[-1])
+    here = next((run for run in runs if run.tier == own), None)
     coarse = max(map(tolerance.unit, judged.agreement.dtypes), default=0.0) > tolerance.unit("float32")
     return Confirmation(step, judged, runs, _verdict(here, judged.allowed, coarse))
 
 
-def _verdict(here: Again, allowed: float, coarse: bool) -> str:
-    if here.failed:
+def _verdict(here: Again | None, allowed: float, coarse: bool) -> str:
+    """`here`: the run on the device of the side that is off; another device can neither blame nor clear it."""
+    if here is None or here.failed:
         return UNKNOWN
     if here.saved <= allowed:
         return NOT_AGAIN

@@ -23,12 +23,18 @@ def device_answers(profile: Profile, stage: str, findings: list[Finding]) -> lis
 
 
 def idle_time(profile: Profile, stage: str, findings: list[Finding]) -> Report:
-    """A row per cause, a median step's time; they sum to its free and loading time."""
+    """A row per cause, a median step's time; they sum to its free and loading time. Where no launch is known the
+    causes that launches tell are not known to be 0."""
     causes = profile.idle
+    blind = causes["unexplained"] == sum(causes.values()) > 0
     total = sum(step.total_ns for step in profile.breakdown.steady)
     scale = profile.breakdown.step_ns / total / 1e6
     rows: Rows = tuple(
-        ({"say": f"profiling.idle.{cause}"}, ns * scale, 100 * ns / total, {"say": f"profiling.idle_means.{cause}"})
+        (
+            {"say": f"profiling.idle.{cause}"},
+            *((None, None) if blind and not ns else (ns * scale, 100 * ns / total)),
+            {"say": f"profiling.idle_means.{cause}"},
+        )
         for cause, ns in causes.items()
     )
     columns = (Column("cause"), Column("profiling_time", "ms"), Column("share", "%"), Column("idle_meaning", wrap=60))

@@ -6,6 +6,7 @@ the piece before the launch; the piece between launch and start is no fault of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,8 +19,9 @@ from helpers.profiling.trace import I32, UNTOLD, Trace
 
 #: In order of precedence: a moment in which data load counts as loading, whatever else the host does
 CAUSES = ("loading", "compiling", "synchronisation", "host", "start", "unexplained")
-#: Calls in which kernels are built or loaded; they come in the first steps
-COMPILES = ("Compile", "compile_inner", "ModuleLoad", "LibraryLoad")
+#: Calls in which kernels are built or loaded; they come in the first steps. What torch.compile made runs under names
+#: with "Compiled" (Torch-Compiled Region, CompiledFunction, Call CompiledFxGraph) in every step and builds nothing.
+COMPILES = re.compile("Compile(?!d)|compile_inner|ModuleLoad|LibraryLoad")
 ON_DEVICE = ("compute", "communication", "copy")
 NOBODY = -1
 
@@ -112,6 +114,6 @@ def _common(one: Intervals, other: Intervals) -> Intervals:
     return Intervals.of(at[both], at[both + 1])
 
 
-def _named(trace: Trace, parts: tuple[str, ...]) -> npt.NDArray[np.bool_]:
-    wanted = [at for at, name in enumerate(trace.names) if any(part in name for part in parts)]
+def _named(trace: Trace, like: re.Pattern[str]) -> npt.NDArray[np.bool_]:
+    wanted = [at for at, name in enumerate(trace.names) if like.search(name)]
     return np.isin(trace.name, wanted)

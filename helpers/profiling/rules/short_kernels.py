@@ -23,6 +23,8 @@ def check(profile: Profile) -> Iterator[Finding]:
     found = launches(profile.trace, profile.breakdown.steady)
     if not found.kernels:
         raise CannotCheck("PRF322.no_kernels")
+    if 2 * profile.idle["unexplained"] > sum(profile.idle.values()) or not found.known:
+        raise CannotCheck("PRF322.no_launches", known=found.known, of=found.of)
     lost = profile.idle["host"] / sum(step.total_ns for step in profile.breakdown.steady)
     many = found.short / found.kernels
     a_step = round(found.kernels / len(profile.breakdown.steady))

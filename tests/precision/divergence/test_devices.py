@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from helpers.finding import Status
 from helpers.precision.compare import compare
 from helpers.precision.divergence.devices import AGAIN, NOT_AGAIN, ONLY_DTYPE, UNKNOWN, Again, _verdict
 from helpers.report import Report
+from tests.precision.dumps import as_capture
 from tests.precision.networks import convolutions
 
 NAME = "Functional.conv2d.1.forward"
@@ -26,7 +28,9 @@ def test_the_verdict(saved: float, single: float, coarse: bool, failed: str, ver
 @pytest.fixture(scope="module")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     root = tmp_path_factory.mktemp("sides")
-    return convolutions(root / "a"), convolutions(root / "b", faults={NAME: lambda value: value * 1.01})
+    convolutions(root / "a" / "dump")
+    convolutions(root / "b" / "dump", faults={NAME: lambda value: value * 1.01})
+    return as_capture(root / "a"), as_capture(root / "b")
 
 
 def on(sides: tuple[Path, Path], *tiers: str) -> Report:
@@ -47,6 +51,15 @@ def test_values_that_the_operator_does_not_make_again(sides: tuple[Path, Path]) 
     again = report.facts["replayed_on"][0]
     assert found.key == "ACC233.not_again" and again["saved"] < 1e-5 and again["double"] < 1e-12
     assert "in float64" in found.message("en")
+
+
+@pytest.mark.usefixtures("operators_are_run_again_in_a_child")
+def test_another_device_does_not_clear_an_operator(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    target = shutil.copytree(sides[1], tmp_path / "b")
+    report = on((sides[0], as_capture(target, tier="npu")), "cpu")
+    (found,) = [one for one in report.findings if one.rule == "ACC233"]
+    assert (found.key, found.status) == ("ACC233.unknown", Status.SKIPPED)
+    assert [run["tier"] for run in report.facts["replayed_on"]] == ["cpu"]
 
 
 def test_no_device_no_word(sides: tuple[Path, Path]) -> None:

@@ -124,5 +124,6 @@ def test_tables_alone_do_not_tell_why(shared: Path) -> None:
     profile = load_profile(shared / "data" / "npu" / "pp2dp2_level2" / "rank_0_ascend_pt")
     found = {one.rule: one for one in judge(profile, rules_of(rules), strict=True)}
     assert (found["PRF321"].key, found["PRF321"].status) == ("PRF321.no_launches", Status.SKIPPED)
+    assert (found["PRF322"].key, found["PRF322"].status) == ("PRF322.no_launches", Status.SKIPPED)
     assert found["PRF323"].key == "PRF323.bounds"
     assert units_of_trace(profile.trace)

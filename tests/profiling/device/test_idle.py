@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from helpers.finding import Finding
 from helpers.profiling import rules
 from helpers.profiling.breakdown import break_down
+from helpers.profiling.device.answers import idle_time
 from helpers.profiling.device.idle import CAUSES, idle_by_cause
 from helpers.profiling.facts import Profile
 from helpers.profiling.readers import read
@@ -61,10 +62,22 @@ def test_loading_and_building_come_first() -> None:
     assert microseconds(found) == {"loading": 100, "compiling": 50, "host": 100, "start": 50}
 
 
+def test_running_what_was_compiled_is_no_building() -> None:
+    kernels = (kernel(0, 100, 0), kernel(400, 600, 350))
+    for name in ("Torch-Compiled Region: 0/0", "CompiledFunctionBackward", "Call CompiledFxGraph fa3"):
+        running = Event(name, "host_op", "t", 100 * US, 250 * US)
+        assert microseconds(profile(*kernels, running)) == {"host": 250, "start": 50}
+    building = Event("compile_fx.<locals>.compile_inner (dynamo_timed)", "host_op", "t", 100 * US, 250 * US)
+    assert microseconds(profile(*kernels, building)) == {"compiling": 250, "start": 50}
+
+
 def test_without_a_launch_it_is_unexplained() -> None:
     found = profile(kernel(0, 100, 0), kernel(400, 600, UNTOLD))
     assert microseconds(found) == {"unexplained": 300}
     assert judged(found).key == "PRF321.no_launches"
+    table = idle_time(found, "profiling", []).table
+    assert table is not None
+    assert [row[1] for row in table.rows] == [None] * 5 + [pytest.approx(0.3)]
 
 
 def test_a_device_that_never_rests() -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from helpers.errors import WorkbookError
+from helpers.profiling.readers.loading import uncollected
 from helpers.profiling.readers.tables import KERNELS
 from helpers.profiling.readers.types import dtypes
 
@@ -77,7 +78,7 @@ def kernel_table(folder: Path) -> KernelTable | None:
         return None
     csv.field_size_limit(2**24)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with uncollected(), path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file)
             head = [name.strip() for name in next(lines, [])]
             columns = _columns(head, lines)

@@ -40,7 +40,7 @@ class Loaded:
 def load(path: Path) -> Loaded:
     """The events of a .json or .json.gz file. Raises WorkbookError naming the file and the place of a fault."""
     document, collector = Document(path), Collector()
-    with _uncollected():
+    with uncollected():
         for batch in document.batches():
             collector.take(batch)
         events = collector.events()
@@ -49,8 +49,8 @@ def load(path: Path) -> Loaded:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without the search for cycles: records make none, and it would look at each batch again and again."""
+def uncollected() -> Iterator[None]:
+    """Without the search for cycles: rows and records make none, and it would look at them again and again."""
     before = gc.isenabled()
     gc.disable()
     try:

@@ -14,6 +14,7 @@ from helpers.profiling import rules
 from helpers.profiling.breakdown import PARTS
 from helpers.profiling.compare.report import compare
 from helpers.profiling.device.answers import device_answers
+from helpers.profiling.device.memory import memory_answers
 from helpers.profiling.export.files import export, refuse
 from helpers.profiling.facts import Profile, load_profile
 from helpers.profiling.ranks.everywhere import RankAnswer, told
@@ -22,6 +23,7 @@ from helpers.profiling.ranks.reading import facts_of, rank_told, read_rank
 from helpers.profiling.ranks.together import analyse_ranks, of_one_rank
 from helpers.profiling.readers import locate, ranks_at
 from helpers.profiling.readers.ranks import RankProfiles
+from helpers.profiling.savings import called_from
 from helpers.profiling.timeline.report import MOST, timeline
 from helpers.profiling.tuning import tuning
 from helpers.report import Chart, Column, Report, Table, overview
@@ -139,6 +141,7 @@ def _analyse(
         *device_answers(profile, STAGE, findings),
         tuning(profile, STAGE, findings),
         top_operators(profile, by_code["PRF33"], top),
+        *memory_answers(profile, STAGE, findings, top),
         step_times(profile, by_code["PRF30"]),
         timeline(profile, step=step, most=boxes),
     ]
@@ -199,6 +202,8 @@ def top_operators(profile: Profile, findings: list[Finding], top: int) -> Report
             one.self_ns / steps / 1e6,
             _share(profile, one.self_ns),
             one.shape or None,
+            one.dtype or None,
+            (called_from(profile, one.row) or None) if one.row >= 0 else None,
         )
         for one in profile.operators[:top]
     )
@@ -208,7 +213,9 @@ def top_operators(profile: Profile, findings: list[Finding], top: int) -> Report
         Column("calls_per_step"),
         Column("self_time", "ms"),
         Column("share", "%"),
-        Column("shape"),
+        Column("shape", wrap=40),
+        Column("operator_dtype"),
+        Column("called_from", wrap=40),
     )
     chart = Chart("bars", "operator", ("self_time",), "ms")
     facts = {"calls_per_step": {one.name: one.calls / steps for one in profile.operators}}

@@ -19,6 +19,7 @@ from helpers.profiling.operators import Operator, operators
 from helpers.profiling.readers import DATA, locate, read, told_steps
 from helpers.profiling.readers.ascend import TIMELINE, output_of
 from helpers.profiling.readers.kernel_table import KernelTable, kernel_table
+from helpers.profiling.readers.memory_tables import MemoryTables, memory_tables
 from helpers.profiling.trace import Trace
 
 SIMULATED = "npu-simulated"
@@ -84,6 +85,11 @@ class Profile:
     def kernels(self) -> KernelTable | None:
         """The table of kernels beside the timeline, or None where there is none."""
         return kernel_table(self.output) if self.output else None
+
+    @cached_property
+    def memory(self) -> MemoryTables | None:
+        """What the allocator held, by the tables beside the timeline, or None where they say nothing of it."""
+        return memory_tables(self.output) if self.output else None
 
     def ms(self, nanoseconds: float) -> float:
         return round(nanoseconds / 1e6, 3)

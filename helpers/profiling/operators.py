@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +25,16 @@ CALL_NUMBER = re.compile(r"_+\d+(_\d+)*$")
 @dataclass(frozen=True)
 class Operator:
     """One operator over the steps looked at. `self_ns`: on a device what its kernels take; on a CPU its own time
-    without that of the operators it calls. `shape`: the input shapes that cost most, empty where not recorded."""
+    without that of the operators it calls. `shape`: the input shapes that cost most, `dtype` of the tensors likewise,
+    empty where not recorded. `row`: its costliest call in the trace, -1 where none is known."""
 
     name: str
     kind: str
     calls: int
     self_ns: int
     shape: str
+    dtype: str = ""
+    row: int = -1
 
 
 class _Costs(NamedTuple):
@@ -79,11 +82,15 @@ def _sorted_sums(trace: Trace, costs: _Costs) -> list[Operator]:
     self_ns = np.zeros(found.size, np.int64)
     np.add.at(self_ns, group, costs.spent_ns)
     calls = np.bincount(np.unique(group * np.int64(len(trace)) + costs.call) // max(1, len(trace)))
-    columns = zip(found.tolist(), calls.tolist(), self_ns.tolist(), _costliest_shape(trace, costs, group))
+    shapes = _costliest(trace.shape[costs.call], costs, group)
+    dtypes = _costliest(trace.dtype[costs.call], costs, group)
+    rows = _costliest(costs.call, costs, group)
     made = [
-        Operator(names[one // len(KINDS)], KINDS[one % len(KINDS)], count, spent, trace.shapes[shape])
-        for one, count, spent, shape in columns
-    ]
+        Operator(names[one // len(KINDS)], KINDS[one % len(KINDS)], count, spent, trace.shapes[shape],
+                 trace.dtypes[dtype], row)
+        for one, count, spent, shape, dtype, row in zip(found.tolist(), calls.tolist(), self_ns.tolist(), shapes,
+                                                        dtypes, rows)
+    ]  # fmt: skip
     return sorted(made, key=lambda one: (-one.self_ns, one.name))
 
 
@@ -100,13 +107,13 @@ def _names(trace: Trace, costs: _Costs) -> tuple[list[str], I64]:
     return list(numbers), name
 
 
-def _costliest_shape(trace: Trace, costs: _Costs, group: Rows) -> list[int]:
-    """For each group the shape on which most was spent, of equal ones the first."""
-    shapes = np.int64(len(trace.shapes))
-    found, first, at = np.unique(group * shapes + trace.shape[costs.call], return_index=True, return_inverse=True)
+def _costliest(value: npt.NDArray[np.integer[Any]], costs: _Costs, group: Rows) -> list[int]:
+    """For each group the value (a column beside the costs) on which most was spent, of equal ones the first."""
+    values = np.int64(value.max(initial=0)) + 1
+    found, first, at = np.unique(group * values + value, return_index=True, return_inverse=True)
     spent = np.zeros(found.size, np.int64)
     np.add.at(spent, at, costs.spent_ns)
-    best = found[np.lexsort((first, -spent, found // shapes))]
-    at_first = np.unique(best // shapes, return_index=True)[1]
-    costliest: list[int] = (best[at_first] % shapes).tolist()
+    best = found[np.lexsort((first, -spent, found // values))]
+    at_first = np.unique(best // values, return_index=True)[1]
+    costliest: list[int] = (best[at_first] % values).tolist()
     return costliest

@@ -8,7 +8,7 @@ from helpers.report import Chart, Column, Report, Table
 from helpers.words import Scalar
 
 #: Which codes are advice; each of their findings has topic, bound and source among its arguments
-ADVICE = ("PRF342", "PRF345", "PRF36", "PRF39")
+ADVICE = ("PRF342", "PRF343", "PRF344", "PRF345", "PRF36", "PRF39")
 
 
 def tuning(profile: Profile, stage: str, findings: list[Finding]) -> Report:

@@ -15,6 +15,8 @@ _HEADINGS = {
     "bound_by_computing": ("Bound by computing", "受限于计算"),
     "bound_by_memory": ("Bound by memory", "受限于访存"),
     "bound_by_neither": ("Bound by neither", "两者皆非"),
+    "operator_dtype": ("Data types", "数据类型"),
+    "called_from": ("Called from", "调用处"),
     "cube_utilisation": ("Cube utilisation", "Cube 利用率"),
 }
 _IDLE = {

@@ -1,0 +1,129 @@
+"""The allocator's peak and who held it, by the profile's tables; and what to change about it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.profiling import analyse, rules
+from helpers.profiling.device.memory import memory_answers, peak_of
+from helpers.profiling.facts import Profile
+from helpers.profiling.readers.memory_tables import memory_tables
+from helpers.rules import judge, rules_of
+
+Make = Callable[..., Profile]
+RECORD = "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Total Active(MB),Stream Ptr,Device Type\n"
+OPERATORS = "Name,Size(KB),Allocation Time(us),Release Time(us)\n"
+
+
+Rows = list[tuple[Any, ...]]
+
+
+def written(folder: Path, records: Rows, operators: Rows, conf: str | None = None) -> Path:
+    output = folder / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(exist_ok=True)
+    lines = [f"PTA,{at}.000\t,{allocated},{reserved},{allocated},2,NPU:0" for at, allocated, reserved in records]
+    (output / "memory_record.csv").write_text(RECORD + "APP,100.000\t,,9000,,,NPU:0\n" + "\n".join(lines) + "\n")
+    rows = [f"{name},{size_mb * 1024},{start},{end}" for name, size_mb, start, end in operators]
+    (output / "operator_memory.csv").write_text(OPERATORS + "\n".join(rows) + "\n")
+    if conf is not None:
+        told = {"ENV_VARIABLES": {"PYTORCH_NPU_ALLOC_CONF": conf}}
+        (folder / "profiler_metadata.json").write_text(json.dumps(told))
+    return output
+
+
+def judged(profile: Profile, code: str) -> Finding:
+    return next(one for one in judge(profile, rules_of(rules), strict=True) if one.rule == code)
+
+
+def test_the_peak_and_who_held_it(tmp_path: Path) -> None:
+    operators = [("aten::mm", 100, "110.000\t", ""), ("aten::mm", 50, "120.000", "190.000"),
+                 ("aten::add", 200, "111.000", "150.000"), ("aten::relu", 30, "105.000", "140.000"),
+                 ("before", 7, "", "120.000")]  # fmt: skip
+    output = written(tmp_path, [(130, 400, 1000), (100, 250, 1000), (160, 420, 2000), (180, 300, 2000)], operators)
+    found = memory_tables(output)
+    assert found is not None and found.process_mb == 9000
+    peak = peak_of(found)
+    assert (peak.at_ns, peak.allocated_mb, peak.reserved_mb) == (160_000, 420, 2000)
+    assert peak.holders == {"aten::mm": (150, 2)}
+    assert peak.earlier_mb == 270
+    assert peak.unused == pytest.approx(0.79)
+
+
+def test_reports_of_memory(profile_of: Make, tmp_path: Path) -> None:
+    profile = profile_of([("compute", "k", 0, 500)])
+    assert judged(profile, "PRF324").status is Status.SKIPPED
+    assert [one.table for one in memory_answers(profile, "profiling", [], 5)] == [None]
+    profile = replace(profile, output=written(tmp_path, [(at, at, 600) for at in range(100, 900)], []))
+    peak, curve = memory_answers(profile, "profiling", [judged(profile, "PRF324")], 5)
+    assert peak.facts["peak_mb"] == 899 and curve.table is not None
+    assert len(curve.table.rows) == 300
+    assert max(map(float, map(str, curve.table.values("memory_allocated")))) == 899
+    assert all(one.figure(lang) and one.text(lang) for one in (peak, curve) for lang in ("en", "zh"))
+
+
+@pytest.mark.parametrize(
+    ("allocated", "reserved", "conf", "key"),
+    [
+        (1000, 3000, "", "PRF343.change"),
+        (1000, 3000, "max_split_size_mb:32", "PRF343.excluded"),
+        (1000, 3000, "expandable_segments:True", "PRF343.on"),
+        (1000, 3000, None, "advice.no_environment"),
+        (2900, 3000, "", "PRF343.little"),
+        (10, 300, "", "PRF343.little"),
+    ],
+)
+def test_memory_in_pieces(
+    profile_of: Make, tmp_path: Path, allocated: int, reserved: int, conf: str | None, key: str
+) -> None:
+    output = written(tmp_path, [(100, allocated, reserved)], [], conf)
+    profile = replace(profile_of([("compute", "k", 0, 500)]), output=output)
+    assert judged(profile, "PRF343").key == key
+
+
+@pytest.mark.parametrize(("value", "key"), [("0", "PRF344.change"), ("1", "PRF344.on"), ("", "PRF344.on")])
+def test_memory_between_streams(profile_of: Make, tmp_path: Path, value: str, key: str) -> None:
+    told = {"ENV_VARIABLES": {"MULTI_STREAM_MEMORY_REUSE": value}}
+    (tmp_path / "profiler_metadata.json").write_text(json.dumps(told))
+    profile = profile_of([("communication", "hcom_allReduce__1", 0, 500)])
+    assert judged(replace(profile, output=tmp_path / "output"), "PRF344").key == key
+    assert judged(profile, "PRF344").key == "advice.no_environment"
+    assert judged(profile_of([("compute", "k", 0, 500)]), "PRF344").key == "PRF344.alone"
+
+
+def test_a_broken_table_is_named(tmp_path: Path) -> None:
+    (tmp_path / "memory_record.csv").write_text("Component,Timestamp(us)\nPTA,1\n")
+    with pytest.raises(WorkbookError, match="Total Allocated"):
+        memory_tables(tmp_path)
+    assert memory_tables(tmp_path / "absent") is None
+
+
+@pytest.mark.parametrize("name", ["alexnet_910b_level1/rank0", "pp2dp2_level2/rank_0"])
+def test_the_real_peak_is_that_of_the_file(shared: Path, name: str) -> None:
+    folder = shared / "data" / "npu" / f"{name}_ascend_pt"
+    report = analyse(folder)
+    part = next(one for one in report.parts if one.verb == "memory_peak")
+    with (folder / "ASCEND_PROFILER_OUTPUT" / "memory_record.csv").open(encoding="utf-8") as file:
+        allocated = [float(row["Total Allocated(MB)"]) for row in csv.DictReader(file) if row["Component"] == "PTA"]
+    assert part.facts["peak_mb"] == max(allocated)
+    assert part.table is not None
+    held = [float(str(one)) for one in part.table.values("memory_held")]
+    assert sum(held) == pytest.approx(max(allocated), abs=20)
+    assert held[0] == pytest.approx(allocated[0], rel=0.3)  # what was there before is still there at the peak
+
+
+def test_operators_show_their_dtypes_and_who_called_them(shared: Path) -> None:
+    report = analyse(shared / "data" / "npu" / "alexnet_910b_level1" / "rank0_ascend_pt")
+    part = next(one for one in report.parts if one.verb == "top_operators")
+    assert part.table is not None
+    dtypes = dict(zip(map(str, part.table.values("operator")), part.table.values("operator_dtype")))
+    assert dtypes["Conv2D"] == "float32 float32 float32"
+    assert any("main.py(" in str(where) for where in part.table.values("called_from"))

@@ -40,7 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", help="a trace file, an *_ascend_pt folder, or a folder of one or of several ranks")
     parser.add_argument("--top", type=int, default=15, metavar="N", help="operators to list (default: 15)")
     parser.add_argument("--baseline", metavar="PROFILE",
-                        help="hold the profile against this one: GPU against NPU, before against after")  # fmt: skip
+                        help="hold the profile against this one: GPU against NPU, before against after;"
+                             " of folders of several ranks the one that --ranks names")  # fmt: skip
     parser.add_argument("--step", type=int, metavar="N", help="show this step on the timeline (default: a median one)")
     for name, what in FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {what} ({', '.join(ENDINGS[name])})")

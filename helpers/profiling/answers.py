@@ -53,13 +53,15 @@ def analyse(
     row a rank, who waits for whom, and such a report of each as a part; `ranks` selects some (`0,3-5`), `scheduler`
     is the address of a Dask cluster that reads them.
     `files`, of one rank alone: what else to write, `timeline`, `perfetto` or `flame` to a path (export.files.ENDINGS);
-    in the language `lang`. With a `baseline` (such a profile, of one rank) the report says what differs between the
-    two (compare.report). Raises WorkbookError for what is no profile, or a broken one.
+    in the language `lang`. With a `baseline` (such a profile) the report says what differs between the two
+    (compare.report), of folders of several ranks between those of the one rank in `ranks`.
+    Raises WorkbookError for what is no profile, or a broken one.
     """
     files = files or {}
     refuse(files)
     if baseline is not None:
-        return _compared(baseline, path, top=top, step=step, files=files, lang=lang)
+        pair = (_one_rank(baseline, ranks), _one_rank(path, ranks))
+        return _compared(*pair, top=top, step=step, files=files, lang=lang)
     several = ranks_at(Path(path))
     if not several:
         if ranks:
@@ -105,6 +107,17 @@ def _collectives(profile: Profile, found: Path) -> tuple[Report, ...]:
         return (Report(STAGE, "collectives", (finding,), tier=profile.tier),)
 
 
+def _one_rank(path: str | os.PathLike[str], ranks: str) -> str | os.PathLike[str]:
+    """The path itself, or of a folder of several ranks the profile of the one that `ranks` selects."""
+    several = ranks_at(Path(path))
+    if not several:
+        return path
+    chosen = _chosen(several, ranks, path).profiles
+    if len(chosen) != 1:
+        raise WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=len(chosen), option="--baseline")
+    return next(iter(chosen.values()))
+
+
 def _compared(
     baseline: str | os.PathLike[str],
     target: str | os.PathLike[str],
@@ -114,10 +127,6 @@ def _compared(
     files: Mapping[str, str],
     lang: str | None,
 ) -> Report:
-    for path in (baseline, target):
-        if several := ranks_at(Path(path)):
-            count = len(several.profiles)
-            raise WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=count, option="--baseline")
     before, after = load_profile(baseline), load_profile(target)
     if files:
         export(after, timeline(after, step=step), files, lang)

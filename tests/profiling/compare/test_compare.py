@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from helpers.__main__ import main
+from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.profiling import analyse
 from helpers.profiling.compare import rules
@@ -266,3 +267,11 @@ def test_a_gpu_against_an_npu_of_another_model(shared: Path) -> None:
     report = analyse(npu, baseline=real(shared, "num_workers_4"))
     adds_up(report)
     assert report.verdict("en").startswith("not the same work")
+
+
+def test_one_rank_of_many_is_compared(shared: Path) -> None:
+    folder = shared / "data" / "npu" / "alexnet_910b_level1"
+    report = analyse(folder, baseline=folder, ranks="1")
+    assert report.parts[1].facts["difference_ns"] == 0 and "about the same" in report.verdict("en")
+    with pytest.raises(WorkbookError, match="holds 2 ranks; --baseline takes one"):
+        analyse(folder, baseline=folder)

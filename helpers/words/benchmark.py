@@ -87,9 +87,9 @@ _FINDINGS = {
         "{ran} 个配置中，{device} 上最快的是 {name}：每秒 {rate} {unit}，每步 {p50_ms} ms（p99 {p99_ms} ms）",
     ),
     "PRF370.like": Words(
-        "{name} came out fastest on {device} ({rate} {unit}/s, {p50_ms} ms a step), but within its uncertainty so are: "
-        "{like}",
-        "{device} 上最快的是 {name}（每秒 {rate} {unit}，每步 {p50_ms} ms），但在误差范围内以下配置与之相当：{like}",
+        "{name} came out fastest on {device} ({rate} {unit}/s, {p50_ms} ms a step), but the measurement does not show "
+        "that these are slower: {like}",
+        "{device} 上最快的是 {name}（每秒 {rate} {unit}，每步 {p50_ms} ms），但测量不足以说明以下配置更慢：{like}",
         "More steps or three repeats (--steps 50 --repeats 3) tell closer ones apart.",
         "增加步数或重复三次（--steps 50 --repeats 3）可以区分更接近的配置。",
     ),
@@ -97,6 +97,12 @@ _FINDINGS = {
         "{ran} configurations ran; their times are the CPU's ({rate} {unit}/s at most, {name}), so none is called the "
         "faster",
         "运行了 {ran} 个配置；时间是 CPU 的（最高每秒 {rate} {unit}，{name}），因此不评判快慢",
+        "Run it again on a real NPU.",
+        "请在真实 NPU 上重新运行。",
+    ),
+    "PRF370.simulated_one": Words(
+        "{rate} {unit}/s, {p50_ms} ms a step, by the CPU's times: they tell nothing of an NPU's",
+        "按 CPU 的时间每秒 {rate} {unit}，每步 {p50_ms} ms：与 NPU 的时间无关",
         "Run it again on a real NPU.",
         "请在真实 NPU 上重新运行。",
     ),

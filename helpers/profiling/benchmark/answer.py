@@ -33,7 +33,7 @@ def report(bench: Bench) -> Report:
 
 def without_samples(one: Measured) -> Measured:
     """Where one configuration does not tell its samples steps are counted in all of them."""
-    return replace(one, samples=None, tokens=None)
+    return replace(one, samples=None)
 
 
 def _headed(findings: list[Finding]) -> tuple[Finding, ...]:

@@ -60,7 +60,7 @@ def test_loading_is_seen_beside_torch_npus_own_iterators(tmp_path: Path, simulat
     (row,) = rows(report)
     assert row["samples_per_step"] == 4.0 and row["loading_percent"] > 0 and row["device_peak_mib"] > 0
     assert report.facts["benchmark"]["no_power"] == {"say": "benchmark.power.simulated", "args": {}}
-    assert "PRF370.simulated" in {found.key for found in report.findings}
+    assert "PRF370.simulated_one" in {found.key for found in report.findings}
 
 
 def test_bad_numbers_are_refused_before_anything_runs(tmp_path: Path) -> None:

@@ -113,8 +113,8 @@ _FINDINGS = {
         "请先让脚本跑通：`ascend-workbook dry-run` 会指出停在哪里。",
     ),
     "PRF371.steady": Words(
-        "the times of all {ran} configurations are steady: quartiles and drift within {limit} %",
-        "{ran} 个配置的时间都稳定：四分位距与漂移均在 {limit} % 以内",
+        "the times are steady (configurations: {ran}): quartiles and drift within {limit} %",
+        "时间稳定（配置数：{ran}）：四分位距与漂移均在 {limit} % 以内",
     ),
     "PRF371.few": Words(
         "{names}: whether the times are steady is not known: fewer than {least} steps",
@@ -219,8 +219,8 @@ _FINDINGS = {
         "{name}：每焦耳 {per_joule} {unit}，机器上所有卡共 {watts} W",
     ),
     "PRF378.few": Words(
-        "what differs from run to run is not in the uncertainty: {repeats} repeats",
-        "误差中不含各次运行之间的差异：重复 {repeats} 次",
+        "what differs from run to run is not in the uncertainty (repeats: {repeats})",
+        "误差中不含各次运行之间的差异（运行次数：{repeats}）",
         "Three repeats or more (--repeats 3) measure it.",
         "重复三次以上（--repeats 3）即可测得。",
     ),

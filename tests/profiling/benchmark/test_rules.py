@@ -172,6 +172,8 @@ def test_power_is_the_cards_together_or_not_known() -> None:
     assert watts_npu("") is None
     assert keys(bench(measured({}, power_w=100.0)))["PRF377.best"] is Status.OK
     assert keys(bench(measured({})))["PRF377.unknown"] is Status.NOTE
+    text = answer.report(bench(measured({}))).text("en")
+    assert "power was not measured" in text and text.count("samples/s on H100") == 1, "notes shown, the verdict once"
 
 
 @pytest.mark.parametrize(("answer", "watts"), [("60\\n40\\n", 100.0), ("[N/A]\\n", None)])

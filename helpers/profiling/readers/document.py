@@ -117,7 +117,7 @@ class Document:
             end = self._text.rfind(b"}", self._at, end)
             if end >= 0 and BORDER.match(self._text, end):
                 try:
-                    found = records(b"[%b]" % self._text[self._at : end + 1], self.is_list)
+                    found = records(b"".join((b"[", memoryview(self._text)[self._at : end + 1], b"]")), self.is_list)
                 except ValueError:
                     return None
                 self._at = end + 1

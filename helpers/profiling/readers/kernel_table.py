@@ -94,13 +94,14 @@ def _columns(head: list[str], lines: Iterable[list[str]]) -> dict[str, Sequence[
     places = {ours: at for ours, theirs in (TEXTS | NUMBERS).items() if (at := _at(head, theirs)) is not None}
     unit, name = places.get("unit", -1), places.get("name", -1)
     rows = (row + [""] for row in lines if len(row) == len(head))  # the last cell stands for what is not there
-    kept = [itemgetter(*places.values(), -1)(row) for row in rows if not _collective(row[unit], row[name])]
+    used = itemgetter(*places.values(), -1)
+    kept = [used(row) for row in rows if not _collective(row[unit], row[name])]
     return dict(zip(places, zip(*kept)))
 
 
 def _table(path: Path, columns: dict[str, Sequence[str]]) -> KernelTable:
     texts = {ours: _texts(columns[ours], ours in ("inputs", "outputs")) for ours in TEXTS if ours in columns}
-    numbers = {ours: np.array([_number(cell) for cell in columns[ours]]) for ours in NUMBERS if ours in columns}
+    numbers = {ours: _numbers(columns[ours]) for ours in NUMBERS if ours in columns}
     return KernelTable(path, texts, numbers)
 
 
@@ -118,8 +119,15 @@ def _at(head: Sequence[str], names: Sequence[str]) -> int | None:
     return next((head.index(name) for name in names if name in head), None)
 
 
+def _numbers(cells: Sequence[str]) -> F64:
+    try:
+        return np.array([nan if cell in ABSENT else float(cell) for cell in cells])
+    except ValueError:
+        return np.array([_number(cell) for cell in cells])
+
+
 def _number(cell: str) -> float:
     try:
-        return nan if cell in ABSENT else float(cell)
+        return float(cell)
     except ValueError:
         return nan

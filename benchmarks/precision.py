@@ -6,7 +6,8 @@
 Made here: dumps in msprobe's layout, --tensors (and --large) files of --mebibytes on each side, relative noise of 1e-4.
 Times are wall seconds of the best round. `command` is the whole process, interpreter start and CSV included, as it is
 for msprobe; `warm` is the call in a process that has called it before, held against the floor: the same metrics over
-the same files, nothing paired and nothing reported, by as many processes that are already there. msprobe runs as it
+the same files in plain numpy (child/blocked_floor.py, nothing of ours in it), nothing paired and nothing reported, by
+as many processes that are already there. msprobe runs as it
 is and with its allocator tuned (BLAS on one thread, freed memory kept). Values: every row against msprobe's CSV, the
 ratios exactly and the rest to 1e-9 relative. Pairing: --entries operators whose modules have other names on one side.
 --divergence: whether the right operator is named, by the short form of benchmarks/divergence.py, which has the rest.
@@ -19,6 +20,7 @@ import argparse
 import csv
 import json
 import math
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -31,9 +33,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.child import blocked_floor  # noqa: E402
+
 MIB = 1 << 20
 TUNED = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 33),
          "MALLOC_TOP_PAD_": str(1 << 28)}  # fmt: skip
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 QUIET = {"MSPROBE_LOG_LEVEL": "4"}
 #: Bars: times msprobe on the small and the large dump, times tuned msprobe, of the floor, MB, seconds.
 FASTER, FASTER_LARGE, FASTER_TUNED, OF_FLOOR = 15.0, 10.0, 6.0, 1.5
@@ -133,6 +138,7 @@ def speed(bars: Bars, name: str, folder: Path, tensors: int, mebibytes: float, r
 def warm(folder: Path) -> dict[str, Any]:
     """The comparison called again in this process, and the floor by the same number of waiting workers."""
     from helpers.precision.compare import compare
+    from helpers.precision.tensors import workers
     from helpers.precision.tensors.measuring import Job
     from helpers.precision.tensors.workers import measure_all
 
@@ -142,6 +148,13 @@ def warm(folder: Path) -> dict[str, Any]:
         return time.perf_counter() - began
 
     def floor() -> float:
+        began = time.perf_counter()
+        found = pool.map(blocked_floor.metrics, pairs, chunksize=max(1, len(pairs) // (4 * workers.cores())))
+        seconds = time.perf_counter() - began
+        assert all(math.isfinite(one["euclidean"]) for one in found), "the floor read nothing"
+        return seconds
+
+    def metrics_alone() -> float:
         files = [sorted((folder / side).rglob("*.pt")) for side in "ab"]
         elements = (files[0][0].stat().st_size // 4 // 1024, 1024)
         jobs = [Job(right, left, elements, elements) for left, right in zip(*files)]
@@ -152,7 +165,35 @@ def warm(folder: Path) -> dict[str, Any]:
         return seconds
 
     again()
-    return {"compare (warm)": again, "floor (warm)": floor}
+    paths = [sorted(str(path) for path in (folder / side).rglob("*.pt")) for side in "ba"]
+    pairs = list(zip(*paths))
+    pool = waiting(workers.cores())
+    check_floor(folder, *pairs[0])
+    return {"compare (warm)": again, "floor (warm)": floor, "our metrics alone (warm)": metrics_alone}
+
+
+def waiting(count: int) -> Any:
+    """Processes of the floor that have numpy, each with BLAS on one thread, as our workers."""
+    kept = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    try:
+        pool = multiprocessing.get_context("spawn").Pool(count)
+        pool.map(blocked_floor.ready, range(8 * count), chunksize=1)
+    finally:
+        for name, value in kept.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+    return pool
+
+
+def check_floor(folder: Path, target: str, baseline: str) -> None:
+    """The floor makes the numbers that the comparison makes: less work would be no floor."""
+    from helpers.precision.tensors.measuring import WHOLE, Job, measure_files
+
+    elements = (blocked_floor.floats(target)[1] // 1024, 1024)
+    ours, floor = measure_files(Job(Path(target), Path(baseline), elements, elements), WHOLE), blocked_floor.metrics(
+        (target, baseline))  # fmt: skip
+    for name, value in (("cosine", ours.cosine), ("euclidean", ours.euclidean), ("max_absolute", ours.max_absolute)):
+        assert value is not None and math.isclose(value, floor[name], rel_tol=1e-6), (name, value, floor[name])
 
 
 def worker_peak() -> float:

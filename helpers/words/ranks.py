@@ -143,6 +143,12 @@ _JUDGED = {
         "请给出全部 rank 的性能数据，或在 NPU 上以 Level1 采集：其中有各 rank 自己的等待。",
     ),
     "PRF352.unread": Words("waiting in collectives not looked at: {error}", "未检查集合通信中的等待：{error}"),
+    "PRF352.short_in_stage": Words(
+        "no rank waits long for one of its own pipeline stage: at most {wait_ms} ms a step; what the stages "
+        "wait for each"
+        " other is the pipeline's",
+        "没有 rank 因同一流水线阶段的他人晚到而久等：每步最多 {wait_ms} ms；阶段之间的等待属于流水线",
+    ),
     "PRF352.short": Words(
         "no rank waits long for one that comes late: at most {wait_ms} ms a step",
         "没有 rank 因他人晚到而久等：每步最多 {wait_ms} ms",

@@ -48,6 +48,7 @@ def test_the_pipelines_stages(shared: Path) -> None:
     assert one.status is Status.WARN and (one.args["stage"], one.args["ranks"], one.args["times"]) == (1, [2, 3], 1.73)
     assert one.args["gain_ms"] == pytest.approx((400.44826 + 401.1317 - 231.2901 - 230.90372) / 4, abs=1e-3)
     assert "stage 1 (ranks 2, 3) computes 400.8 ms" in report.verdict("en")
+    assert found(report, "PRF352").key == "PRF352.short_in_stage"
     warned = [one.rule for one in report.findings if one.status >= Status.WARN]
     assert warned == ["PRF310", "PRF354"], "what the others wait is the same problem and no second one"
     assert report.table is not None and report.table.values("rank_stage") == [0, 0, 1, 1]

@@ -48,7 +48,7 @@ def analyse(
 ) -> Report:
     """The report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote.
 
-    Its parts are `time_by_kind` (chart: the median step, stacked), `top_operators`, `step_times` and `timeline` (of
+    Its parts are `time_by_kind` (chart: the mean step, stacked), `top_operators`, `step_times` and `timeline` (of
     the step with the number `step`, else of a median one). Of a folder with a profile from each of several ranks: a
     row a rank, who waits for whom, and such a report of each as a part; `ranks` selects some (`0,3-5`), `scheduler`
     is the address of a Dask cluster that reads them.
@@ -58,7 +58,7 @@ def analyse(
     Raises WorkbookError for what is no profile, or a broken one.
     """
     files = files or {}
-    refuse(files)
+    refuse(files, [path] if baseline is None else [path, baseline])
     if baseline is not None:
         pair = (_one_rank(baseline, ranks), _one_rank(path, ranks))
         return _compared(*pair, top=top, step=step, files=files, lang=lang)
@@ -188,7 +188,7 @@ def summary(profile: Profile, findings: list[Finding]) -> Finding:
 
 
 def time_by_kind(profile: Profile, findings: list[Finding]) -> Report:
-    """A row per part of the median step; the parts never overlap and sum to it."""
+    """A row per part of the mean step; the parts never overlap and sum to it."""
     breakdown = profile.breakdown
     rows: tuple[tuple[Scalar, ...], ...] = tuple(
         ({"say": _part_words(profile, part)}, breakdown.per_step_ns(part) / 1e6, 100 * breakdown.share(part))
@@ -258,7 +258,7 @@ def _facts(profile: Profile) -> dict[str, object]:
 
 
 def _share(profile: Profile, self_ns: int) -> float:
-    """Percent of the median step."""
+    """Percent of the mean step."""
     return round(100 * self_ns / len(profile.breakdown.steady) / profile.breakdown.step_ns, 2)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 
 import numpy as np
 
@@ -56,7 +56,12 @@ class Breakdown:
 
     @property
     def step_ns(self) -> float:
-        """The median step, nanoseconds."""
+        """The mean step, nanoseconds: what the parts, operators and causes of all steady steps add up to."""
+        return fmean(step.total_ns for step in self.steady)
+
+    @property
+    def median_ns(self) -> float:
+        """The median step, nanoseconds: a usual one, where a few take much longer."""
         return float(median(step.total_ns for step in self.steady))
 
     def share(self, part: str) -> float:
@@ -65,7 +70,7 @@ class Breakdown:
         return sum(step.parts_ns[part] for step in self.steady) / total if total else 0.0
 
     def per_step_ns(self, part: str) -> float:
-        """A part's share of the median step, nanoseconds, so that the parts sum to it."""
+        """A part's share of the mean step, nanoseconds, so that the parts sum to it."""
         return self.share(part) * self.step_ns
 
 

@@ -52,6 +52,7 @@ _TEXTS = {
     "compare.recorded.whole": ("the file is whole", "文件完整"),
     "compare.yes": ("yes", "是"),
     "compare.no": ("no", "否"),
+    "compare.cause_overlap": ("other overlap", "重叠变化"),
     "compare.cause": ("{name} {ms} ms", "{name} {ms} ms"),
 }
 
@@ -61,6 +62,7 @@ _SLOWER_ZH = "目标每步 {target_ms} ms，基线 {baseline_ms} ms：多 {ms} m
 _FASTER_ZH = "目标每步 {target_ms} ms，基线 {baseline_ms} ms：少 {ms} ms（{share} %）"
 _ALIKE = "the steps take about the same: {target_ms} ms and the baseline's {baseline_ms} ms"
 _ALIKE_ZH = "每步耗时相近：目标 {target_ms} ms，基线 {baseline_ms} ms"
+_SPREAD, _SPREAD_ZH = "; no single row makes much of it", "；没有哪一项占其中的大部分"
 _MOST, _MOST_ZH = "; most of it: {causes}", "；主要来自：{causes}"
 _UNLIKE = "not the same work, so the times are no measure of the devices: "
 _UNLIKE_ZH = "两侧做的不是同一件事，耗时不能用来比较设备："
@@ -77,6 +79,8 @@ _FINDINGS = {
     for word, en, zh in (
         ("slower", _SLOWER + _MOST, _SLOWER_ZH + _MOST_ZH),
         ("faster", _FASTER + _MOST, _FASTER_ZH + _MOST_ZH),
+        ("slower_spread", _SLOWER + _SPREAD, _SLOWER_ZH + _SPREAD_ZH),
+        ("faster_spread", _FASTER + _SPREAD, _FASTER_ZH + _SPREAD_ZH),
         ("alike", _ALIKE, _ALIKE_ZH),
     )
 }

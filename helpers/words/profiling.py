@@ -222,8 +222,8 @@ _DATA = {
         "请采集三步以上。",
     ),
     "PRF302.first": Words(
-        "{steps} steps; the first ({first_ms} ms) counts as warm-up, the median of the others is {step_ms} ms",
-        "共 {steps} 步；第一步（{first_ms} ms）视为预热，其余的中位数为 {step_ms} ms",
+        "{steps} steps; the first ({first_ms} ms) counts as warm-up, the mean of the others is {step_ms} ms",
+        "共 {steps} 步；第一步（{first_ms} ms）视为预热，其余平均为 {step_ms} ms",
     ),
     "PRF303.few": Words(
         "spread of the steps not looked at: {steps} steps are too few",

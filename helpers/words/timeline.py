@@ -100,6 +100,12 @@ _FINDINGS = {
         "Change the ending of the name.",
         "请修改文件名的后缀。",
     ),
+    "profiling.over_profile": Words(
+        "{path}: lies over or in a profile, and nothing is written into those ({option})",
+        "{path}：会覆盖性能数据或写入其目录；本工具不写入性能数据（{option}）",
+        "Give a path outside of the profile's folder.",
+        "请给出性能数据目录之外的路径。",
+    ),
     "profiling.one_rank": Words(
         "{path}: holds {ranks} ranks; {option} takes one",
         "{path}：其中有 {ranks} 个 rank；{option} 一次只能处理一个",

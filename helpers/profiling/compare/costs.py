@@ -39,7 +39,7 @@ Costs = dict[str, Cost]
 
 @dataclass(frozen=True)
 class Side:
-    """Of a profile, nanoseconds of its median step. `parts`, `operators` and `modules` each add up to `step_ns`: what
+    """Of a profile, nanoseconds of its mean step. `parts`, `operators` and `modules` each add up to `step_ns`: what
     runs at the same time counts for each of its operators, and `row.hidden` takes it off again. `row.rest` is what
     the operators do not explain. `module_kind`: `modules`, `marks` or empty where neither was recorded."""
 
@@ -52,7 +52,7 @@ class Side:
 
 
 def side(profile: Profile) -> Side:
-    """The costs of the steady steps, each in the measure that makes them add up to the median step."""
+    """The costs of the steady steps, each in the measure that makes them add up to the mean step."""
     trace, breakdown = profile.trace, profile.breakdown
     parts = {part: breakdown.per_step_ns(part) for part in PARTS}
     total = sum(step.total_ns for step in breakdown.steady)

@@ -13,7 +13,7 @@ from helpers.profiling.facts import Profile
 @dataclass(frozen=True)
 class Comparison:
     """`operators` and, where both sides recorded the same kind of it, `modules` (else empty): rows whose differences
-    add up to `difference_ns`, the target's median step less the baseline's."""
+    add up to `difference_ns`, the target's mean step less the baseline's."""
 
     baseline: Side
     target: Side

@@ -29,7 +29,7 @@ CAUSE = 0.02
 
 def compare(baseline: Profile, target: Profile, *, top: int = 15) -> Report:
     """Parts: `comparable`, `compare_kinds`, `compare_operators`, `compare_modules`; in each table of times the
-    differences add up to that of the median steps."""
+    differences add up to that of the mean steps."""
     compared = Comparison.of(baseline, target)
     findings = judge(compared, rules_of(rules))
     verdict = summary(compared, findings)
@@ -43,28 +43,30 @@ def compare(baseline: Profile, target: Profile, *, top: int = 15) -> Report:
 
 
 def summary(compared: Comparison, findings: Sequence[Finding]) -> Finding:
-    """One sentence: how much slower or faster, and the three rows that make most of it."""
+    """One sentence: how much slower or faster, and the three rows that make most of it, where any stands out."""
     blind = [one.profile.trace.source for one in (compared.baseline, compared.target) if not one.profile.conclusive]
     if blind:
         return Finding("PRF380", Status.SKIPPED, "PRF380.blind", {"path": blind[0]}, weight=2000.0)
     difference = compared.difference_ns
-    rows = [row for row in compared.operators if row.name not in (HIDDEN, REST) and
+    rows = [row for row in compared.operators if row.name != REST and
             row.difference_ns * difference > CAUSE * difference**2]  # fmt: skip
     causes: Scalar = [
-        {"say": "compare.cause", "args": {"name": shown(row), "ms": f"{row.difference_ns / 1e6:+.4g}"}}
+        {"say": "compare.cause", "args": {"name": _OVERLAP if row.name == HIDDEN else shown(row),
+                                          "ms": f"{row.difference_ns / 1e6:+.4g}"}}
         for row in rows[:3]
-    ]
+    ]  # fmt: skip
     share = difference / compared.baseline.step_ns
     args: dict[str, Scalar] = {"baseline_ms": compared.baseline.step_ns / 1e6}
     args |= {"target_ms": compared.target.step_ns / 1e6, "causes": causes}
     args |= {"ms": abs(difference) / 1e6, "share": abs(100 * share)}
     unlike = any(one.rule == "PRF381" and one.status is Status.WARN for one in findings)
-    word = "alike" if abs(share) < WORTH or not rows else "slower" if difference > 0 else "faster"
+    word = "alike" if abs(share) < WORTH else "slower" if difference > 0 else "faster"
+    spread = "" if rows or word == "alike" else "_spread"
     status = max(Status.WARN if word == "slower" else Status.OK, *(one.status for one in findings))
     if compared.simulated:
         status = max(Status.SKIPPED, *(one.status for one in findings))
-        return Finding("PRF380", status, f"PRF380.simulated_{word}", args, weight=2000.0)
-    return Finding("PRF380", status, f"PRF380.{'unlike_' if unlike else ''}{word}", args, weight=2000.0)
+        return Finding("PRF380", status, f"PRF380.simulated_{word}{spread}", args, weight=2000.0)
+    return Finding("PRF380", status, f"PRF380.{'unlike_' if unlike else ''}{word}{spread}", args, weight=2000.0)
 
 
 def _comparable(compared: Comparison, findings: list[Finding]) -> Report:
@@ -124,6 +126,7 @@ def _module(name: str) -> Scalar:
     return {"say": f"compare.{name or 'row.outside'}"} if not name or name.startswith("row.") else name
 
 
+_OVERLAP: Scalar = {"say": "compare.cause_overlap"}  # a step gains what is hidden less
 _TIMES = (Column("baseline_time", "ms"), Column("target_time", "ms"), Column("difference", "ms"),
           Column("share_of_difference", "%"))  # fmt: skip
 

@@ -23,7 +23,7 @@ def device_answers(profile: Profile, stage: str, findings: list[Finding]) -> lis
 
 
 def idle_time(profile: Profile, stage: str, findings: list[Finding]) -> Report:
-    """A row per cause, a median step's time; they sum to its free and loading time. Where no launch is known the
+    """A row per cause, a mean step's time; they sum to its free and loading time. Where no launch is known the
     causes that launches tell are not known to be 0."""
     causes = profile.idle
     blind = causes["unexplained"] == sum(causes.values()) > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from helpers.errors import WorkbookError
@@ -11,6 +11,7 @@ from helpers.finding import Finding, Status
 from helpers.profiling.export.flame import Stacks, boxes, stacks
 from helpers.profiling.export.perfetto import write_perfetto
 from helpers.profiling.facts import Profile
+from helpers.profiling.readers.ascend import FOLDER
 from helpers.report import Chart, Column, Report, Table
 from helpers.storage import open_storage, refuse_unwritable
 from helpers.words import Scalar
@@ -25,11 +26,17 @@ ENDINGS = {
 ROWS = 40
 
 
-def refuse(files: Mapping[str, str]) -> None:
-    """Raises WorkbookError or OSError where one of the files cannot be written: before a long reading, not after."""
+def refuse(files: Mapping[str, str], profiles: Sequence[str | os.PathLike[str]]) -> None:
+    """Raises WorkbookError or OSError where one of the files cannot be written, or would lie over or in one of the
+    `profiles`: before a long reading, not after."""
+    read = [Path(profile).resolve() for profile in profiles]
     for kind, path in files.items():
         if not path.endswith(ENDINGS[kind]):
             raise WorkbookError("profiling.picture_kind", path=path, wanted=list(ENDINGS[kind]))
+        target = Path(path).resolve()
+        inside = [one for one in read if one == target or one in target.parents]
+        if inside or any(above.name.endswith(FOLDER) for above in target.parents):
+            raise WorkbookError("profiling.over_profile", path=path, option=f"--{kind}")
         refuse_unwritable(path)
 
 

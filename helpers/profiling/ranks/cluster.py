@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import median
+from statistics import fmean, median
 
 import numpy as np
 
@@ -69,8 +69,8 @@ class Cluster:
 
     @cached_property
     def step_ms(self) -> float:
-        """The median over the ranks of their median steps."""
-        return median(median(step.total_ns for step in one.steps) for one in self.ranks.values()) / 1e6
+        """The median over the ranks of their mean steps."""
+        return median(fmean(step.total_ns for step in one.steps) for one in self.ranks.values()) / 1e6
 
     def ms(self, rank: int, part: str) -> float:
         """The mean of a part a step (facts.RankFacts.per_step_ns), milliseconds."""
@@ -95,13 +95,27 @@ class Cluster:
     def told_whole(self) -> BOOLS:
         """The rows of which all waiting is known: every member's profile is here, or the rank's own tells its waits.
         Of the others what is not waiting for those seen may be waiting for those not seen."""
-        found = np.full(len(self.matches), len(self.ranks) == self.world_size)
+        found = np.zeros(len(self.matches), np.bool_)
+        seen = self._seen if len(self.ranks) == self.world_size else {}
         for rank, facts in self.ranks.items():
             mine = self.matches.rank == rank
             at = self.matches.at[mine]
-            sizes = np.array([self.sizes.get(group, 0) for group in facts.calls.group], np.int64)[at]
+            sizes = np.array([self.sizes.get(group) or seen.get(group, 0) for group in facts.calls.group], np.int64)[at]
             found[mine] |= (facts.calls.told_wait_ns[at] >= 0) | (self.matches.members[mine] == sizes)
         return found
+
+    @cached_property
+    def _seen(self) -> dict[str, int]:
+        """The most members that one of the group's collectives was seen with: all there are, where every rank is here.
+        A collective with fewer was not recorded by each of them, so that some arrivals are not known."""
+        found: dict[str, int] = {}
+        for rank, facts in self.ranks.items():
+            mine = self.matches.rank == rank
+            groups, number = np.unique(np.array(facts.calls.group)[self.matches.at[mine]], return_inverse=True)
+            most = np.zeros(groups.size, np.int64)
+            np.maximum.at(most, number, self.matches.members[mine])
+            found.update((group, max(size, found.get(group, 0))) for group, size in zip(groups.tolist(), most.tolist()))
+        return {group: members for group, members in found.items() if members > 1}
 
     @cached_property
     def sizes(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Are the steps alike? Where they are not, a median hides what the slow ones wait for."""
+"""Are the steps alike? Where they are not, the mean of a few slow ones is no usual step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check(profile: Profile) -> Iterator[Finding]:
     steady = sorted(profile.breakdown.steady, key=lambda step: step.total_ns)
     if len(steady) < 3:
         raise CannotCheck("PRF303.few", steps=len(steady))
-    slowest, middle = steady[-1], profile.breakdown.step_ns
+    slowest, middle = steady[-1], profile.breakdown.median_ns
     args: dict[str, Scalar] = {"step": slowest.number, "slowest_ms": profile.ms(slowest.total_ns)}
     args["step_ms"] = profile.ms(middle)
     apart = slowest.total_ns > (1 + ALLOWED) * middle

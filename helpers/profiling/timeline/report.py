@@ -44,7 +44,7 @@ def timeline(profile: Profile, *, step: int | None = None, most: int = MOST) -> 
 def _chosen(profile: Profile, step: int | None) -> Any:
     steps = profile.breakdown.steps
     if step is None:
-        middle = profile.breakdown.step_ns
+        middle = profile.breakdown.median_ns
         return min(profile.breakdown.steady, key=lambda one: abs(one.total_ns - middle))
     found = [one for one in steps if one.number == step]
     if not found:

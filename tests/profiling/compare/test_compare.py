@@ -112,6 +112,31 @@ def test_fused_and_decomposed_attention_are_held_together() -> None:
         "aten::bmm", "aten::softmax", "aten::mul"}  # fmt: skip
 
 
+def test_many_small_differences_are_no_alike_steps() -> None:
+    sides: list[Profile] = []
+    for took in (10, 20):
+        many: Made = [("compute", f"k{at}", took * at, took, "", -1) for at in range(60)]
+        sides.append(made(many, length=60 * took))
+    report = compare(*sides)
+    assert report.status is Status.WARN
+    assert report.verdict("en").endswith("0.6 ms (100 %) more; no single row makes much of it")
+
+
+def test_lost_overlap_is_a_cause() -> None:
+    each: Made = [("compute", "gemm", 10, 900, "", -1), ("communication", "reduce", 300, 500, "", -1)]
+    after = [each[0], ("communication", "reduce", 910, 500, "", -1)]
+    report = compare(made(each), made(after, length=1500))
+    assert "0.5 ms (50 %) more; most of it: other overlap +0.5 ms" in report.verdict("en")
+
+
+def test_a_pause_in_one_step_changes_no_kernel() -> None:
+    each: Made = [("compute", "gemm", 10, 900, "", -1)]
+    compared = Comparison.of(made(each), made(each, slower=5000))
+    (row,) = compared.real_rows
+    assert row.difference_ns == pytest.approx(0)
+    assert compared.difference_ns == pytest.approx(5_000_000 / 3)
+
+
 def test_what_runs_at_once_is_taken_off_again() -> None:
     two: Made = [("compute", "a", 100, 400, "", -1), ("compute", "b", 300, 400, "", -1)]
     one: Made = [("compute", "a", 100, 400, "", -1)]
@@ -249,7 +274,7 @@ def real(shared: Path, name: str) -> Any:
 def test_the_loader_explains_the_real_difference(shared: Path) -> None:
     report = analyse(real(shared, "num_workers_4"), baseline=real(shared, "num_workers_0"))
     adds_up(report)
-    assert report.status is Status.OK and "waiting for data -32.87 ms" in report.verdict("en")
+    assert report.status is Status.OK and "waiting for data -33.25 ms" in report.verdict("en")
     first = next(one for one in report.parts[2].findings if one.rule == "PRF386")
     assert first.args["name"] == {"say": "compare.row.loading"}
 
@@ -258,7 +283,7 @@ def test_a_compiled_model_is_held_against_the_eager_one(shared: Path) -> None:
     folder = shared / "data" / "gpu" / "hta_trace_diff"
     report = analyse(folder / "test.json.gz", baseline=folder / "control.json.gz")
     adds_up(report)
-    assert "compiled on one side (torch.compile) +28.62 ms" in report.verdict("en")
+    assert "compiled on one side (torch.compile) +28.57 ms" in report.verdict("en")
     assert any(one.key == "PRF381.shapes" for one in report.parts[0].findings)
 
 

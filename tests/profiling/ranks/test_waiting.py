@@ -139,3 +139,12 @@ def test_clocks_that_agree_are_left_alone() -> None:
     cluster = together(*shifted(0.3))
     assert not cluster.moved() and judged(cluster, "PRF351")[0].status is Status.OK
     assert not together(*shifted(250.0, host="h")).moved(), "one host has one clock"
+
+
+def test_a_collective_that_one_of_all_ranks_did_not_record_is_not_whole() -> None:
+    short, long = (make_rank(r, [("allReduce", 10, 30)], steps=steps) for r, steps in ((0, 2), (1, 5)))
+    everyone = {one.rank: replace(one, world_size=2, sizes={}) for one in (short, long)}
+    cluster = together(*everyone.values())
+    members = cluster.matches.members
+    assert sorted(members.tolist()) == [1, 1, 1, 2, 2, 2, 2]
+    assert cluster.told_whole.tolist() == (members == 2).tolist()

@@ -45,6 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--step", type=int, metavar="N", help="show this step on the timeline (default: a median one)")
     for name, what in FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {what} ({', '.join(ENDINGS[name])})")
+    parser.add_argument("--advisor", action="store_true",
+                        help="ask msprof-analyze's advisor too, where it is installed (up to 5 minutes)")  # fmt: skip
     parser.add_argument("--ranks", default="", metavar="LIST", help="of several ranks only these, as in 0,3 or 0-7")
     parser.add_argument("--scheduler", default="", metavar="ADDRESS",
                         help="read the ranks on this Dask cluster, whose machines see the folder under the same path"
@@ -56,7 +58,7 @@ def run(args: argparse.Namespace) -> Report:
 
     files = {name: getattr(args, name) for name in FILES if getattr(args, name)}
     return analyse(args.path, top=args.top, step=args.step, files=files, baseline=args.baseline, lang=args.lang,
-                   ranks=args.ranks, scheduler=args.scheduler)  # fmt: skip
+                   ranks=args.ranks, scheduler=args.scheduler, advisor=args.advisor)  # fmt: skip
 
 
 def last(report: Report, args: argparse.Namespace) -> None:

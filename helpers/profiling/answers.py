@@ -11,6 +11,7 @@ from pathlib import Path
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.profiling import rules
+from helpers.profiling.advisor import advised
 from helpers.profiling.breakdown import PARTS
 from helpers.profiling.compare.report import compare
 from helpers.profiling.device.answers import device_answers
@@ -45,6 +46,7 @@ def analyse(
     lang: str | None = None,
     ranks: str = "",
     scheduler: str = "",
+    advisor: bool = False,
 ) -> Report:
     """The report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote.
 
@@ -56,7 +58,12 @@ def analyse(
     in the language `lang`. With a `baseline` (such a profile) the report says what differs between the two
     (compare.report), of folders of several ranks between those of the one rank in `ranks`.
     Raises WorkbookError for what is no profile, or a broken one.
+    `advisor`: ask msprof-analyze too, where it is installed.
     """
+    if advisor:
+        alone = analyse(path, top=top, step=step, files=files, baseline=baseline, lang=lang, ranks=ranks,
+                        scheduler=scheduler)  # fmt: skip
+        return advised(alone, path, lang)
     files = files or {}
     refuse(files, [path] if baseline is None else [path, baseline])
     if baseline is not None:

@@ -87,6 +87,11 @@ class Profile:
         return kernel_table(self.output) if self.output else None
 
     @cached_property
+    def python_calls(self) -> int:
+        """How many calls of Python functions were recorded."""
+        return self.trace.count("python")
+
+    @cached_property
     def memory(self) -> MemoryTables | None:
         """What the allocator held, by the tables beside the timeline, or None where they say nothing of it."""
         return memory_tables(self.output) if self.output else None

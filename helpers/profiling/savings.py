@@ -103,7 +103,7 @@ def called_from(profile: Profile, row: int) -> str:
     """The line of the user's code that called the operator in this row, `train.py(12): step`; empty where unknown."""
     trace = profile.trace
     frames = [one for one in trace.stacks[trace.stack[row]].splitlines() if one.strip()]
-    if not frames:
+    if not frames and profile.python_calls:
         around = (trace.start_ns <= trace.start_ns[row]) & (trace.start_ns + trace.duration_ns > trace.start_ns[row])
         rows = np.flatnonzero(around & trace.where(("python",)) & (trace.lane == trace.lane[row]))
         frames = [trace.names[trace.name[at]] for at in rows[np.argsort(-trace.start_ns[rows], kind="stable")].tolist()]

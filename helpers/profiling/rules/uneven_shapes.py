@@ -6,6 +6,7 @@ A sampler that puts samples of like length into one batch (length-bucketed) even
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from helpers.rules import CannotCheck
 
 CODE = "PRF397"
 SOURCE = "https://docs.pytorch.org/docs/stable/data.html#data-loading-order-and-sampler"
+SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
 def check(profile: Profile) -> Iterator[Finding]:
@@ -25,8 +27,11 @@ def check(profile: Profile) -> Iterator[Finding]:
         raise CannotCheck("PRF397.unseen")
     numbers = {step.number for step in steady}
     at = [place for place, step in enumerate(trace.steps) if step.number in numbers]
-    shaped = trace.where(("host_op",)) & (trace.shape != 0)
-    sets = {frozenset(np.unique(trace.shape[shaped & (trace.step == place)]).tolist()) for place in at}
+    rows = trace.where(("host_op",)) & (trace.shape != 0) & np.isin(trace.step, at)
+    # all pairs of step and shape at once, for steps may be many
+    pairs = np.unique(trace.step[rows] * np.int64(len(trace.shapes)) + trace.shape[rows])
+    step, shape = pairs // len(trace.shapes), pairs % len(trace.shapes)
+    sets = {shape[first:last].tobytes() for first, last in zip(*(np.searchsorted(step, at, side) for side in SIDES))}
     fastest = min(step.total_ns for step in steady)
     share = 1 - fastest / (sum(step.total_ns for step in steady) / len(steady)) if len(sets) > 1 else 0.0
     yield advice(profile, "PRF397.change", share, SOURCE, worth=0.03, steps=len(steady), sets=len(sets))

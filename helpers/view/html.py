@@ -31,7 +31,8 @@ STYLE = f"""
 .aw table th, .aw table td {{ text-align: left !important; padding: .25em .7em; border-bottom: 1px solid #8884;
   vertical-align: top; word-break: keep-all; overflow-wrap: break-word; }}
 .aw .scroll {{ overflow-x: auto; }} .aw td.s {{ white-space: nowrap; }}
-.aw .wide .k {{ position: sticky; left: 0; background: Canvas; max-width: 22em; }}
+.aw .wide .k {{ position: sticky; left: 0; background: Canvas; background-clip: padding-box;
+  max-width: 22em; }}
 .aw tr.mark td {{ background: #cf222e22; font-weight: 600; }}
 .aw .badge {{ display: inline-block; padding: 0 .5em; border-radius: .3em; color: #fff; font-weight: 600; }}
 .aw .OK {{ background: #1a7f37; }} .aw .NOTE {{ background: #0969da; }} .aw .SKIPPED {{ background: #6e7781; }}

@@ -78,18 +78,18 @@ _ERRORS = {
 
 _FINDINGS = {
     "PRF370.one": Words(
-        "{rate} {unit}/s on {device}; a step takes {p50_ms} ms, one in a hundred {p99_ms} ms or more",
-        "在 {device} 上每秒 {rate} {unit}；每步 {p50_ms} ms，百分之一的步达到 {p99_ms} ms 以上",
+        "{rate} {unit}/s on {device}; half of the steps take {p50_ms} ms or less, one in a hundred {p99_ms} ms or more",
+        "在 {device} 上每秒 {rate} {unit}；一半的步不超过 {p50_ms} ms，百分之一的步达到 {p99_ms} ms 以上",
     ),
     "PRF370.best": Words(
-        "of {ran} configurations {name} is the fastest on {device}: {rate} {unit}/s, {p50_ms} ms a step "
-        "(p99 {p99_ms} ms)",
-        "{ran} 个配置中，{device} 上最快的是 {name}：每秒 {rate} {unit}，每步 {p50_ms} ms（p99 {p99_ms} ms）",
+        "of {ran} configurations {name} is the fastest on {device}: {rate} {unit}/s (a step: p50 {p50_ms} ms, "
+        "p99 {p99_ms} ms)",
+        "{ran} 个配置中，{device} 上最快的是 {name}：每秒 {rate} {unit}（每步 p50 {p50_ms} ms，p99 {p99_ms} ms）",
     ),
     "PRF370.like": Words(
-        "{name} came out fastest on {device} ({rate} {unit}/s, {p50_ms} ms a step), but the measurement does not show "
-        "that these are slower: {like}",
-        "{device} 上最快的是 {name}（每秒 {rate} {unit}，每步 {p50_ms} ms），但测量不足以说明以下配置更慢：{like}",
+        "{name} came out fastest on {device} ({rate} {unit}/s, p50 {p50_ms} ms a step), but the measurement does not "
+        "show that these are slower: {like}",
+        "{device} 上最快的是 {name}（每秒 {rate} {unit}，每步 p50 {p50_ms} ms），但测量不足以说明以下配置更慢：{like}",
         "More steps or three repeats (--steps 50 --repeats 3) tell closer ones apart.",
         "增加步数或重复三次（--steps 50 --repeats 3）可以区分更接近的配置。",
     ),
@@ -101,8 +101,8 @@ _FINDINGS = {
         "请在真实 NPU 上重新运行。",
     ),
     "PRF370.simulated_one": Words(
-        "{rate} {unit}/s, {p50_ms} ms a step, by the CPU's times: they tell nothing of an NPU's",
-        "按 CPU 的时间每秒 {rate} {unit}，每步 {p50_ms} ms：与 NPU 的时间无关",
+        "{rate} {unit}/s, p50 {p50_ms} ms a step, by the CPU's times: they tell nothing of an NPU's",
+        "按 CPU 的时间每秒 {rate} {unit}，每步 p50 {p50_ms} ms：与 NPU 的时间无关",
         "Run it again on a real NPU.",
         "请在真实 NPU 上重新运行。",
     ),
@@ -129,12 +129,25 @@ _FINDINGS = {
         "Let nothing else run on the machine, warm up longer (--warmup 20), take more steps.",
         "请勿在机器上运行其他任务，延长预热（--warmup 20），增加步数。",
     ),
+    "PRF371.beyond": Words(
+        "{name}: {long} of {steps} steps take over {times} times the median step, together {percent} % of the time: an "
+        "evaluation, a checkpoint, or data that comes in bursts; the throughput counts them",
+        "{name}：{steps} 步中有 {long} 步超过中位数的 {times} 倍，共占 {percent} % 的时间：可能是评估、保存检查点，"
+        "或数据成批到达；吞吐已计入这些步",
+    ),
     "PRF372.out": Words("{name}: out of memory: {why}", "{name}：内存不足：{why}"),
     "PRF372.failed": Words(
         "{name}: {why}",
         "{name}：{why}",
         "Its output.log is in the folder of the runs.",
         "其 output.log 在 runs 目录下。",
+    ),
+    "PRF372.host_unknown": Words(
+        "{names}: how much host memory each takes is not known: this process had taken as much before "
+        "({most} MiB at most)",
+        "{names}：各自占用的主机内存未知：本进程此前已达到同样的峰值（最多 {most} MiB）",
+        "Smallest first, or each in a process of its own (benchmark of a script).",
+        "请从小到大排列，或让每个配置在独立进程中运行（对脚本做性能基准）。",
     ),
     "PRF373.simulated": Words(
         "batch size not judged: on the simulated NPU times are the CPU's",

@@ -15,8 +15,8 @@ from typing import Any
 from helpers.errors import WorkbookError
 from helpers.profiling.benchmark import answer, loaders, relative
 from helpers.profiling.benchmark.configurations import AUTOCAST, Axis, Configuration, combinations
-from helpers.profiling.benchmark.facts import OUT_OF_MEMORY, Bench, Measured
-from helpers.profiling.benchmark.memory import MEMORY, peak_mib, reset_peak
+from helpers.profiling.benchmark.facts import LEAST_STEPS, OUT_OF_MEMORY, Bench, Measured
+from helpers.profiling.benchmark.memory import MEMORY, Peak
 from helpers.profiling.benchmark.power import Power
 from helpers.profiling.collecting import here
 from helpers.report import Report
@@ -46,7 +46,11 @@ def of_calls(
     Inference, unless `loss` is given (output -> scalar tensor): then forward, backward and, with an `optimizer` such
     as torch.optim.AdamW, the update, on a copy of the model. `steps` calls are timed one by one after `warmup`,
     `seconds` of calls in blocks. tokens: of one sample. Runs where the model's parameters are.
+    Raises WorkbookError for fewer than two steps and for what cannot be called.
     """
+    for name, value, least in (("steps", steps, LEAST_STEPS), ("warmup", warmup, 0)):
+        if value < least:
+            raise WorkbookError("profiling.too_few", name=name, value=value, least=least)
     before = None if baseline is None else relative.load_baseline(baseline)
     found = here.device(device)
     shared = {"tier": found.tier, "device": found.name, "count": found.count, "versions": found.versions}
@@ -72,7 +76,7 @@ def _measured(
     work: _Work, one: Configuration, accelerator: str, how: tuple[int, int, float], tokens: float | None
 ) -> Measured:
     name, settings = one.name or "-", one.settings
-    reset_peak(accelerator)
+    peak = Peak(accelerator)
     try:
         call, samples = work.call(settings.get("batch"), accelerator if one.autocast else "")
         times, blocks = _times(call, accelerator, *how)
@@ -80,10 +84,10 @@ def _measured(
         if not MEMORY.search(f"{type(error).__name__}: {error}") and not isinstance(error, MemoryError):
             raise
         return Measured(name, settings, OUT_OF_MEMORY, str(error).splitlines()[0] if str(error) else "MemoryError")
-    device, host = peak_mib(accelerator)
     many = tokens * samples if tokens and samples else None
+    host, at_most = peak.host_mib()
     return Measured(name, settings, runs_s=(times,), rate_s=(blocks,), samples=samples, tokens=many,
-                    device_peak_mib=device, host_peak_mib=host)  # fmt: skip
+                    device_peak_mib=peak.device_mib(), host_peak_mib=host, host_at_most_mib=at_most)  # fmt: skip
 
 
 def _times(

@@ -13,6 +13,7 @@ from helpers.words import Scalar
 
 MEASURED, OUT_OF_MEMORY, FAILED, NOT_RUN = "measured", "out_of_memory", "failed", "not_run"
 SIMULATED = "npu-simulated"
+LEAST_STEPS = 2
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Measured:
 
     `runs_s`: seconds of each steady step, a run each. `rate_s`: the same where the device was not waited for after
     each (empty: as runs_s); throughput is of it. `samples`, `tokens`: of one step, None where not told.
-    `loading_s`: of each step, how long data was waited for.
+    `loading_s`: of each step, how long data was waited for. `host_at_most_mib`: where the host's peak is not known
+    because this process had taken as much before.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Measured:
     loading_s: tuple[float, ...] = ()
     device_peak_mib: float | None = None
     host_peak_mib: float | None = None
+    host_at_most_mib: float | None = None
     power_w: float | None = None
 
     @cached_property
@@ -50,8 +53,12 @@ class Measured:
 
     @cached_property
     def rate_per_s(self) -> float:
-        """Samples (steps where these are not told) a second, by the median step: an evaluation in between is none."""
-        return self._amount / statistics.percentile([one for run in self.rate_s or self.runs_s for one in run], 50)
+        """Samples (steps where these are not told) a second: all of them over all their time.
+
+        Not by the median step: workers of a DataLoader deliver in bursts, and then it is of a step without any wait.
+        """
+        times = [one for run in self.rate_s or self.runs_s for one in run]
+        return self._amount * len(times) / sum(times)
 
     @cached_property
     def rate_interval(self) -> tuple[float, float] | None:

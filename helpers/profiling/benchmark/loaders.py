@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from helpers.profiling.benchmark import configurations
-from helpers.profiling.benchmark.facts import FAILED, Measured
+from helpers.profiling.benchmark.facts import FAILED, LEAST_STEPS, Measured
 
 #: What a DataLoader made anew takes over from the one that was given
 KEPT = ("batch_sampler", "collate_fn", "worker_init_fn", "multiprocessing_context", "generator", "timeout")
@@ -40,8 +40,8 @@ def _measured(target: Any, one: configurations.Configuration, steps: int, warmup
         samples = samples or _samples(batch)
         start = time.perf_counter()
     steady = tuple(times[warmup:])
-    if len(steady) < 2:
-        told = {"say": "benchmark.few_steps", "args": {"done": len(times), "wanted": warmup + 2}}
+    if len(steady) < LEAST_STEPS:
+        told = {"say": "benchmark.few_steps", "args": {"done": len(times), "wanted": warmup + LEAST_STEPS}}
         return Measured(one.name or "-", one.settings, FAILED, told)
     return Measured(one.name or "-", one.settings, runs_s=(steady,), samples=samples or None)
 

@@ -11,20 +11,34 @@ MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory|OutO
 MIB = 1 << 20
 
 
-def reset_peak(accelerator: str) -> None:
-    """The device's peak counts from now on; the host's cannot be reset."""
-    if accelerator != "cpu":
+class Peak:
+    """From its making on, the most memory that this process takes, of the device and of the host.
+
+    The host's peak cannot be reset: where it does not rise, no more is known than that it was no larger than before.
+    """
+
+    def __init__(self, accelerator: str) -> None:
+        self._accelerator, self._before = accelerator, host_mib()
+        if accelerator != "cpu":
+            import torch
+
+            getattr(torch, accelerator).reset_peak_memory_stats()
+
+    def device_mib(self) -> float | None:
+        """What torch allocated; None where there is no device."""
+        if self._accelerator == "cpu":
+            return None
         import torch
 
-        getattr(torch, accelerator).reset_peak_memory_stats()
+        return float(getattr(torch, self._accelerator).max_memory_allocated() / MIB)
+
+    def host_mib(self) -> tuple[float | None, float | None]:
+        """The peak where it rose, else None and the bound that it stayed below."""
+        now = host_mib()
+        return (now, None) if now > self._before else (None, now)
 
 
-def peak_mib(accelerator: str) -> tuple[float | None, float]:
-    """What torch allocated of the device (None: there is none), and what was resident of this process so far."""
+def host_mib() -> float:
+    """The most that was resident of this process since it started."""
     unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes there, KiB on Linux
-    host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MIB
-    if accelerator == "cpu":
-        return None, host
-    import torch
-
-    return getattr(torch, accelerator).max_memory_allocated() / MIB, host
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MIB

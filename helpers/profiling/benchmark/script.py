@@ -16,7 +16,7 @@ from helpers.errors import WorkbookError
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
 from helpers.profiling.benchmark import answer, configurations, relative
 from helpers.profiling.benchmark.configurations import Axis, Configuration
-from helpers.profiling.benchmark.facts import FAILED, NOT_RUN, OUT_OF_MEMORY, Bench, Measured
+from helpers.profiling.benchmark.facts import FAILED, LEAST_STEPS, NOT_RUN, OUT_OF_MEMORY, Bench, Measured
 from helpers.profiling.benchmark.memory import MEMORY
 from helpers.profiling.benchmark.power import Power
 from helpers.profiling.collecting.script import TRANSFORM
@@ -24,7 +24,6 @@ from helpers.report import Report
 from helpers.words import Scalar
 
 PLUGIN = Path(__file__).parents[1] / "child" / "benchmark_plugin.py"
-LEAST_STEPS = 2
 #: What child/benchmark_plugin.py writes
 TOLD = "benchmark.rank0.json"
 

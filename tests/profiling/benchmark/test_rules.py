@@ -42,7 +42,7 @@ def test_percentiles_are_numpys() -> None:
         assert statistics.percentile(times, percent) == pytest.approx(np.percentile(times, percent))
 
 
-def test_an_interval_holds_the_median_and_narrows_with_steadier_runs() -> None:
+def test_an_interval_holds_the_mean_and_narrows_with_steadier_runs() -> None:
     wide, narrow = statistics.interval([[1.0], [1.2], [0.8]]), statistics.interval([[1.0], [1.02], [0.98]])
     assert wide is not None and narrow is not None
     assert wide[0] < narrow[0] < 1 < narrow[1] < wide[1]
@@ -65,7 +65,7 @@ def test_the_fastest_is_named_and_one_within_its_uncertainty_too() -> None:
     assert "batch=2" in answer.report(alike).verdict("en")
 
 
-def test_the_rate_is_samples_over_the_median_step() -> None:
+def test_the_rate_is_samples_over_the_mean_step() -> None:
     one = measured({}, 2.0, tokens=800.0)
     assert one.rate_per_s == pytest.approx(4.0) and one.tokens_per_s == pytest.approx(400.0)
     low, high = one.rate_interval or (0.0, 0.0)
@@ -73,6 +73,27 @@ def test_the_rate_is_samples_over_the_median_step() -> None:
     assert answer.without_samples(one).tokens_per_s == pytest.approx(400.0), "tokens are of a step all the same"
     assert "PRF370.simulated_one" in keys(bench(one, tier="npu-simulated"))
     assert measured({}, 1.0, rate_s=((0.5, 0.5),)).rate_per_s == pytest.approx(16.0), "blocks tell the throughput"
+
+
+BURSTS = ((0.001,) * 7 + (0.8,)) * 5
+
+
+def test_a_loader_that_delivers_in_bursts_is_as_fast_as_all_its_time() -> None:
+    one = measured({}, runs_s=(BURSTS,))
+    assert one.rate_per_s == pytest.approx(8 * 40 / sum(BURSTS))
+    low, high = one.rate_interval or (0.0, 0.0)
+    assert (low, high) == (pytest.approx(one.rate_per_s), pytest.approx(one.rate_per_s)), "each group has one wait"
+    assert one.percentile_ms(50) == pytest.approx(1.0), "latency is told by its percentiles"
+    found = next(one for one in answer.report(bench(one)).findings if one.key == "PRF371.beyond")
+    assert (found.args["long"], found.args["steps"], found.args["percent"]) == (5, 40, 99.1)
+    other = bench(measured({}), facts={}, baseline=answer.report(bench(one)))
+    assert relative.ratio(other, other.ran[0]) == pytest.approx(8 / one.rate_per_s, rel=0.01)
+
+
+def test_three_runs_with_a_slow_step_each_are_held_by_their_means() -> None:
+    runs = [(*STEADY, late) for late in (5.0, 7.0, 9.0)]
+    low, high = statistics.interval(runs) or (0.0, 0.0)
+    assert low < sum(map(sum, runs)) / 33 < high and high - low > 0.5
 
 
 def test_what_is_not_steady_is_no_good_result() -> None:
@@ -85,6 +106,8 @@ def test_what_is_not_steady_is_no_good_result() -> None:
     one_late = measured({}, runs_s=((*STEADY, 9.0),))
     assert "PRF371.shaky" not in keys(bench(one_late)), "one slow step shows in p99"
     assert one_late.percentile_ms(99) > 5000
+    assert one_late.rate_per_s == pytest.approx(8 * 11 / (sum(STEADY) + 9)), "and counts in the throughput"
+    assert "PRF371.beyond" in keys(bench(one_late)) and "PRF371.beyond" not in keys(bench(measured({})))
 
 
 def test_out_of_memory_is_a_row_and_a_failure_is_a_failure() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.profiling import benchmark
+from helpers.profiling.benchmark import memory
 from helpers.report import Report
 
 SCRIPT = """
@@ -67,6 +68,9 @@ def test_bad_numbers_are_refused_before_anything_runs(tmp_path: Path) -> None:
     for wrong in ({"steps": 1}, {"warmup": 0}, {"repeats": 0}):
         with pytest.raises(WorkbookError, match="must be at least"):
             benchmark(tmp_path / "none.py", **wrong)
+    for few in ({"steps": 0}, {"steps": 1}, {"warmup": -1}):
+        with pytest.raises(WorkbookError, match="must be at least"):
+            benchmark(lambda: None, device="cpu", **few)
     with pytest.raises(WorkbookError, match="is no script's path"):
         benchmark(3)
 
@@ -100,6 +104,20 @@ def test_inference_runs_in_evaluation_and_out_of_memory_is_a_row() -> None:
     assert [row["outcome"] for row in rows(report)] == ["measured", "out_of_memory"]
     with pytest.raises(RuntimeError, match="another error"):
         benchmark(broken, device="cpu", steps=3, seconds=0.01)
+
+
+def test_the_hosts_peak_is_told_where_it_rose_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    peaks = iter((100.0, 150.0, 150.0, 150.0))
+    monkeypatch.setattr(memory, "host_mib", lambda: next(peaks))
+    import torch
+
+    report = benchmark(
+        torch.nn.Linear(4, 1), torch.randn(1, 4), batch_sizes=(8, 2), device="cpu", steps=2, seconds=0.01
+    )
+    assert [row["host_peak_mib"] for row in rows(report)] == [150.0, None]
+    assert [row["host_at_most_mib"] for row in rows(report)] == [None, 150.0]
+    found = next(one for one in report.findings if one.key == "PRF372.host_unknown")
+    assert found.args == {"names": ["batch=2"], "most": 150}
 
 
 def broken() -> None:

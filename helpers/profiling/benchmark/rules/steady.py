@@ -1,13 +1,14 @@
 """Is each time steady enough to be compared? Thresholds as in torch.utils.benchmark: quartiles 10 % and 25 % of the
-median apart; the same for what the last third of a run takes longer than its first."""
+median apart; the same for what the last third of a run takes longer than its first. Single steps far beyond the median
+are told apart: they count in the throughput."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.profiling.benchmark.facts import Bench
-from helpers.profiling.benchmark.statistics import LOOSE, UNSTEADY
+from helpers.profiling.benchmark.facts import Bench, Measured
+from helpers.profiling.benchmark.statistics import FAR, LOOSE, UNSTEADY, far_beyond
 from helpers.words import Scalar
 
 CODE = "PRF371"
@@ -28,3 +29,13 @@ def check(bench: Bench) -> Iterator[Finding]:
         yield Finding(CODE, Status.WARN if worst > UNSTEADY else Status.NOTE, "PRF371.shaky", args)
     if judged and not shaky:
         yield Finding(CODE, Status.OK, "PRF371.steady", {"ran": len(judged), "limit": LOOSE})
+    for one in bench.ran:
+        yield from _beyond(one)
+
+
+def _beyond(one: Measured) -> Iterator[Finding]:
+    long = far_beyond(one.times_s)
+    if long:
+        args: dict[str, Scalar] = {"name": one.name, "long": len(long), "steps": len(one.times_s), "times": FAR}
+        args["percent"] = round(100 * sum(long) / sum(one.times_s), 1)
+        yield Finding(CODE, Status.NOTE, "PRF371.beyond", args)

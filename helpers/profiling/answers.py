@@ -187,7 +187,8 @@ def summary(profile: Profile, findings: list[Finding]) -> Finding:
         "operator_share": _share(profile, first.self_ns) if first else None,
     }
     if saving:
-        cause: Scalar = {"say": f"{saving.rule}.cause"}
+        named = {"PRF312.waiting": "cause_waiting", "PRF312.pairwise": "cause_pairwise"}.get(saving.key, "cause")
+        cause: Scalar = {"say": f"{saving.rule}.{named}", "args": saving.args}
         args.update(cause=cause, gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"])
     status = max((one.status for one in findings), default=Status.SKIPPED)
     key = ("simulated_" if profile.simulated else "") + ("saving" if saving else "none")

@@ -14,6 +14,7 @@ import numpy as np
 from helpers.errors import WorkbookError
 from helpers.profiling.breakdown import Breakdown, break_down
 from helpers.profiling.device.idle import idle_by_cause
+from helpers.profiling.exposed import Exposed, exposed
 from helpers.profiling.intervals import Intervals
 from helpers.profiling.operators import Operator, operators
 from helpers.profiling.readers import DATA, locate, read, told_steps
@@ -80,6 +81,11 @@ class Profile:
     def idle(self) -> dict[str, int]:
         """Nanoseconds of the steady steps' idle device time by cause (device.idle.CAUSES)."""
         return idle_by_cause(self.trace, self.breakdown.steady, self.waiting)
+
+    @cached_property
+    def exposed(self) -> Exposed:
+        """The steady steps' exposed communication by what could make it shorter."""
+        return exposed(self.trace, self.breakdown.steady, self.output)
 
     @cached_property
     def kernels(self) -> KernelTable | None:

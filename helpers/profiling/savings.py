@@ -62,6 +62,16 @@ def idle_share(profile: Profile, *causes: str) -> float:
     return sum(profile.idle[cause] for cause in causes) / total if total else 0.0
 
 
+def sending_share(profile: Profile, *kinds: str) -> tuple[float, Scalar]:
+    """What part of the step exposed collectives of these kinds (exposed.KINDS) send, 0 to 1, and in words what of
+    their time is waiting for other ranks: that is not in the share, unless the profile does not tell it."""
+    found, total = profile.exposed, sum(step.total_ns for step in profile.breakdown.steady)
+    untold, waiting = (sum(ns[kind] for kind in kinds) for ns in (found.untold_ns, found.waiting_ns))
+    key = "unknown" if untold else "known"
+    args = {"waiting_ms": profile.ms(waiting / len(profile.breakdown.steady))}
+    return sum(found.transmission_ns[kind] for kind in kinds) / total, {"say": f"advice.waiting_{key}", "args": args}
+
+
 def computing_by(profile: Profile, types: Sequence[str], operators: Sequence[str]) -> tuple[float, float]:
     """(share of the step, kernels or calls a step) of the kernels of these types where a table names types, else of
     the operators of these names; a name may end in `*`. Never more than the step's computing."""

@@ -362,6 +362,28 @@ _TIME = {
         "把日志、列表处理、类型转换等移出训练循环。",
     ),
     "PRF312.cause": Words("exposed communication", "未掩盖的通信"),
+    "PRF312.cause_waiting": Words("waiting for another rank ({waited})", "等待其他 rank（{waited}）"),
+    "PRF312.cause_pairwise": Words(
+        "what two ranks send each other (pipeline stages, all-to-all)",
+        "两个 rank 间的收发（流水级之间，或 all-to-all）",
+    ),
+    "PRF312.waiting": Words(
+        "{share} % of the step is waiting in collectives for another rank, mostly {waited}: no transmission; where "
+        "that one comes in time this saves at most {gain_ms} ms ({whole} % of the step is exposed communication)",
+        "每步有 {share} % 的时间在集合通信中等待其他 rank（主要是{waited}），并非传输；若其不迟到，最多可省 "
+        "{gain_ms} ms（未掩盖的通信占每步的 {whole} %）",
+        "Analyse the folder of all ranks together: it tells which rank is slow and in what.",
+        "请将所有 rank 的文件夹一起分析：可得知哪个 rank 慢、慢在何处。",
+    ),
+    "PRF312.pairwise": Words(
+        "{share} % of the step goes to what two ranks send each other (pipeline stages, all-to-all), with the waiting "
+        "for each other, and nothing hides it; at most {gain_ms} ms ({whole} % of the step is exposed communication)",
+        "每步有 {share} % 的时间用于两个 rank 间的收发（流水级之间，或 all-to-all，含相互等待），且未被掩盖；最多可省 "
+        "{gain_ms} ms（未掩盖的通信占每步的 {whole} %）",
+        "In a pipeline: balance the stages, more micro-batches, an interleaved schedule. Analyse the folder of all "
+        "ranks together: it tells which stage the others wait for.",
+        "流水并行：均衡各级、增加 micro-batch、使用交错调度。请将所有 rank 的文件夹一起分析：可得知其余级在等哪一级。",
+    ),
     "PRF312.simulated": Words(
         "collectives not judged ({share} % of the step): on the simulated NPU they run between processes of one host, "
         "and nothing overlaps them",

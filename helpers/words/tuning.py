@@ -43,6 +43,12 @@ _COMMON = {
         "{topic}: not looked at, for on the simulated NPU computing does not run beside the host",
         "{topic}：未检查，模拟 NPU 上计算不与主机并行",
     ),
+    "advice.waiting_known": Words(
+        "waiting for other ranks, {waiting_ms} ms, is not in it", "其中不含等待其他 rank 的 {waiting_ms} ms"
+    ),
+    "advice.waiting_unknown": Words(
+        "how much of it is waiting for other ranks is not known", "其中有多少是在等待其他 rank 尚不清楚"
+    ),
     "PRF310.advice": Words(
         "{count} changes can save time; the largest: {topic}, at most {gain_ms} ms ({share} % of the step); {open} "
         "kinds were not looked at",
@@ -83,8 +89,8 @@ _TOPICS = {
 #: Key -> what was seen and what to do
 _CHANGES = {
     "PRF342.change": Words(
-        "HCCL's buffer is {mb} MB while {share} % of the step waits for collectives; at most {gain_ms} ms",
-        "HCCL 缓存区为 {mb} MB，而每步有 {share} % 的时间在等待集合通信；最多可省 {gain_ms} ms",
+        "HCCL's buffer is {mb} MB while {share} % of the step sends in collectives; at most {gain_ms} ms; {waiting}",
+        "HCCL 缓存区为 {mb} MB，而每步有 {share} % 的时间用于集合通信传输；最多可省 {gain_ms} ms；{waiting}",
         "export HCCL_BUFFSIZE=400 (MB; each communicator takes twice that). Look first whether ranks wait for a slow "
         "one: no buffer helps there.",
         "export HCCL_BUFFSIZE=400（单位 MB，每个通信域占用两倍）。先确认是否在等待较慢的 rank：那种情况下缓存区无用。",
@@ -279,29 +285,27 @@ _CHANGES = {
         "填充到少数几种长度。",
     ),
     "PRF398.small": Words(
-        "{calls} collectives a step, of {middle_ms} ms in the middle: small buckets; {share} % of the step waits for "
-        "them, at most {gain_ms} ms",
-        "每步 {calls} 次集合通信，中位数 {middle_ms} ms：分桶偏小；每步有 {share} % 的时间在等待，最多可省 {gain_ms} "
-        "ms",
+        "{calls} collectives a step, of {middle_ms} ms in the middle: small buckets; sending them takes {share} % of "
+        "the step that nothing hides, at most {gain_ms} ms; {waiting}",
+        "每步 {calls} 次集合通信，中位数 {middle_ms} ms：分桶偏小；未掩盖的传输占每步的 {share} %，最多可省 "
+        "{gain_ms} ms；{waiting}",
         "DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True).",
         "DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)。",
     ),
     "PRF398.large": Words(
-        "one of {calls} collectives a step takes {largest} % of their time and hides behind nothing; {share} % of "
-        "the step "
-        "waits, at most {gain_ms} ms",
-        "每步 {calls} 次集合通信中有一次占其耗时的 {largest} % 且未被掩盖；每步有 {share} % 的时间在等待，"
-        "最多可省 {gain_ms} ms",
+        "one of {calls} collectives a step takes {largest} % of their time; sending that nothing hides takes {share} % "
+        "of the step, at most {gain_ms} ms; {waiting}",
+        "每步 {calls} 次集合通信中有一次占其耗时的 {largest} %；未掩盖的传输占每步的 {share} %，"
+        "最多可省 {gain_ms} ms；{waiting}",
         "Compare the ranks first: where one is late, the others wait in this collective. Else smaller buckets: "
         "DistributedDataParallel(model, bucket_cap_mb=10).",
         "请先比较各 rank：若有 rank 迟到，其余 rank 会在此等待。否则减小分桶：DistributedDataParallel(model, "
         "bucket_cap_mb=10)。",
     ),
     "PRF399.change": Words(
-        "exchanging gradients every {steps} steps instead of each saves at most {gain_ms} ms ({share} %) of what "
-        "waits for "
-        "collectives",
-        "每 {steps} 步交换一次梯度而非每步，最多可省等待集合通信中的 {gain_ms} ms（{share} %）",
+        "exchanging gradients every {steps} steps instead of each saves at most {gain_ms} ms ({share} %) of sending "
+        "them; {waiting}",
+        "每 {steps} 步交换一次梯度而非每步，最多可省其传输中的 {gain_ms} ms（{share} %）；{waiting}",
         "with model.no_sync(): loss.backward() for all but the last of {steps} micro-batches, then optimizer.step(); "
         "the "
         "batch grows with it.",

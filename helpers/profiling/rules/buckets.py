@@ -9,7 +9,7 @@ import numpy as np
 
 from helpers.finding import Finding
 from helpers.profiling.facts import Profile
-from helpers.profiling.savings import advice, needs_device
+from helpers.profiling.savings import advice, needs_device, sending_share
 
 CODE = "PRF398"
 SOURCE = "https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html"
@@ -18,13 +18,12 @@ SMALL_NS, MANY, LARGE = 200_000, 20, 0.5
 
 def check(profile: Profile) -> Iterator[Finding]:
     needs_device(profile, CODE)
-    trace = profile.trace
-    spans = trace.duration_ns[trace.where(("communication",)) & (trace.step >= 0)]
-    calls = spans.size / max(1, len(trace.steps))
+    spans, steps = profile.exposed.spans_ns, len(profile.breakdown.steady)
+    calls = spans.size / steps
     middle = float(np.median(spans)) if spans.size else 0.0
-    largest = float(spans.max() / spans.sum() * len(trace.steps)) if spans.size else 0.0
-    exposed = profile.breakdown.share("communication")
+    largest = float(spans.max() / spans.sum() * steps) if spans.size else 0.0
+    sent, waiting = sending_share(profile, "gradients")
     key = "PRF398.small" if calls >= MANY and middle < SMALL_NS else "PRF398.large"
-    share = exposed if key == "PRF398.small" or min(1.0, largest) >= LARGE else 0.0
+    share = sent if key == "PRF398.small" or min(1.0, largest) >= LARGE else 0.0
     args = {"calls": round(calls, 1), "middle_ms": profile.ms(middle), "largest": round(100 * min(1.0, largest), 1)}
-    yield advice(profile, key, share, SOURCE, **args)
+    yield advice(profile, key, share, SOURCE, waiting=waiting, **args)

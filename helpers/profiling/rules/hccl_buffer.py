@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding
+from helpers.profiling.exposed import KINDS
 from helpers.profiling.facts import Profile
-from helpers.profiling.savings import advice, environment, needs_npu
+from helpers.profiling.savings import advice, environment, needs_npu, sending_share
 
 CODE = "PRF342"
 SOURCE = "https://www.hiascend.com/document/detail/en/canncommercial/850/commlib/hcclug/hcclug_000076.html"
@@ -19,6 +20,7 @@ def check(profile: Profile) -> Iterator[Finding]:
         yield advice(profile, "PRF342.change", 0.0, SOURCE)
         return
     told = environment(profile, "HCCL_BUFFSIZE", CODE)
-    share = profile.breakdown.share("communication")
+    share, waiting = sending_share(profile, *KINDS)
     mb = int(told) if told.isdigit() else DEFAULT_MB
-    yield advice(profile, "PRF342.change", share if mb <= DEFAULT_MB else 0.0, SOURCE, worth=0.05, mb=mb)
+    share = share if mb <= DEFAULT_MB else 0.0
+    yield advice(profile, "PRF342.change", share, SOURCE, worth=0.05, mb=mb, waiting=waiting)

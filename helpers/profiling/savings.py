@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
+from helpers.profiling.attribution import nestings
 from helpers.profiling.facts import Profile
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
@@ -88,6 +89,24 @@ def computing_by(profile: Profile, types: Sequence[str], operators: Sequence[str
     total = sum(one.self_ns for one in ops)
     share = sum(one.self_ns for one in those) / total if total else 0.0
     return computing * share, sum(one.calls for one in those) / steps
+
+
+def launched_within(profile: Profile, operators: Sequence[str]) -> tuple[float, float]:
+    """(share of the step, kernels a step) of the kernels that were launched within an operator of these names, however
+    deep: on CUDA `aten::to` calls `aten::_to_copy`, and that `aten::copy_`, which launches. Never more than the step's
+    computing; a kernel without a known launch goes by its own name."""
+    trace, steady = profile.trace, {step.number for step in profile.breakdown.steady}
+    wanted = np.array([name in operators for name in trace.names] or [False])[trace.name].astype(np.int32)
+    hosts = np.flatnonzero(trace.where(("host_op",)))
+    for one in nestings(trace.lane[hosts], trace.start_ns[hosts], trace.duration_ns[hosts], hosts).values():
+        one.inherit(wanted, (True, False), hosts.astype(np.int32))
+    steps = np.array([*(step.number in steady for step in trace.steps), False])[trace.step]
+    kernels = np.flatnonzero(trace.where(("compute",)) & steps)
+    by = trace.launched_by[kernels]
+    found = kernels[wanted[np.where(by >= 0, by, kernels)] > 0]
+    total = int(trace.duration_ns[kernels].sum())
+    share = int(trace.duration_ns[found].sum()) / total if total else 0.0
+    return profile.breakdown.share("computing") * share, found.size / len(profile.breakdown.steady)
 
 
 def environment(profile: Profile, name: str, code: str) -> str:

@@ -94,6 +94,32 @@ def test_kinds_of_kernels_come_from_the_table_where_it_names_them(profile_of: Ma
     assert judged(profile, "PRF365").key == "advice.no_units"
 
 
+def test_casts_are_found_however_deep_they_nest(profile_of: Make) -> None:
+    """As torch 2.x records them on CUDA: what launches is aten::copy_ inside aten::_to_copy."""
+
+    def of(inside: str) -> Profile:
+        hosts = [("host_op", "aten::to", 5, 30), ("host_op", inside, 6, 28), ("host_op", "aten::copy_", 8, 24)]
+        trace = profile_of([*hosts, ("compute", "direct_copy_kernel", 100, 700), ("compute", "gemm", 800, 100)]).trace
+        copies = [trace.names[name] == "direct_copy_kernel" for name in trace.name]
+        inner = np.flatnonzero([trace.names[name] == "aten::copy_" for name in trace.name])
+        by = trace.launched_by.copy()
+        by[copies] = inner
+        return Profile.of(replace(trace, launched_by=by), {"tier": "cuda"})
+
+    cast = judged(of("aten::_to_copy"), "PRF367")
+    assert (cast.key, cast.args["share"], cast.args["calls"]) == ("PRF367.change", 70.0, 1)
+    assert judged(of("aten::clone"), "PRF367").status is Status.OK
+
+
+def test_what_is_no_format_transfer_and_no_reading(profile_of: Make, tmp_path: Path) -> None:
+    rows = ("a,Transpose,AI_VECTOR_CORE,60,FLOAT,NO", "b,TransData,AI_VECTOR_CORE,40,FLOAT,NO")
+    found = with_table(profile_of([KERNEL]), tmp_path, *rows)
+    assert (judged(found, "PRF368").args["share"], judged(found, "PRF368").args["calls"]) == (20.0, 0)
+    assert judged(profile_of([("compute", "aten::contiguous", 0, 500)]), "PRF368").status is Status.OK
+    checks = launched(profile_of([*ITEM[:3], ("host_op", "aten::isfinite", 400, 200)]), 100)
+    assert judged(checks, "PRF390").status is Status.OK
+
+
 def test_reading_values(profile_of: Make) -> None:
     found = judged(launched(profile_of(ITEM), 100), "PRF390")
     assert (found.status, found.args["calls"], found.args["share"]) == (Status.NOTE, 1.0, 30.0)
@@ -264,7 +290,7 @@ def test_real_numbers_are_those_of_the_tables(shared: Path) -> None:
     of_type = {
         "PRF360": sum(ms for name, _, ms in table if name.startswith("Foreach")),
         "PRF367": sum(ms for name, _, ms in table if name == "Cast"),
-        "PRF368": sum(ms for name, _, ms in table if name == "TransData" or name.startswith("Transpose")),
+        "PRF368": sum(ms for name, _, ms in table if name == "TransData"),
         "PRF365": sum(ms for _, core, ms in table if core == "AI_CPU"),
     }
     assert {code: found[code].args["gain_ms"] for code in of_type} == {

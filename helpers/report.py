@@ -166,7 +166,9 @@ class Report:
         return max(self.findings, key=lambda found: (found.status, found.weight), default=None)
 
     def title(self, lang: str | None = None) -> str:
-        return title(self.verb, lang)
+        """The verb's words; of a report on one rank (facts["rank"]) with that rank."""
+        name = title(self.verb, lang)
+        return say("report.of_rank", lang, rank=self.facts["rank"], title=name) if "rank" in self.facts else name
 
     def verdict(self, lang: str | None = None) -> str:
         """One sentence; on the simulator it says so."""

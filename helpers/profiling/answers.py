@@ -150,7 +150,7 @@ def _analyse(
     lang: str | None = None,
 ) -> Report:
     findings = judge(profile, rules_of(rules))
-    verdict = summary(profile, findings)
+    verdict = _of_a_cut_file(profile, summary(profile, findings))
     by_code = {ten: [one for one in findings if one.rule[:5] == ten] for ten in ("PRF30", "PRF31", "PRF33")}
     parts = [
         time_by_kind(profile, [verdict, *by_code["PRF31"]]),
@@ -193,6 +193,14 @@ def summary(profile: Profile, findings: list[Finding]) -> Finding:
     status = max((one.status for one in findings), default=Status.SKIPPED)
     key = ("simulated_" if profile.simulated else "") + ("saving" if saving else "none")
     return Finding("PRF310", status, f"PRF310.{key}", args, weight=1000.0)
+
+
+def _of_a_cut_file(profile: Profile, verdict: Finding) -> Finding:
+    """The verdict, or of a file that was cut short, that it is one of what is left of it."""
+    if profile.trace.cut_at is None:
+        return verdict
+    args: dict[str, Scalar] = {"bytes": profile.trace.cut_at, "what": {"say": verdict.key, "args": verdict.args}}
+    return Finding("PRF310", max(Status.WARN, verdict.status), "PRF310.cut", args, weight=verdict.weight)
 
 
 def time_by_kind(profile: Profile, findings: list[Finding]) -> Report:

@@ -129,7 +129,9 @@ def tier_of(trace: Trace) -> str:
         return SIMULATED
     if trace.dialect == "ascend":
         return "npu" if trace.on_device else ""
-    return "cuda" if trace.on_device else "cpu"
+    if trace.on_device:
+        return "cuda"
+    return "" if trace.about.get("deviceProperties") else "cpu"  # cards that ran nothing, or whose part is missing
 
 
 def _record(*places: Path) -> dict[str, Any]:

@@ -234,8 +234,10 @@ _DATA = {
         "各步接近：最慢 {slowest_ms} ms，中位数 {step_ms} ms",
     ),
     "PRF303.apart": Words(
-        "step {step} is slow: {slowest_ms} ms where the median is {step_ms} ms",
-        "第 {step} 步较慢：{slowest_ms} ms，而中位数为 {step_ms} ms",
+        "{slow} of {steps} steps are slow, the slowest (step {step}) takes {slowest_ms} ms: the median is "
+        "{step_ms} ms, the mean, by which all is told, {mean_ms} ms",
+        "{steps} 步中有 {slow} 步较慢，最慢的第 {step} 步为 {slowest_ms} ms：中位数为 {step_ms} ms，"
+        "而各项所依据的平均值为 {mean_ms} ms",
         "Look at what that step does besides training: logging, checkpoints, evaluation, first use of a shape.",
         "请看该步除训练外还做了什么：日志、检查点、评估、首次出现的形状。",
     ),
@@ -319,6 +321,12 @@ _TIME = {
         "无法判断时间花在哪里：没有设备侧耗时，而主机算子只负责下发",
         "Record again with both activities, CPU and NPU (or CUDA), and read the profiler's log.",
         "请同时采集 CPU 与 NPU（或 CUDA）后重试，并查看 profiler 日志。",
+    ),
+    "PRF310.cut": Words(
+        "the file was cut short after {bytes} bytes; of what it holds: {what}",
+        "文件在第 {bytes} 字节处被截断；就其中的内容而言：{what}",
+        "Copy or record it again: what is missing may be the costly part.",
+        "请重新复制或采集：缺少的可能正是最耗时的部分。",
     ),
     "PRF310.ranks": Words(
         "{read} of {ranks} ranks were read; rank {most} computes most, {most_ms} ms a step, and rank {least} least, "

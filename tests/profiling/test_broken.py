@@ -151,12 +151,22 @@ def test_one_finding_and_the_rest_is_read(tmp_path: Path, content: bytes, key: s
     report = analyse(put(tmp_path, content))
     assert told(report, key) == [Status.WARN]
     assert told(report, "PRF304.all") == []
+    assert ("cut short" in report.verdict("en")) is (key == "PRF304.cut_short")
 
 
 def test_a_gzip_cut_short_is_a_finding_too(tmp_path: Path) -> None:
     packed = gzip.compress(CUDA)
     report = analyse(put(tmp_path, packed[: len(packed) * 9 // 10], "a.trace.json.gz"))
     assert told(report, "PRF304.cut_short") == [Status.WARN]
+
+
+def test_a_trace_cut_before_its_kernels_is_no_cpus(tmp_path: Path) -> None:
+    cards = CUDA.replace(b'"deviceProperties": []', b'"deviceProperties": [{"id": 0, "name": "A100"}]')
+    assert cards != CUDA
+    report = analyse(put(tmp_path, cards[: cards.index(b'"kernel"')]))
+    assert (report.tier, report.status) == ("", Status.WARN)
+    assert report.verdict("en").startswith("the file was cut short after ")
+    assert "no device times" in report.verdict("en")
 
 
 WHOLE = read(DATA / "cuda.pt.trace.json")

@@ -10,6 +10,7 @@ import pytest
 from helpers.finding import Finding, Status
 from helpers.profiling import rules
 from helpers.profiling.facts import Profile
+from helpers.profiling.trace import Event, build
 from helpers.rules import judge, rules_of
 from helpers.words import LANGUAGES
 
@@ -52,6 +53,16 @@ def test_steps(profile_of: Make) -> None:
     assert judged(profile_of([KERNEL], steps=2), "PRF302").key == "PRF302.few"
     assert judged(profile_of([KERNEL], steps=2), "PRF303").status is Status.SKIPPED
     assert judged(profile_of([KERNEL], steps=4), "PRF303").key == "PRF303.alike"
+
+
+def test_slow_steps_are_counted_and_both_averages_told() -> None:
+    starts = (0, 1000, 2000, 5000, 6000)
+    marks = [Event(f"ProfilerStep#{at}", "step", "t", start * 1000, (end - start) * 1000)
+             for at, (start, end) in enumerate(zip(starts, (*starts[1:], 7000)))]  # fmt: skip
+    profile = Profile.of(build([*marks, Event("aten::mm", "host_op", "t", 0, 7_000_000)], source="", dialect="kineto"))
+    found = judged(profile, "PRF303")
+    assert (found.key, found.args["slow"], found.args["steps"], found.args["step"]) == ("PRF303.apart", 1, 4, 2)
+    assert (found.args["step_ms"], found.args["mean_ms"]) == (1.0, 1.5)
 
 
 @pytest.mark.parametrize(

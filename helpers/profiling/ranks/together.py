@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -62,7 +63,8 @@ def _tables(cluster: Cluster, judged: list[Finding], tier: str) -> list[Report]:
 def _report(cluster: Cluster, told: list[Finding], read: Mapping[int, RankAnswer], ranks: int) -> Report:
     judged = judge(cluster, rules_of(rules))
     tier = _tier([one.facts for one in read.values()])
-    own = {rank: one.report for rank, one in read.items() if one.report}
+    own = {rank: replace(one.report, facts={**one.report.facts, "rank": rank}) for rank, one in read.items() if
+           one.report}  # fmt: skip
     status = max([one.status for one in judged] + [one.status for one in own.values()], default=Status.OK)
     findings = [_headline(cluster, judged, ranks, status), *told, *judged]
     table, chart = rank_table(cluster)

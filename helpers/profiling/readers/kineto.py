@@ -37,7 +37,7 @@ CATEGORIES = {
 #: cuda_runtime, cuda_driver, hip_runtime, xpu_runtime, privateuse1_runtime, mtia_runtime, ...
 RUNTIME_ENDINGS = ("_runtime", "_driver")
 #: Members of the file beside its events: the rank among others, and the machine's name
-ABOUT = ("distributedInfo", "host_name", "trace_id")
+ABOUT = ("distributedInfo", "host_name", "trace_id", "deviceProperties")
 COLLECTIVES = ("nccl", "rccl", "hccl", "oneccl")
 #: Names that torch gives to spans, whatever their category
 SPANS = {"ProfilerStep#": "step", "enumerate(DataLoader)#": "loading", "Optimizer.": "annotation"}

@@ -167,3 +167,10 @@ def test_nobody_at_the_address_is_one_error(
     write(tmp_path, trace(0), trace(1))
     assert main(["analyse", str(tmp_path), "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "tcp://127.0.0.1:9: no Dask scheduler answers there" in capsys.readouterr().err
+
+
+def test_each_ranks_own_report_names_its_rank(shared: Path) -> None:
+    report = analyse(shared / "data" / "npu" / "alexnet_910b_level1")
+    own = [part for part in report.parts if part.verb == "analyse"]
+    assert [part.title("en") for part in own] == ["Rank 0: Where the time goes", "Rank 1: Where the time goes"]
+    assert "Rank 1：时间花在哪里" in report.text("zh")

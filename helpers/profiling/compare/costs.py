@@ -76,7 +76,7 @@ Piece = tuple[str, str, int, int, str]
 
 def _pieces(profile: Profile, found: Scopes) -> Iterator[Piece]:
     """(operator, module, call, nanoseconds, shape) of everything measured in the steady steps; `call`: the row that
-    counts as one call."""
+    counts as one call and tells its shape, that of the operator the script called, whatever it called inside."""
     trace = profile.trace
     for row, by, ns in _measured(profile, found):
         kind = KINDS[trace.kind[row]]
@@ -84,7 +84,8 @@ def _pieces(profile: Profile, found: Scopes) -> Iterator[Piece]:
         operator = found.names[scope] if scope else own_name(trace.names[trace.name[by if by >= 0 and kind ==
                                                                                     "compute" else row]], kind)
         module = found.names[found.module[by]] if by >= 0 else ""
-        yield operator, module, by if by >= 0 else row, ns, trace.shapes[trace.shape[by if by >= 0 else row]]
+        call = int(found.call[by]) if scope else by if by >= 0 else row
+        yield operator, module, call, ns, trace.shapes[trace.shape[call]]
 
 
 def _measured(profile: Profile, found: Scopes) -> Iterator[tuple[int, int, int]]:

@@ -27,9 +27,11 @@ COLLECTIVES = (
 
 
 class Scopes(NamedTuple):
-    """For each event (n,): the operator it counts for and its module, as places in `names` (0: none)."""
+    """For each event (n,): the operator it counts for and its module, as places in `names` (0: none); `call`, the row
+    of that operator, is one call of the script's (-1: none)."""
 
     operator: I32
+    call: I32
     module: I32
     loading: I32
     names: list[str]
@@ -46,7 +48,7 @@ def scopes(trace: Trace) -> Scopes:
     rows = np.flatnonzero(wanted)
     place: dict[str, int] = {"": 0}
     operator, module, loading = (np.zeros(len(trace), np.int32) for _ in range(3))
-    found = Scopes(operator, module, loading, [])
+    found = Scopes(operator, np.full(len(trace), -1, np.int32), module, loading, [])
     known = [_scope(name) for name in trace.names]
     kinds = [KINDS.index(kind) for kind in ("loading", "annotation")]
     for thread in nestings(trace.lane[rows], trace.start_ns[rows], trace.duration_ns[rows], rows).values():
@@ -58,16 +60,18 @@ def scopes(trace: Trace) -> Scopes:
 def _thread(trace: Trace, rows: list[int], parents: list[int], found: Scopes, known: list[tuple[str, str]],
             place: dict[str, int], kinds: list[int], modules: bool) -> None:  # fmt: skip
     operator, module, loading = [0] * len(rows), [0] * len(rows), [0] * len(rows)
+    call = [-1] * len(rows)
     for at, (row, parent) in enumerate(zip(rows, parents)):
         above = (operator[parent], module[parent], loading[parent]) if parent >= 0 else (0, 0, 0)
         name, own_module = known[trace.name[row]]
         kind = int(trace.kind[row])
         mark = "" if modules or kind != kinds[1] or name == OPTIMIZER[:-1] else trace.names[trace.name[row]]
         operator[at] = above[0] or (place.setdefault(name, len(place)) if name else 0)
+        call[at] = call[parent] if above[0] else row if operator[at] else -1
         own = own_module or mark
         module[at] = place.setdefault(own, len(place)) if own else above[1]
         loading[at] = int(above[2] or kind == kinds[0])
-    found.operator[rows], found.module[rows], found.loading[rows] = operator, module, loading
+    found.operator[rows], found.call[rows], found.module[rows], found.loading[rows] = operator, call, module, loading
 
 
 def _scope(name: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from helpers.finding import Finding, Status
 from helpers.profiling.compare.facts import Comparison
 from helpers.profiling.compare.rows import JOINED, ONLY_BASELINE, ONLY_TARGET, Row
+from helpers.profiling.compare.scopes import OPTIMIZER
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
@@ -20,6 +21,8 @@ OTHER_MODEL = 0.5
 #: Shapes of operators that take less of their side than this are not told
 TOLD = 0.01
 MORE_CALLS = 1.5
+#: One row however it is done: for each parameter or for all at once
+STEP = OPTIMIZER[:-1]
 MOVES = ("collective ", "copy", "aten::copy_", "aten::to")
 
 
@@ -56,7 +59,7 @@ def _strange(row: Row, left: bool) -> bool:
     if row.pairing in (ONLY_BASELINE, ONLY_TARGET):
         return row.pairing == (ONLY_BASELINE if left else ONLY_TARGET)
     calls = sorted((row.baseline.calls, row.target.calls))
-    return row.pairing != JOINED and calls[1] > MORE_CALLS * calls[0]
+    return row.pairing != JOINED and row.name != STEP and calls[1] > MORE_CALLS * calls[0]
 
 
 def _tells(compared: Comparison, row: Row) -> bool:

@@ -142,7 +142,7 @@ class Trace:
 
     def where(self, kinds: Collection[str], step: int | None = None) -> npt.NDArray[np.bool_]:
         """A mask (n,) of the events of these kinds, of one step where given."""
-        wanted = np.isin(self.kind, [KINDS.index(kind) for kind in kinds])
+        wanted = np.isin(np.arange(len(KINDS)), [KINDS.index(kind) for kind in kinds])[self.kind]
         return wanted if step is None else wanted & (self.step == step)
 
     def intervals(self, mask: npt.NDArray[np.bool_]) -> Intervals:

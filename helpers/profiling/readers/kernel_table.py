@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import nan
 from operator import itemgetter
 from pathlib import Path
@@ -20,6 +21,7 @@ from helpers.errors import WorkbookError
 from helpers.profiling.readers.loading import uncollected
 from helpers.profiling.readers.tables import KERNELS
 from helpers.profiling.readers.types import dtypes
+from helpers.profiling.trace import Texts
 
 F64 = npt.NDArray[np.float64]
 #: Ours -> the headings that mean it, newest first
@@ -35,7 +37,7 @@ NUMBERS = {
     "vector": ("aiv_vec_ratio", "vec_ratio"), "vector_read": ("aiv_mte2_ratio",),
     "vector_write": ("aiv_mte3_ratio", "mte3_ratio"), "cube_utilisation": ("cube_utilization(%)",),
 }  # fmt: skip
-ABSENT = ("", "N/A")
+ABSENT = frozenset(("", "N/A"))
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,13 @@ class KernelTable:
         """A mask (n,) of the kernels of these types, or whose type begins with one that ends in `*`."""
         whole = {one for one in types if not one.endswith("*")}
         begins = tuple(one[:-1] for one in types if one.endswith("*"))
-        found = [one in whole or (bool(begins) and one.startswith(begins)) for one in self.texts.get("type", ())]
-        return np.array(found, np.bool_) if found else np.zeros(len(self), np.bool_)
+        names, code = self._types
+        found = [one in whole or (bool(begins) and one.startswith(begins)) for one in names]
+        return np.array(found, np.bool_)[code] if found else np.zeros(len(self), np.bool_)
+
+    @cached_property
+    def _types(self) -> Texts:
+        return Texts.of(self.texts.get("type", ()))
 
 
 def kernel_table(folder: Path) -> KernelTable | None:
@@ -108,7 +115,7 @@ def _table(path: Path, columns: dict[str, Sequence[str]]) -> KernelTable:
 def _texts(cells: Sequence[str], types: bool) -> list[str]:
     known = {cell: "" if cell.strip() in ABSENT else cell.strip() for cell in set(cells)}
     known = {cell: dtypes(text) for cell, text in known.items()} if types else known
-    return [known[cell] for cell in cells]
+    return [*map(known.__getitem__, cells)]
 
 
 def _collective(unit: str, name: str) -> bool:
@@ -121,6 +128,8 @@ def _at(head: Sequence[str], names: Sequence[str]) -> int | None:
 
 def _numbers(cells: Sequence[str]) -> F64:
     try:
+        if ABSENT.isdisjoint(cells):
+            return np.fromiter(map(float, cells), np.float64, len(cells))
         return np.array([nan if cell in ABSENT else float(cell) for cell in cells])
     except ValueError:
         return np.array([_number(cell) for cell in cells])

@@ -6,6 +6,7 @@ Profiler, "memory_record", "operator_memory", "npu_module_mem")
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from helpers.profiling.intervals import I64
-from helpers.profiling.readers.tables import MEMORY, rows, time_ns
+from helpers.profiling.readers.tables import MEMORY, columns, rows, times_ns
 
 RECORD, MODULES = "memory_record.csv", "npu_module_mem.csv"
 F64 = npt.NDArray[np.float64]
@@ -46,26 +47,28 @@ def memory_tables(folder: Path) -> MemoryTables | None:
     """
     path = folder / RECORD
     needed = ("Component", "Timestamp(us)", "Total Allocated(MB)", "Total Reserved(MB)")
-    found = rows(path, needed) if path.is_file() else []
-    mine = [(line, row) for line, row in enumerate(found, start=2) if row["Component"] == ALLOCATOR]
+    component, told, *sizes = columns(path, *needed) if path.is_file() else [()] * len(needed)
+    mine = [row for row, one in enumerate(component) if one == ALLOCATOR]
     if not mine:
         return None
-    at = np.array([time_ns(row, "Timestamp(us)", path, line) for line, row in mine], np.int64)
+    at = times_ns([told[row] for row in mine], [row + 2 for row in mine], needed[1], path)
     order = np.argsort(at, kind="stable")
-    allocated, reserved = (np.array([_mb(row[name]) for _, row in mine])[order] for name in needed[2:])
-    process = max((_mb(row[needed[3]]) for row in found if row["Component"] == PROCESS), default=float("nan"))
+    allocated, reserved = (_mbs([cells[row] for row in mine])[order] for cells in sizes)
+    process = max((_mb(size) for one, size in zip(component, sizes[1]) if one == PROCESS), default=float("nan"))
     allocations = _allocations(folder / MEMORY)
     return MemoryTables(at[order], allocated, reserved, *allocations, process, _modules(folder / MODULES))
 
 
 def _allocations(path: Path) -> tuple[tuple[str, ...], F64, I64, I64]:
     needed = ("Name", "Size(KB)", "Allocation Time(us)", "Release Time(us)")
-    found = [(line, row) for line, row in enumerate(rows(path, needed) if path.is_file() else [], start=2)]
-    found = [(line, row) for line, row in found if row[needed[2]]]  # taken before the recording: only its release
-    start = np.array([time_ns(row, needed[2], path, line) for line, row in found], np.int64)
-    until = [time_ns(row, needed[3], path, line) if row[needed[3]] else FOREVER for line, row in found]
-    size = np.array([_mb(row[needed[1]]) / 1024 for _, row in found])
-    return tuple(row["Name"] for _, row in found), size, start, np.array(until, np.int64)
+    names, sizes, starts, ends = columns(path, *needed) if path.is_file() else [()] * len(needed)
+    rows = [row for row, start in enumerate(starts) if start]  # taken before the recording: only its release
+    start = times_ns([starts[row] for row in rows], [row + 2 for row in rows], needed[2], path)
+    released = np.array([bool(ends[row]) for row in rows], np.bool_)
+    until = np.full(len(rows), FOREVER, np.int64)
+    known = [row for row in rows if ends[row]]
+    until[released] = times_ns([ends[row] for row in known], [row + 2 for row in known], needed[3], path)
+    return tuple(names[row] for row in rows), _mbs([sizes[row] for row in rows]) / 1024, start, until
 
 
 def _modules(path: Path) -> dict[str, float]:
@@ -73,6 +76,13 @@ def _modules(path: Path) -> dict[str, float]:
     for row in rows(path, ("Component", "Total Reserved(MB)")) if path.is_file() else []:
         most[row["Component"]] = max(most.get(row["Component"], 0.0), _mb(row["Total Reserved(MB)"]))
     return most
+
+
+def _mbs(texts: Sequence[str]) -> F64:
+    try:
+        return np.fromiter(map(float, texts), np.float64, len(texts))
+    except ValueError:
+        return np.array([_mb(text) for text in texts])
 
 
 def _mb(text: str) -> float:

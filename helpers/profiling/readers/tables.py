@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 
+import numpy as np
+
 from helpers.errors import WorkbookError
-from helpers.profiling.readers.times import nanoseconds
+from helpers.profiling.intervals import I64
+from helpers.profiling.readers.loading import uncollected
+from helpers.profiling.readers.times import NO_TIME, OUT_OF_RANGE, nanoseconds, nanoseconds_of
 from helpers.profiling.readers.types import dtypes
 from helpers.profiling.trace import Event
 from helpers.words import Scalar
@@ -31,6 +37,33 @@ def rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
             return [{key: (value or "").strip() for key, value in row.items() if key} for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as cause:
         raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+
+
+def columns(path: Path, *needed: str) -> list[Sequence[str]]:
+    """These columns' cells (n,) as texts, of two or more; the others are never held. Errors as in `rows`."""
+    csv.field_size_limit(2**24)
+    try:
+        with uncollected(), path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file)
+            places = {name: at for at, name in enumerate(next(lines, []))}
+            missing = [name for name in needed if name not in places]
+            if missing:
+                raise WorkbookError("profiling.no_column", path=str(path), columns=missing)
+            used, width = itemgetter(*(places[name] for name in needed)), max(places.values()) + 1
+            kept = [used(row if len(row) >= width else row + [""] * width) for row in lines if row]
+            return [[*map(str.strip, cells)] for cells in zip(*kept)] or [() for _ in needed]
+    except (OSError, UnicodeDecodeError, csv.Error) as cause:
+        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+
+
+def times_ns(cells: Sequence[str], lines: Sequence[int], column: str, path: Path) -> I64:
+    """Many cells of a column, in these lines, as nanoseconds (n,); errors as in `time_ns`."""
+    texts = "\n".join(cells)
+    if cells and '"' not in texts and texts.count("\n") == len(cells) - 1:
+        found = nanoseconds_of(texts.encode().split(b"\n"))
+        if not np.isin(found, (NO_TIME, OUT_OF_RANGE)).any():
+            return found
+    return np.array([time_ns({column: one}, column, path, line) for line, one in zip(lines, cells)], np.int64)
 
 
 def time_ns(row: dict[str, str], column: str, path: Path, line: int) -> int:

@@ -44,7 +44,7 @@ def nanoseconds(microseconds: Any) -> int:
         raise ValueError(f"not a time: {microseconds!r}") from None
 
 
-def nanoseconds_of(texts: Sequence[msgspec.Raw]) -> I64:
+def nanoseconds_of(texts: Sequence[msgspec.Raw | bytes]) -> I64:
     """Microseconds as JSON text, many at once -> nanoseconds (n,), NO_TIME or OUT_OF_RANGE where there are none."""
     times = Times()
     times.add(texts)
@@ -59,7 +59,7 @@ class Times:
         self._size = 0
         self._found: list[I64] = [np.empty(0, np.int64)]
 
-    def add(self, texts: Sequence[msgspec.Raw]) -> None:
+    def add(self, texts: Sequence[msgspec.Raw | bytes]) -> None:
         lines = b"\n".join([*texts, b""])
         if lines.count(b"\n") != len(texts):  # only lists and objects have line ends in them, which are no times
             lines = b"".join((b"" if b"\n" in (text := bytes(one)) else text) + b"\n" for one in texts)

@@ -127,3 +127,30 @@ def test_operators_show_their_dtypes_and_who_called_them(shared: Path) -> None:
     dtypes = dict(zip(map(str, part.table.values("operator")), part.table.values("operator_dtype")))
     assert dtypes["Conv2D"] == "float32 float32 float32"
     assert any("main.py(" in str(where) for where in part.table.values("called_from"))
+
+
+def test_times_of_the_tables_to_the_nanosecond_and_what_is_none_by_its_line(tmp_path: Path) -> None:
+    def taken(first: str, second: str) -> list[int]:
+        output = written(tmp_path, [(100, 1, 2)], [("a", 1, first, ""), ("b", 1, "", "7"), ("c", 1, second, "5")])
+        found = memory_tables(output)
+        assert found is not None and found.until_ns.tolist() == [2**62, 5000]
+        return found.from_ns.tolist()
+
+    assert taken("1736408883573957.921\t", "1.5E+1") == [1736408883573957921, 15000]
+    with pytest.raises(WorkbookError) as told:
+        taken("100.000", "soon")
+    assert told.value.key == "profiling.bad_cell"
+    assert (told.value.arguments["line"], told.value.arguments["column"]) == (4, "Allocation Time(us)")
+
+
+def test_a_record_that_was_cut_short_and_one_without_a_column(tmp_path: Path) -> None:
+    output = written(tmp_path, [(100, 1, 2), (200, 3, 4)], [])
+    whole = (output / "memory_record.csv").read_text()
+    (output / "memory_record.csv").write_text(whole + "\nPTA,300.000")
+    found = memory_tables(output)
+    assert found is not None and found.at_ns.tolist() == [100_000, 200_000, 300_000]
+    assert found.allocated_mb[:2].tolist() == [1, 3] and found.allocated_mb[2] != found.allocated_mb[2]
+    (output / "memory_record.csv").write_text(whole.replace("Component", "Part"))
+    with pytest.raises(WorkbookError) as told:
+        memory_tables(output)
+    assert told.value.arguments["columns"] == ["Component"]

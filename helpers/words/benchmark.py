@@ -28,6 +28,10 @@ _SMALL = {
     "benchmark.unit.samples": Words("samples", "样本"),
     "benchmark.unit.steps": Words("steps", "步"),
     "benchmark.unit.calls": Words("calls", "次调用"),
+    "benchmark.kind.training": Words("training", "训练"),
+    "benchmark.kind.inference": Words("inference", "推理"),
+    "benchmark.kind.loading": Words("data loading alone", "单独的数据加载"),
+    "benchmark.beyond_failed": Words("{name} failed before it", "此前 {name} 已失败"),
     "benchmark.beyond": Words("{name} already ran out of memory", "{name} 已内存不足"),
     "benchmark.few_steps": Words(
         "only {done} steps ran, {wanted} are the least that tell a time", "只运行了 {done} 步，至少需要 {wanted} 步"
@@ -171,6 +175,12 @@ _FINDINGS = {
         "mixed precision not judged: on the simulated NPU times are the CPU's",
         "未评判混合精度：模拟 NPU 上的时间是 CPU 的",
     ),
+    "PRF374.no_switch": Words(
+        "mixed precision not judged: which value of {name} is float32 is not known ({values})",
+        "未评判混合精度：不知道 {name} 的哪个取值是 float32（{values}）",
+        "Vary a switch ({name}, or {name}=0,1), or --autocast.",
+        "请变化一个开关（{name} 或 {name}=0,1），或使用 --autocast。",
+    ),
     "PRF374.faster": Words("{name}: {ratio} times the speed of float32", "{name}：速度为 float32 的 {ratio} 倍"),
     "PRF374.alike": Words(
         "{name}: {ratio} times the speed of float32, which is within the uncertainty",
@@ -211,6 +221,12 @@ _FINDINGS = {
         "not held against the baseline: no configuration is in both, or one counts {unit} and the other {its_unit}",
         "未与基准对比：没有共同的配置，或一方以 {unit} 计而另一方以 {its_unit} 计",
     ),
+    "PRF376.kinds": Words(
+        "not held against the baseline: it measured {its}, and this {mine}",
+        "未与基准对比：基准测的是{its}，本次测的是{mine}",
+        "Give a baseline of the same kind.",
+        "请给出同类的基准。",
+    ),
     "PRF376.apart": Words(
         "{name}: {device} runs at {ratio} times the throughput of {baseline}",
         "{name}：{device} 的吞吐为 {baseline} 的 {ratio} 倍",
@@ -223,8 +239,15 @@ _FINDINGS = {
     "PRF376.other": Words(
         "the baseline is another experiment: {differ}",
         "基准是另一个实验：{differ}",
-        "Run both with the same arguments.",
-        "请以相同的参数运行两者。",
+        "Run the same script with the same arguments on both.",
+        "请在两边以相同的参数运行同一个脚本。",
+    ),
+    "PRF376.lengths": Words(
+        "the baseline's runs are of another length ({differ}): an evaluation or a checkpoint may be in one of them "
+        "alone",
+        "基准的运行长度不同（{differ}）：评估或检查点可能只出现在其中一方",
+        "Take the same --steps and --warmup for both.",
+        "请对两者使用相同的 --steps 与 --warmup。",
     ),
     "PRF377.unknown": Words("power was not measured: {why}", "未测得功率：{why}"),
     "PRF377.best": Words(

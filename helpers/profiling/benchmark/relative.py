@@ -39,8 +39,14 @@ def apart(bench: Bench, one: Measured) -> bool:
     return bool(mine[0] > its["rate_high_per_s"] or mine[1] < its["rate_low_per_s"])
 
 
+def kinds(bench: Bench) -> tuple[str, str] | None:
+    """What the baseline and this one measured (training, inference, loading) where these differ."""
+    its, mine = "" if bench.baseline is None else told(bench.baseline).get("kind"), bench.facts.get("kind")
+    return None if bench.baseline is None or its == mine else (str(its), str(mine))
+
+
 def _same(bench: Bench, one: Measured) -> dict[str, Any] | None:
-    if bench.baseline is None or told(bench.baseline)["unit"] != bench.unit:
+    if bench.baseline is None or told(bench.baseline)["unit"] != bench.unit or kinds(bench):
         return None
     rows = told(bench.baseline)["configurations"]
     return next((row for row in rows if row["name"] == one.name and row["outcome"] == "measured"), None)

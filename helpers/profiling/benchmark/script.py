@@ -123,13 +123,14 @@ class _Runs:
         return [self._measured(one, run) for one, run in zip(wanted, runs)]
 
     def _beyond(self, at: int, wanted: list[Configuration], runs: list[_Run], doubling: str) -> bool:
-        """Whether a smaller one of a doubling axis already found no memory."""
+        """Whether a smaller one of a doubling axis already found no memory, or failed otherwise: both are told."""
         rest = {name: value for name, value in wanted[at].settings.items() if name != doubling}
         for earlier, run in zip(wanted[:at], runs):
             same = {name: value for name, value in earlier.settings.items() if name != doubling} == rest
             if doubling and same and run.outcome:
                 runs[at].outcome = NOT_RUN
-                runs[at].why = {"say": "benchmark.beyond", "args": {"name": earlier.name}}
+                key = "benchmark.beyond" if run.outcome == OUT_OF_MEMORY else "benchmark.beyond_failed"
+                runs[at].why = {"say": key, "args": {"name": earlier.name}}
                 return True
         return False
 

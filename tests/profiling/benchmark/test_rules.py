@@ -134,6 +134,28 @@ def test_a_larger_batch_that_brings_little_is_the_knee() -> None:
     assert not any(key.startswith("PRF373") for key in keys(rates))
 
 
+@pytest.mark.parametrize(
+    ("name", "values"), [("batch-norm", (False, True)), ("num-batches", ("10", "20")), ("batch-size", ("a", "b"))]
+)
+def test_what_is_no_batch_size_is_not_judged_as_one(name: str, values: tuple[Any, ...]) -> None:
+    found = keys(bench(*(measured({name: value}) for value in values), axes=(name,)))
+    assert not any(key.startswith("PRF373") or key == "rule.broke" for key in found)
+
+
+def test_float32_is_where_the_switch_is_off_not_what_comes_first() -> None:
+    rows = (measured({"amp": "1"}, 0.5), measured({"amp": "0"}))
+    found = next(one for one in answer.report(bench(*rows, axes=("amp",))).findings if one.rule == "PRF374")
+    assert (found.key, found.args["name"], found.args["ratio"]) == ("PRF374.faster", "amp=1", 2.0)
+    levels = bench(measured({"amp": "O1"}, 0.5), measured({"amp": "O2"}), axes=("amp",))
+    assert keys(levels)["PRF374.no_switch"] is Status.SKIPPED
+
+
+def test_float32_is_where_every_such_switch_is_off() -> None:
+    rows = [measured({"amp": amp, "bf16": bf16}, 0.5) for amp in (False, True) for bf16 in (False, True)]
+    found = [one for one in answer.report(bench(*rows, axes=("amp", "bf16"))).findings if one.rule == "PRF374"]
+    assert [one.args["name"] for one in found] == ["amp=True, bf16=False", "amp=False, bf16=True"]
+
+
 @pytest.mark.parametrize(("seconds", "key"), [(0.5, "faster"), (1.001, "alike"), (2.0, "slower")])
 def test_mixed_precision_against_float32(seconds: float, key: str) -> None:
     rows = (measured({"autocast": False}), measured({"autocast": True}, seconds))
@@ -179,6 +201,27 @@ def test_against_an_earlier_benchmark_of_another_machine(tmp_path: Path) -> None
     assert {"PRF376.alike", "PRF376.other"} <= keys(other).keys()
     assert keys(bench(measured({"b": "2"}), baseline=base))["PRF376.nothing"] is Status.SKIPPED
     assert keys(bench(measured({"b": "1"}), unit="steps", baseline=base))["PRF376.nothing"] is Status.SKIPPED
+
+
+def test_another_kind_of_benchmark_is_no_baseline() -> None:
+    loading = answer.report(bench(measured({}), facts={"kind": "loading"}))
+    training = bench(measured({}, 0.5), baseline=loading, facts={"kind": "training"})
+    report = answer.report(training)
+    assert relative.ratio(training, training.ran[0]) is None
+    found = {one.key: one for one in report.findings}
+    assert found["PRF376.kinds"].status is Status.SKIPPED and "PRF376.apart" not in found
+    assert "data loading alone" in found["PRF376.kinds"].message("en")
+
+
+def test_another_script_is_warned_of_and_another_folder_is_not() -> None:
+    facts = {"script": "/home/a/train.py", "args": [], "nproc": 1, "steps": 20, "kind": "training"}
+    base = answer.report(bench(measured({}), facts=facts))
+    same = keys(bench(measured({}), baseline=base, facts={**facts, "script": "C:\\b\\train.py"}))
+    assert not {"PRF376.other", "PRF376.lengths"} & same.keys()
+    other = keys(bench(measured({}), baseline=base, facts={**facts, "script": "other.py"}))
+    assert other["PRF376.other"] is Status.WARN
+    longer = keys(bench(measured({}), baseline=base, facts={**facts, "steps": 50}))
+    assert longer["PRF376.lengths"] is Status.NOTE and "PRF376.other" not in longer
 
 
 def test_what_is_no_benchmark_is_no_baseline(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from helpers.errors import WorkbookError
+from helpers.launch import LaunchResult, LaunchSpec
+from helpers.launch.result import ChildError
 from helpers.profiling import benchmark
-from helpers.profiling.benchmark import memory
+from helpers.profiling.benchmark import memory, script
 from helpers.report import Report
 
 SCRIPT = """
@@ -51,6 +53,18 @@ def test_a_scripts_batch_size_doubles_until_out_of_memory(tmp_path: Path) -> Non
     assert "workers 1 pinned" in (tmp_path / "out" / "runs" / "0.0" / "output.log").read_text()
     assert "PRF372.out" in {found.key for found in report.findings}
     assert report.tier == "cpu"
+
+
+@pytest.mark.parametrize(("said", "why"), [("CUDA out of memory", "beyond"), ("shape [3, 4]", "beyond_failed")])
+def test_a_doubling_ends_at_a_failure_and_says_which(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, why: str
+) -> None:
+    def failing(spec: LaunchSpec, on_progress: Any) -> LaunchResult:
+        return LaunchResult("failed", 1, spec.out, (), 1.0, ChildError("RuntimeError", said), {"say": "x"})
+
+    monkeypatch.setattr(script, "launch", failing)
+    report = benchmark(tmp_path / "train.py", device="cpu", sweep=["rows=4..8"], out=tmp_path / "out")
+    assert rows(report)[1]["why"] == {"say": f"benchmark.{why}", "args": {"name": "rows=4"}}
 
 
 @pytest.mark.full

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
@@ -19,6 +20,10 @@ def check(bench: Bench) -> Iterator[Finding]:
     theirs = relative.told(bench.baseline)
     if bench.simulated or theirs["hardware"]["tier"] == SIMULATED:
         raise CannotCheck("PRF376.simulated")
+    kinds = relative.kinds(bench)
+    if kinds:
+        its, mine = ({"say": f"benchmark.kind.{kind}"} for kind in kinds)
+        raise CannotCheck("PRF376.kinds", its=its, mine=mine)
     names: dict[str, Scalar] = {"device": bench.hardware["device"], "baseline": theirs["hardware"]["device"]}
     ratios = {one.name: relative.ratio(bench, one) for one in bench.ran}
     common = {name: ratio for name, ratio in ratios.items() if ratio is not None}
@@ -34,10 +39,16 @@ def check(bench: Bench) -> Iterator[Finding]:
 
 def _otherwise(bench: Bench, theirs: dict[str, object]) -> Iterator[Finding]:
     """The two are only one experiment where script, arguments and number of processes are the same."""
-    differ: list[Scalar] = [
-        f"{name}: {theirs.get(name)} / {bench.facts.get(name)}"
-        for name in ("args", "nproc")
-        if theirs.get(name) != bench.facts.get(name)
-    ]
+    pairs = {name: (theirs.get(name), bench.facts.get(name)) for name in ("args", "nproc", "steps", "warmup")}
+    pairs["script"] = (_file(theirs.get("script")), _file(bench.facts.get("script")))
+    differ = {name: f"{name}: {its} / {mine}" for name, (its, mine) in pairs.items() if its != mine}
+    lengths: list[Scalar] = [differ.pop(name) for name in ("steps", "warmup") if name in differ]
     if differ:
-        yield Finding(CODE, Status.WARN, "PRF376.other", {"differ": differ})
+        yield Finding(CODE, Status.WARN, "PRF376.other", {"differ": list(differ.values())})
+    if lengths:
+        yield Finding(CODE, Status.NOTE, "PRF376.lengths", {"differ": lengths})
+
+
+def _file(path: object) -> str:
+    """The script's name: where it lies differs from machine to machine."""
+    return re.split(r"[\\/]", str(path or ""))[-1]

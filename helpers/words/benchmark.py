@@ -194,22 +194,28 @@ _FINDINGS = {
     ),
     "PRF375.unseen": Words("data loading was not seen: no DataLoader was used", "没有看到数据加载：未使用 DataLoader"),
     "PRF375.simulated": Words(
-        "pin_memory not judged: nothing is copied to a real device", "未评判 pin_memory：没有向真实设备拷贝"
+        "data loading not judged: a CPU computes the steps, and nothing is copied to a real device; the host waits "
+        "{ms} ms a step for data at most ({name}), beside an NPU it may be more",
+        "未评判数据加载：各步由 CPU 计算，也没有向真实设备拷贝；主机每步最多等待数据 {ms} ms（{name}），"
+        "在 NPU 上可能更久",
     ),
-    "PRF375.hidden": Words("the steps wait {percent} % of their time for data", "每步有 {percent} % 的时间在等待数据"),
+    "PRF375.hidden": Words(
+        "{name}: the steps wait {percent} % of their time for data ({ms} ms a step)",
+        "{name}：每步有 {percent} % 的时间在等待数据（每步 {ms} ms）",
+    ),
     "PRF375.waits": Words(
-        "the steps wait {percent} % of their time for data",
-        "每步有 {percent} % 的时间在等待数据",
+        "{name}: the steps wait {percent} % of their time for data ({ms} ms a step)",
+        "{name}：每步有 {percent} % 的时间在等待数据（每步 {ms} ms）",
         "Try workers: --loader workers=0,2,4.",
         "请尝试多个 worker：--loader workers=0,2,4。",
     ),
     "PRF375.hidden_varied": Words(
-        "{name} waits least for data: {percent} % of its time; {worst} {worst_percent} %",
-        "等待数据最少的是 {name}：占其时间的 {percent} %；{worst} 为 {worst_percent} %",
+        "{name} waits least for data: {ms} ms a step ({percent} % of it); {worst} {worst_ms} ms",
+        "等待数据最少的是 {name}：每步 {ms} ms（占 {percent} %）；{worst} 为 {worst_ms} ms",
     ),
     "PRF375.waits_varied": Words(
-        "even {name}, which waits least for data, waits {percent} % of its time; {worst} {worst_percent} %",
-        "等待数据最少的 {name} 仍有 {percent} % 的时间在等待；{worst} 为 {worst_percent} %",
+        "even {name}, which waits least for data, waits {ms} ms a step ({percent} % of it); {worst} {worst_ms} ms",
+        "等待数据最少的 {name} 每步仍等待 {ms} ms（占 {percent} %）；{worst} 为 {worst_ms} ms",
         "Cheaper transforms, data on a faster disk, or more workers where there are cores for them.",
         "请使用更轻的数据变换、更快的磁盘；若还有空闲的 CPU 核，可增加 worker。",
     ),

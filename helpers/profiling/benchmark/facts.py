@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -84,6 +84,11 @@ class Measured:
         return 100 * sum(self.loading_s) / sum(self.times_s) if self.loading_s else None
 
     @property
+    def waiting_ms(self) -> float | None:
+        """For data, a step on average."""
+        return 1e3 * sum(self.loading_s) / len(self.times_s) if self.loading_s else None
+
+    @property
     def _amount(self) -> float:
         return self.samples or 1.0
 
@@ -123,8 +128,12 @@ class Bench:
 
     def pairs(self, axis: str) -> list[list[Measured]]:
         """The configurations that ran and differ in this axis alone, in the order they were asked for."""
+        return [group for group in self.groups([axis]) if len(group) > 1 and axis in group[0].settings]
+
+    def groups(self, axes: Collection[str]) -> list[list[Measured]]:
+        """Those that ran, together where they are alike in all but these axes."""
         groups: dict[tuple[Any, ...], list[Measured]] = {}
         for one in self.ran:
-            rest = tuple(sorted((name, str(value)) for name, value in one.settings.items() if name != axis))
+            rest = tuple(sorted((name, str(value)) for name, value in one.settings.items() if name not in axes))
             groups.setdefault(rest, []).append(one)
-        return [group for group in groups.values() if len(group) > 1 and axis in group[0].settings]
+        return list(groups.values())

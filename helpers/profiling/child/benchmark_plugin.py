@@ -90,9 +90,24 @@ def _count(batch: Any, pulled: dict[str, float]) -> None:
     if first is None or not first.dim():
         return
     pulled["samples"] += first.shape[0]
-    # integers in two dimensions are token numbers: (batch, sequence)
-    words = first.dim() == 2 and not first.is_floating_point() and not first.is_complex()
-    pulled["tokens"] += first.numel() if words else 0
+    pulled["tokens"] += first.numel() if _is_text(batch, first) else 0
+
+
+def _is_text(batch: Any, first: torch.Tensor) -> bool:
+    """Token numbers of (batch, sequence): named so, or with targets of this shape. Other integers may be features."""
+    if not _are_numbers(first):
+        return False
+    if isinstance(batch, dict):
+        return batch.get("input_ids") is first
+    if not isinstance(batch, (list, tuple)) or len(batch) != 2:
+        return False
+    targets = batch[1]
+    return isinstance(targets, torch.Tensor) and _are_numbers(targets) and targets.shape == first.shape
+
+
+def _are_numbers(tensor: torch.Tensor) -> bool:
+    """Integers in two dimensions."""
+    return tensor.dim() == 2 and tensor.dtype in (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)
 
 
 def _first_tensor(batch: Any) -> Any:

@@ -21,9 +21,10 @@ rows = int(sys.argv[sys.argv.index("--rows") + 1])
 if rows > 4: raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 GiB")
 model = nn.Embedding(50, 4).cuda()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-loader = DataLoader(TensorDataset(torch.randint(50, (200, 7))), rows, False, None, None, 0)
+words = torch.randint(50, (200, 7))
+loader = DataLoader(TensorDataset(words, words.roll(-1, 1)), rows, False, None, None, 0)
 print("workers", loader.num_workers, "pinned", loader.pin_memory)
-for (x,) in loader:
+for x, y in loader:
     out = model(x.cuda())
     assert out.dtype == torch.float32
     loss = out.pow(2).mean()

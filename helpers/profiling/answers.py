@@ -23,7 +23,7 @@ from helpers.profiling.ranks.inventory import selected
 from helpers.profiling.ranks.reading import facts_of, rank_told, read_rank
 from helpers.profiling.ranks.together import analyse_ranks, of_one_rank
 from helpers.profiling.readers import locate, ranks_at
-from helpers.profiling.readers.ranks import RankProfiles
+from helpers.profiling.readers.ranks import RankProfiles, rank_of
 from helpers.profiling.savings import called_from
 from helpers.profiling.timeline.report import MOST, timeline
 from helpers.profiling.tuning import tuning
@@ -72,7 +72,7 @@ def analyse(
     several = ranks_at(Path(path))
     if not several:
         if ranks:
-            raise WorkbookError("PRF350.not_asked", ranks=ranks, path=os.fspath(path), here=None)
+            _one_asked(Path(path), ranks)
         profile = load_profile(path)
         report = _analyse(profile, top=top, boxes=MOST, step=step, files=files, lang=lang)
         return replace(report, parts=(*report.parts, *_collectives(profile, locate(Path(path)))))
@@ -92,6 +92,14 @@ def _chosen(found: RankProfiles, ranks: str, path: str | os.PathLike[str]) -> Ra
         raise WorkbookError("PRF350.not_asked", ranks=absent, path=os.fspath(path), here=list(found.profiles))
     older = {rank: found.older[rank] for rank in wanted if rank in found.older}
     return RankProfiles({rank: found.profiles[rank] for rank in wanted}, older)
+
+
+def _one_asked(path: Path, ranks: str) -> None:
+    """Raises WorkbookError where the only profile at the path is not of the rank asked for, or tells no rank."""
+    found = rank_of(locate(path))
+    if found is None or selected(ranks) != [found]:
+        here: list[Scalar] | None = None if found is None else [found]
+        raise WorkbookError("PRF350.not_asked", ranks=ranks, path=str(path), here=here)
 
 
 def _answer(path: str, rank: int, *, top: int, boxes: int) -> str:

@@ -69,6 +69,7 @@ _RECORDED = {
     "profiling.data.flops": Words("operators with FLOPs", "带 FLOPs 的算子"),
     "profiling.data.metrics": Words("columns of AI Core metrics", "AI Core 指标列"),
     "profiling.data.overhead": Words("steps slower while recorded, %", "采集时每步变慢（%）"),
+    "profiling.data.within_noise": Words("within noise", "在波动范围内"),
     "profiling.data.database": Words("databases", "数据库"),
     "PRF300.absent.stack": Words("no call stack was recorded", "没有采集到调用栈"),
     "PRF300.absent.flops": Words("no FLOPs were counted", "没有统计到 FLOPs"),
@@ -85,6 +86,12 @@ _RECORDED = {
         "脚本运行了 {done} 步，但 profiler 没有留下数据：{why}；其日志：{said}",
         "Look into the logs folder of the profile.",
         "请查看数据目录下的 logs。",
+    ),
+    "PRF300.where": Words(
+        "the profile is in {path}",
+        "性能数据在 {path}",
+        "Next: `ascend-workbook analyse {quoted}`",
+        "下一步：`ascend-workbook analyse {quoted}`",
     ),
     "PRF300.room": Words(
         "{path}: the recording would need about {needed_mib} MiB with its parsing, and {limit_mib} MiB are to be had",

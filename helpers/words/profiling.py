@@ -48,7 +48,10 @@ _KINDS |= {
 }
 
 _ERRORS = {
-    "profiling.too_few": Words("{name} is {value}; it must be at least {least}", "{name} 为 {value}，至少应为 {least}"),
+    "profiling.too_few": Words(
+        "{name} is {value}; it must be at least {least}", "{name} 为 {value}，至少应为 {least}",
+        "Give {least} or more, or leave it out for the default.", "请给出 {least} 或更大的值，或省略以使用默认值。",
+    ),
     "profiling.not_ours": Words(
         "{path}: is not empty and holds no {record}, so it was not written by profile and is not cleared",
         "{path}：目录非空且没有 {record}，不是 profile 写出的，因此不会清空",

@@ -15,11 +15,12 @@ from helpers.finding import Finding, Status
 from helpers.profiling import analyse, recording
 from helpers.profiling.child import recorder
 from helpers.profiling.collecting import folder, settings
-from helpers.profiling.collecting.account import Recording, overhead
+from helpers.profiling.collecting.account import Recording, overhead, recorded, report
 from helpers.profiling.collecting.options import Options, for_child, remarks
 from helpers.profiling.facts import load_profile
 from helpers.profiling.rules import whole
 from tests.profiling.conftest import DATA
+from tests.profiling.ranks.test_reading import on_cpu
 
 NPU, SIMULATED = Device("npu", "Ascend910B2", 1), Device("npu-simulated", "Ascend910B2", 1)
 CPU = Device("cpu", "x86_64", 1)
@@ -147,6 +148,34 @@ def test_overhead_is_told_of_steps_that_tell_it() -> None:
     assert overhead(run_of([9, 0.30, 0.30, 5, 0.12, 0.12], **given)) is None, "not warm before"
     assert overhead(run_of([9, 0.10, 0.20, 5, 0.12, 0.12], **given)) is None, "the steps before differ"
     assert overhead(run_of([9, 0.10, 5, 0.12, 0.12], wait=2, warmup=1, steps=2)) is None, "one step before"
+
+
+def gloo(tmp_path: Path, times_s: list[float]) -> Recording:
+    (tmp_path / "rank0.pt.trace.json").write_text(json.dumps(on_cpu(0, 0)))
+    return Recording(Options.of({"steps": 2, "wait": 3, "warmup": 1}), CPU, tmp_path, [0], times_s, nproc=2)
+
+
+def test_collectives_on_a_cpu_are_counted_as_analyse_finds_them(tmp_path: Path) -> None:
+    run = gloo(tmp_path, [0.1] * 6)
+    counts = {name: count for name, count, _ in recorded(load_profile(run.data(0)), run)}
+    assert counts["collectives"] == 4, "gloo's, on its own thread"
+
+
+def test_it_ends_with_where_the_profile_is_and_the_next_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = report(gloo(tmp_path, [0.1] * 6))
+    assert told.text("en").splitlines()[-1].strip() == f"Next: `ascend-workbook analyse {tmp_path}`"
+    monkeypatch.chdir(tmp_path.parent)
+    told = report(gloo(tmp_path, [0.1] * 6))
+    assert told.text("zh").splitlines()[-1].strip() == f"下一步：`ascend-workbook analyse {tmp_path.name}`"
+    assert f"ascend-workbook analyse {tmp_path.name}`</span></li></ul>" in told.html("en")
+
+
+def test_a_recording_that_seems_faster_is_noise(tmp_path: Path) -> None:
+    told = report(gloo(tmp_path, [0.12] * 4 + [0.1] * 2))
+    assert told.facts["overhead"]["percent"] == -16.7
+    assert "within noise" in told.text("en") and "-16.7" not in told.text("en")
 
 
 def info(tmp_path: Path, **changed: Any) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ from helpers.finding import Finding, Status
 from helpers.profiling.collecting import folder, settings
 from helpers.profiling.collecting.options import Options
 from helpers.profiling.facts import Profile, load_profile
+from helpers.profiling.ranks.recorded import calls_at
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar
 
@@ -65,6 +68,7 @@ def report(run: Recording) -> Report:
         return Report("profiling", "profile", (failed, *told), facts=facts, tier=run.found.tier)
     rows = recorded(profile, run)
     more = [*told, *settings.otherwise(path, run.options, run.found), *_ranks(run), *_overhead(facts["overhead"])]
+    more.append(_where(run.folder))
     facts |= {"profile": str(path), "flops_per_step": _flops(run)}
     table = _table(rows, facts["overhead"])
     return Report("profiling", "profile", _findings(rows, run, profile, more), table, facts=facts, tier=run.found.tier)
@@ -77,7 +81,8 @@ def _table(rows: list[Row], cost: dict[str, float] | None) -> Table:
         told.append(({"say": f"profiling.data.{name}"}, count, state.name))
     if cost is not None:
         state = Status.NOTE if cost["percent"] > LARGE_OVERHEAD else Status.OK
-        told.append(({"say": "profiling.data.overhead"}, cost["percent"], state.name))
+        percent: Scalar = cost["percent"] if cost["percent"] > 0 else {"say": "profiling.data.within_noise"}
+        told.append(({"say": "profiling.data.overhead"}, percent, state.name))
     return Table((Column("profiling_data"), Column("count"), Column("status")), tuple(told))
 
 
@@ -91,7 +96,7 @@ def recorded(profile: Profile, run: Recording) -> list[Row]:
         ("steps", steps, Status.OK if enough else Status.FAIL),
         _row("host", trace.count("host_op"), Status.FAIL),
         _row("kernels", trace.count("compute"), missing),
-        _row("collectives", trace.count("communication"), Status.OK if run.nproc == 1 else missing),
+        _row("collectives", _collectives(profile, run), Status.OK if run.nproc == 1 else missing),
         _row("loading", trace.count("loading"), Status.NOTE),
     ]
     asked = (
@@ -158,6 +163,20 @@ def _ranks(run: Recording) -> list[Finding]:
     absent: list[Scalar] = [rank for rank in run.ranks if not run.data(rank).exists()]
     args: dict[str, Scalar] = {"ranks": absent, "of": len(run.ranks)}
     return [Finding("PRF300", Status.FAIL, "PRF300.absent_ranks", args)] if absent else []
+
+
+def _collectives(profile: Profile, run: Recording) -> int:
+    """As `analyse` finds them: on a device its kernels, on a CPU the calls on gloo's threads."""
+    if run.found.accelerator != "cpu":
+        return profile.trace.count("communication")
+    return len(calls_at(run.data(run.ranks[0]), profile.trace))
+
+
+def _where(folder: Path) -> Finding:
+    """Where the profile lies, as short as this directory allows, and the command that reads it."""
+    below = Path.cwd() in folder.absolute().parents
+    path = os.path.relpath(folder) if below else str(folder)
+    return Finding("PRF300", Status.OK, "PRF300.where", {"path": path, "quoted": shlex.quote(path)})
 
 
 def _overhead(found: dict[str, float] | None) -> list[Finding]:

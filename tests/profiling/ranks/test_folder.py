@@ -117,7 +117,14 @@ def test_some_of_the_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     for given, said in (("7", "no profile of rank 7"), ("a", "no list of ranks")):
         assert main(["analyse", str(tmp_path), "--ranks", given]) == 2
         assert said in capsys.readouterr().err
-    assert main(["analyse", str(tmp_path / "rank0.pt.trace.json"), "--ranks", "0"]) == 2
+
+
+def test_the_one_rank_there_is_may_be_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, trace(1))
+    for path in (tmp_path, tmp_path / "rank1.pt.trace.json"):
+        assert analyse(path, ranks="1").verb == "analyse"
+        assert main(["analyse", str(path), "--ranks", "0,1"]) == 2
+        assert "Ranks that are here: 1" in capsys.readouterr().err
 
 
 def test_an_older_profile_of_a_rank_is_left_out(tmp_path: Path) -> None:

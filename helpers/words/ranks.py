@@ -187,6 +187,16 @@ _JUDGED = {
         "Give the profiles of all ranks: they tell which one comes last.",
         "请给出全部 rank 的性能数据，由此可知谁最后到达。",
     ),
+    "PRF352.in_turn": Words(
+        "rank {rank} waits {wait_ms} of {whole_ms} ms a step in collectives for {waited}, in {times} of {calls}, but "
+        "about as long or longer for others, or they for it: they are late in turn, and no rank is clearly the cause; "
+        "at most {gain_ms} ms are saved ({share} %)",
+        "rank {rank} 每步集合通信 {whole_ms} ms，其中 {wait_ms} ms（{calls} 次中的 {times} 次）在等 {waited}，"
+        "但等其他 rank 或被等的时间相近或更长：各 rank 轮流晚到，没有明确的原因 rank；"
+        "每步最多可省 {gain_ms} ms（{share} %）",
+        "Look at what differs from step to step on each rank: length of samples, loading, other processes.",
+        "请检查每个 rank 上各步之间的差异：样本长度、数据读取、其他进程。",
+    ),
     "PRF353.one": Words(
         "slow ranks not looked at: there is one rank", "未检查慢 rank：只有一个 rank",
     ),
@@ -237,13 +247,17 @@ _JUDGED = {
     "PRF356.alike": Words(
         "{links} links are as fast as others of their kind", "{links} 条链路与同类速度相当",
     ),
+    "PRF356.no_others": Words(
+        "links not looked at: {links} links, none with two others of its kind to be held against",
+        "未检查链路：共 {links} 条，没有一条有两条以上的同类链路可供对比",
+        "Give the folder with the profiles of all ranks, or record a run of more ranks.",
+        "请给出包含全部 rank 性能数据的目录，或采集更多 rank 的运行。",
+    ),
     "PRF356.slow": Words(
-        "the link from rank {source} to {target} ({transport}) reaches {gb_per_s} GB/s, the median of its "
-        "{links} kind is "
-        "{usual}; as fast as these at most {gain_ms} ms are saved ({share} %)",
-        "rank {source} 到 {target} 的链路（{transport}）为 {gb_per_s} GB/s，同类 {links} 条的中位数为 {usual}；"
-        "达到后最多可省 "
-        "{gain_ms} ms（{share} %）",
+        "the link from rank {source} to {target} ({transport}, {operation}) reaches {gb_per_s} GB/s, the median of the "
+        "{links} others of its kind is {usual}; as fast as these at most {gain_ms} ms are saved ({share} %)",
+        "rank {source} 到 {target} 的链路（{transport}，{operation}）为 {gb_per_s} GB/s，其余 {links} 条同类"
+        "链路的中位数为 {usual}；达到后最多可省 {gain_ms} ms（{share} %）",
         "Check this link: npu-smi info -t topo, hccn_tool for its errors, the cable or the switch port of its host.",
         "请检查该链路：npu-smi info -t topo、hccn_tool 查看误码，以及所在主机的线缆或交换机端口。",
     ),

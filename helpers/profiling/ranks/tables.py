@@ -84,9 +84,10 @@ def _kind_row(cluster: Cluster, kind: str) -> list[Scalar]:
 
 
 def _often(cluster: Cluster, waited_for: I64) -> Scalar:
-    """Who was waited for most often."""
+    """Who was waited for most often; None where two were as often."""
     found, times = np.unique(waited_for[waited_for != NOBODY], return_counts=True)
-    return short(cluster, int(found[times.argmax()])) if found.size else None
+    clear = found.size and (times == times.max()).sum() == 1
+    return short(cluster, int(found[times.argmax()])) if clear else None
 
 
 def links(cluster: Cluster, findings: Sequence[Finding], tier: str) -> Report | None:

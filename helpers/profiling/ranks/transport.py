@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from dataclasses import dataclass
-from statistics import median
 
 from helpers.profiling.ranks.cluster import Cluster
 from helpers.profiling.ranks.waiting import member
 
 #: Packets below this size measure latency and not bandwidth
 LEAST_MB = 1.0
-#: A link is slow below this share of the median of at least so many of its kind
-SLOW, ALIKE = 0.8, 3
+#: A link is slow below this share of the median of at least so many others of its kind
+SLOW, OTHERS = 0.8, 2
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A link of one rank with the median speed `usual` of the `alike` links that carry the same over the same
-    transport. `target` is a rank, or the group's own number of one where no rank is known for it."""
+    """A link of one rank with the median speed `usual` of the `others` that carry the same over the same transport,
+    None where these are fewer than OTHERS. `target` is a rank, or the group's own number of one where no rank is known
+    for it."""
 
     rank: int
     source: int
@@ -26,32 +28,51 @@ class Compared:
     operation: str
     size_mb: float
     time_ms: float
-    gb_per_s: float
-    usual: float
-    alike: int
+    usual: float | None
+    others: int
     steps: int
+
+    @property
+    def gb_per_s(self) -> float:
+        return self.size_mb / self.time_ms
+
+    @property
+    def against_usual(self) -> float:
+        """Its speed as a share of the others', infinite where these are too few to tell."""
+        return self.gb_per_s / self.usual if self.usual else math.inf
 
 
 def compared(cluster: Cluster) -> list[Compared]:
-    """All links that carried enough to tell their speed, the slowest against its kind first."""
-    kinds: dict[tuple[str, str, int], list[float]] = {}  # groups of one size use their links alike
-    links = [(rank, link) for rank, facts in cluster.ranks.items() for link in facts.links if link.size_mb >= LEAST_MB]
-    for _, link in links:
-        kinds.setdefault((link.transport, link.operation, cluster.sizes.get(link.group, 0)), []).append(link.gb_per_s)
-    found = []
-    for rank, link in links:
-        alike = kinds[link.transport, link.operation, cluster.sizes.get(link.group, 0)]
+    """All links that carried enough to tell their speed, each once a kind; the slowest against its kind first."""
+    kinds: dict[tuple[str, str, int], dict[tuple[int, int], tuple[float, float]]] = {}  # groups of a size are alike
+    for rank, link in ((rank, link) for rank, facts in cluster.ranks.items() for link in facts.links):
         target = member(cluster.ranks, link.group, link.target)
-        shown = link.target if target is None else target
-        ends = (rank, rank, shown, link.transport, link.operation)
-        steps = max(1, len(set(cluster.ranks[rank].calls.step.tolist())))
-        found.append(Compared(*ends, link.size_mb, link.time_ms, link.gb_per_s, median(alike), len(alike), steps))
-    return sorted(found, key=lambda one: one.gb_per_s / one.usual)
+        ends = (rank, link.target if target is None else target)
+        kind = kinds.setdefault((link.transport, link.operation, cluster.sizes.get(link.group, 0)), {})
+        size_mb, time_ms = kind.get(ends, (0.0, 0.0))
+        kind[ends] = (size_mb + link.size_mb, time_ms + link.time_ms)
+    found = []
+    for (transport, operation, _), told in kinds.items():
+        enough = {ends: sums for ends, sums in told.items() if sums[0] >= LEAST_MB}
+        speeds = sorted(size / time for size, time in enough.values())
+        for (rank, target), (size_mb, time_ms) in enough.items():
+            usual = _median_without(speeds, size_mb / time_ms) if len(speeds) > OTHERS else None
+            steps = max(1, len(set(cluster.ranks[rank].calls.step.tolist())))
+            ends_and_kind = (rank, rank, target, transport, operation)
+            found.append(Compared(*ends_and_kind, size_mb, time_ms, usual, len(speeds) - 1, steps))
+    return sorted(found, key=lambda one: one.against_usual)
+
+
+def _median_without(ordered: list[float], one: float) -> float:
+    """The median of sorted numbers but for one of them."""
+    at, middle = bisect_left(ordered, one), len(ordered) - 2
+    low, high = (ordered[place + (place >= at)] for place in (middle // 2, (middle + 1) // 2))
+    return (low + high) / 2
 
 
 def slow(links: list[Compared]) -> list[Compared]:
     """Those clearly below their kind."""
-    return [one for one in links if one.alike >= ALIKE and one.gb_per_s < SLOW * one.usual]
+    return [one for one in links if one.against_usual < SLOW]
 
 
 @dataclass(frozen=True)

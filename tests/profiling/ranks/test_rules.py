@@ -11,6 +11,7 @@ from helpers.finding import Status
 from helpers.profiling.ranks.facts import Group, Link, Packets, RankFacts
 from helpers.profiling.ranks.inventory import selected, spans
 from helpers.profiling.ranks.runs import runs
+from helpers.profiling.ranks.tables import links
 from tests.profiling.ranks.conftest import MS, judged, make_rank, together
 
 
@@ -97,18 +98,28 @@ def test_bubbles() -> None:
 
 
 def linked(*speeds: float) -> RankFacts:
-    links = tuple(Link("g", "allreduce", 0, to, "HCCS", 100.0, 100.0 / gb) for to, gb in enumerate(speeds, 1))
+    told = tuple(Link("g", "allreduce", 0, to, "HCCS", 100.0, 100.0 / gb) for to, gb in enumerate(speeds, 1))
     calls = [("allReduce", 10, 60)]
-    return make_rank(0, calls, communication=60, more={"links": links, "sizes": {"g": 8}})
+    return make_rank(0, calls, communication=60, more={"links": told, "sizes": {"g": 8}})
 
 
 def test_a_slow_link() -> None:
     (found,) = judged(together(linked(18, 18, 9, 17)), "PRF356")
-    assert (found.args["target"], found.args["usual"], found.args["links"]) == (3, 17.5, 4)
-    assert found.args["gain_ms"] == pytest.approx(100 / 9 - 100 / 17.5, abs=1e-3)
+    assert (found.args["target"], found.args["usual"], found.args["links"]) == (3, 18, 3), "never against itself"
+    assert found.args["gain_ms"] == pytest.approx(100 / 9 - 100 / 18, abs=1e-3)
     assert judged(together(linked(18, 17, 15, 17)), "PRF356")[0].status is Status.OK
-    assert judged(together(linked(18, 9)), "PRF356")[0].status is Status.OK, "two have no usual speed"
+    (few,) = judged(together(linked(18, 9)), "PRF356")
+    assert (few.status, few.key) == (Status.SKIPPED, "PRF356.no_others"), "two have no usual speed"
     assert not judged(together(own(0, 50)), "PRF356")
+
+
+def test_a_pair_is_one_link_however_often_it_is_told() -> None:
+    one = linked(18)
+    often = replace(one, links=one.links * 4)
+    table = links(together(often), [], "npu")
+    assert table and table.table and table.table.values("rank_link") == ["0 > 1"]
+    assert table.table.values("link_size") == [400.0] and table.table.values("link_usual") == [None]
+    assert judged(together(often), "PRF356")[0].status is Status.SKIPPED
 
 
 def test_small_packets() -> None:

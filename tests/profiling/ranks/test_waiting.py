@@ -148,3 +148,14 @@ def test_a_collective_that_one_of_all_ranks_did_not_record_is_not_whole() -> Non
     members = cluster.matches.members
     assert sorted(members.tolist()) == [1, 1, 1, 2, 2, 2, 2]
     assert cluster.told_whole.tolist() == (members == 2).tolist()
+
+
+def test_ranks_that_are_late_in_turn_are_no_cause() -> None:
+    """Of two ranks each comes last in one of two collectives; then one of them in the longer one."""
+    two = {"world_size": 2, "sizes": {"g": 2}}
+    first = make_rank(0, [("allReduce", 10, 20), ("allReduce", 55, 5)], communication=25, more=two)
+    other = make_rank(1, [("allReduce", 25, 5), ("allReduce", 42, 18)], communication=23, more=two)
+    found = judged(together(first, other), "PRF352")
+    assert {one.key for one in found} == {"PRF352.in_turn"} and found[0].args["waited_rank"] is None
+    late = make_rank(0, [("allReduce", 10, 20), ("allReduce", 48, 12)], communication=32, more=two)
+    assert {one.key for one in judged(together(late, other), "PRF352")} == {"PRF352.seen", "PRF352.in_turn"}

@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from helpers.finding import Finding, Status
 from helpers.profiling.ranks.cluster import Blame, Cluster
 from helpers.profiling.ranks.savings import named, saving, worth
+from helpers.profiling.ranks.waiting import NOBODY
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF352"
+#: A rank is the late one where it is waited for so many times as long as the next
+CLEARLY = 1.5
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:
@@ -51,5 +54,19 @@ def _finding(cluster: Cluster, blame: Blame) -> Finding:
         "times": blame.times,
         "calls": times,
     }
+    if blame.who != NOBODY and blame.wait_ms < CLEARLY * _rival_ms(cluster, blame):
+        return saving(cluster, CODE, "in_turn", blame.gain_ms, {**args, "waited_rank": None})
     known = "seen" if blame.who in cluster.ranks else "unnamed" if blame.who == -1 else "unseen"
     return saving(cluster, CODE, known, blame.gain_ms, args)
+
+
+def _rival_ms(cluster: Cluster, blame: Blame) -> float:
+    """The longest that the same rank waits for another one, or is itself waited for by the one blamed: a step."""
+    waits, mine = cluster.waits, cluster.rows_of(blame.waiting, across=False)
+    others = {int(who) for who in waits.waited_for[mine]} - {blame.who, NOBODY}
+    rows = [(blame.waiting, mine & (waits.waited_for == who)) for who in others]
+    if blame.who in cluster.ranks:
+        theirs = cluster.rows_of(blame.who, across=False)
+        rows.append((blame.who, theirs & (waits.waited_for == blame.waiting)))
+    told = (int(waits.wait_ns[one].sum()) / len(cluster.ranks[rank].steps) / 1e6 for rank, one in rows)
+    return max(told, default=0.0)

@@ -112,6 +112,20 @@ _FINDINGS = {
         "Record with `ascend-workbook profile`, or with ProfilerLevel.Level1 and AiCMetrics.PipeUtilization.",
         "请用 `ascend-workbook profile` 采集，或设置 ProfilerLevel.Level1 与 AiCMetrics.PipeUtilization。",
     ),
+    "PRF323.rows": Words(
+        "{path}: {rows} rows have another number of cells than the heading (the first in line {line}) and were left "
+        "out; what is told of kernels is of the other {kernels}",
+        "{path}：有 {rows} 行的单元格数与表头不符（首个在第 {line} 行），已略去；"
+        "有关计算核的数字只来自其余 {kernels} 行",
+        "Copy the file again, or let torch_npu write it anew from the raw data (torch_npu.profiler.profiler.analyse).",
+        "请重新复制该文件，或用 torch_npu.profiler.profiler.analyse 由原始数据重新生成。",
+    ),
+    "PRF323.cells": Words(
+        "{path}: {cells} cells are no numbers (the first: {cell}) and count as not told",
+        "{path}：有 {cells} 个单元格不是数字（首个：{cell}），按未给出处理",
+        "Copy the file again, or let torch_npu write it anew from the raw data (torch_npu.profiler.profiler.analyse).",
+        "请重新复制该文件，或用 torch_npu.profiler.profiler.analyse 由原始数据重新生成。",
+    ),
     "PRF323.bounds": Words(
         "of the kernels' time {computing} % is bound by computing, {memory} % by memory, {neither} % by neither",
         "计算核耗时中 {computing} % 受限于计算，{memory} % 受限于访存，{neither} % 两者皆非",

@@ -142,6 +142,13 @@ _ERRORS = {
         "Written by a version not known here; please report its first line.",
         "由尚不支持的版本写出；请反馈其首行。",
     ),
+    "profiling.bad_rows": Words(
+        "{path}: none of the rows can be used: {rows} have another number of cells than the heading, the first in line "
+        "{line}",
+        "{path}：没有可用的行：{rows} 行的单元格数与表头不符，首个在第 {line} 行",
+        "Copy or record the file again.",
+        "请重新复制或采集该文件。",
+    ),
     "profiling.bad_cell": Words(
         "{path}: line {line}, column {column}: {value} is no time in microseconds",
         "{path}：第 {line} 行 {column} 列：{value} 不是以微秒计的时间",

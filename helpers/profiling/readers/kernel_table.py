@@ -7,12 +7,14 @@ with `aic_metrics` set. https://www.hiascend.com/document (Ascend PyTorch Profil
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import nan
+from itertools import islice
+from math import isfinite, nan
 from operator import itemgetter
 from pathlib import Path
+from typing import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -38,16 +40,24 @@ NUMBERS = {
     "vector_write": ("aiv_mte3_ratio", "mte3_ratio"), "cube_utilisation": ("cube_utilization(%)",),
 }  # fmt: skip
 ABSENT = frozenset(("", "N/A"))
+#: Rows whose cells are held as texts at once
+PIECE = 20_000
 
 
 @dataclass(frozen=True)
 class KernelTable:
     """Columns (n,) of the kernels without collectives, in the file's order. `texts` are empty and `numbers` NaN where
-    the file says N/A; a column that it lacks is absent. Ratios are 0 to 1, the utilisation is in percent."""
+    the file says N/A; a column that it lacks is absent. Ratios are 0 to 1, the utilisation is in percent.
+    `bad_rows`: how many rows were left out since they have another number of cells than the heading, the first in line
+    `bad_line`; `bad_cells`: how many cells are NaN since they are no numbers, `bad_cell` the first."""
 
     path: Path
     texts: dict[str, list[str]]
     numbers: dict[str, F64]
+    bad_rows: int = 0
+    bad_line: int = 0
+    bad_cells: int = 0
+    bad_cell: str = ""
 
     def __len__(self) -> int:
         return int(self.numbers["duration_us"].size)
@@ -88,33 +98,59 @@ def kernel_table(folder: Path) -> KernelTable | None:
         with uncollected(), path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file)
             head = [name.strip() for name in next(lines, [])]
-            columns = _columns(head, lines)
+            unusable = _Unusable()
+            table = _read(path, head, unusable.whole(head, lines, lambda: lines.line_num), unusable)
     except (OSError, UnicodeDecodeError, csv.Error) as cause:
         raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
     if "Duration(us)" not in head:
         raise WorkbookError("profiling.no_column", path=str(path), columns=["Duration(us)"])
-    return _table(path, columns) if columns else None
+    if table is None and unusable.rows:
+        raise WorkbookError("profiling.bad_rows", path=str(path), rows=unusable.rows, line=unusable.line)
+    return table
 
 
-def _columns(head: list[str], lines: Iterable[list[str]]) -> dict[str, Sequence[str]]:
-    """Our columns' cells, without collectives; empty where no kernel is left. The others are never held."""
+class _Unusable:
+    """What could not be used so far: rows with another number of cells than the heading, cells that are no numbers."""
+
+    def __init__(self) -> None:
+        self.rows, self.cells, self.line, self.cell = 0, 0, 0, ""
+
+    def whole(self, head: list[str], lines: Iterator[list[str]], line: Callable[[], int]) -> Iterator[list[str]]:
+        """The rows that fit the heading."""
+        for row in lines:
+            if len(row) == len(head):
+                yield row
+            elif row:
+                self.rows += 1
+                self.line = self.line or line()
+
+
+def _read(path: Path, head: list[str], rows: Iterator[list[str]], unusable: _Unusable) -> KernelTable | None:
+    """Without collectives; None where no kernel is left. Of the cells no more are held at once than of PIECE rows."""
     places = {ours: at for ours, theirs in (TEXTS | NUMBERS).items() if (at := _at(head, theirs)) is not None}
     unit, name = places.get("unit", -1), places.get("name", -1)
-    rows = (row + [""] for row in lines if len(row) == len(head))  # the last cell stands for what is not there
-    used = itemgetter(*places.values(), -1)
-    kept = [used(row) for row in rows if not _collective(row[unit], row[name])]
-    return dict(zip(places, zip(*kept)))
+    used = itemgetter(*places.values(), -1)  # the last cell stands for what is not there
+    ends = (row + [""] for row in rows)
+    cells = (used(row) for row in ends if not _collective(row[unit], row[name]))
+    texts: dict[str, list[str]] = {ours: [] for ours in TEXTS if ours in places}
+    numbers: dict[str, list[F64]] = {ours: [] for ours in NUMBERS if ours in places}
+    known: dict[str, dict[str, str]] = {ours: {} for ours in texts}
+    while piece := list(islice(cells, PIECE)):
+        columns = dict(zip(places, zip(*piece)))
+        for ours, column in texts.items():
+            column += _texts(columns[ours], ours in ("inputs", "outputs"), known[ours])
+        for ours, found in numbers.items():
+            found.append(_numbers(columns[ours], unusable))
+    if not any(numbers.values()):
+        return None
+    joined = {ours: np.concatenate(pieces) for ours, pieces in numbers.items()}
+    return KernelTable(path, texts, joined, unusable.rows, unusable.line, unusable.cells, unusable.cell)
 
 
-def _table(path: Path, columns: dict[str, Sequence[str]]) -> KernelTable:
-    texts = {ours: _texts(columns[ours], ours in ("inputs", "outputs")) for ours in TEXTS if ours in columns}
-    numbers = {ours: _numbers(columns[ours]) for ours in NUMBERS if ours in columns}
-    return KernelTable(path, texts, numbers)
-
-
-def _texts(cells: Sequence[str], types: bool) -> list[str]:
-    known = {cell: "" if cell.strip() in ABSENT else cell.strip() for cell in set(cells)}
-    known = {cell: dtypes(text) for cell, text in known.items()} if types else known
+def _texts(cells: Sequence[str], types: bool, known: dict[str, str]) -> list[str]:
+    for cell in set(cells) - known.keys():
+        text = "" if cell.strip() in ABSENT else cell.strip()
+        known[cell] = dtypes(text) if types else text
     return [*map(known.__getitem__, cells)]
 
 
@@ -126,17 +162,27 @@ def _at(head: Sequence[str], names: Sequence[str]) -> int | None:
     return next((head.index(name) for name in names if name in head), None)
 
 
-def _numbers(cells: Sequence[str]) -> F64:
+def _numbers(cells: Sequence[str], unusable: _Unusable) -> F64:
     try:
-        if ABSENT.isdisjoint(cells):
-            return np.fromiter(map(float, cells), np.float64, len(cells))
-        return np.array([nan if cell in ABSENT else float(cell) for cell in cells])
+        absent = 0 if ABSENT.isdisjoint(cells) else sum(cell in ABSENT for cell in cells)
+        found = np.fromiter((nan if cell in ABSENT else float(cell) for cell in cells) if absent else map(float, cells),
+                            np.float64, len(cells))  # fmt: skip
+        if int(np.isfinite(found).sum()) == len(cells) - absent:
+            return found
     except ValueError:
-        return np.array([_number(cell) for cell in cells])
+        pass  # each cell by itself tells which ones they are
+    return np.array([_number(cell.strip(), unusable) for cell in cells])
 
 
-def _number(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
+def _number(cell: str, unusable: _Unusable) -> float:
+    if cell in ABSENT:
         return nan
+    try:
+        value = float(cell)
+    except ValueError:
+        value = nan
+    if isfinite(value):
+        return value
+    unusable.cells += 1
+    unusable.cell = unusable.cell or cell
+    return nan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,25 @@ def test_a_table_without_metrics_or_units(tmp_path: Path) -> None:
     with pytest.raises(WorkbookError, match="Duration"):
         kernel_table(tmp_path)
     assert kernel_table(tmp_path / "absent") is None
+
+
+def test_what_cannot_be_used_of_a_table_is_counted_and_told(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("helpers.profiling.readers.kernel_table.PIECE", 2)
+    whole = kernel_table(table)
+    assert whole is not None and (whole.bad_rows, whole.bad_cells) == (0, 0)
+    broken = (*ROWS[:2], ROWS[0] + ",x", ROWS[2].replace("50", "fifty"), "cut,Cast", ROWS[3].replace("N/A", "inf", 1))
+    (table / "kernel_details.csv").write_text("\n".join((HEAD, *broken)) + "\n\n")
+    found = kernel_table(table)
+    assert found is not None and len(found) == 4
+    assert (found.bad_rows, found.bad_line, found.bad_cells, found.bad_cell) == (2, 4, 2, "fifty")
+    assert (found.ns(), found.texts["name"]) == (450_000, ["mm1", "mm2", "cast", "index"])
+    profile = replace(load_profile(DATA / "timeline_ascend_pt"), output=table)
+    told = [one for one in judge(replace(profile, tier="npu"), rules_of(rules), strict=True) if one.rule == "PRF323"]
+    assert [(one.key, one.status) for one in told[:2]] == [("PRF323.rows", Status.WARN), ("PRF323.cells", Status.WARN)]
+    assert "line 4" in told[0].message("en") and "fifty" in told[1].message("en")
+    (table / "kernel_details.csv").write_text(f"{HEAD}\ncut,Cast\n")
+    with pytest.raises(WorkbookError, match="none of the rows"):
+        kernel_table(table)
 
 
 def test_launches_and_the_queue() -> None:

@@ -40,6 +40,7 @@ _SMALL = {
     "benchmark.power.cpu": Words("nothing tells the power of this CPU", "无法得知该 CPU 的功率"),
     "benchmark.power.no_tool": Words("there is no {tool}", "没有 {tool}"),
     "benchmark.power.broken": Words("it could not be read: {error}", "无法读取：{error}"),
+    "benchmark.power.loading": Words("only data loading was measured", "只测量了数据加载"),
     "benchmark.power.short": Words("the runs were over before it was asked", "运行在询问之前就已结束"),
 }
 

@@ -58,7 +58,9 @@ def of_calls(
     facts |= {"simulator": here.simulator(found)}
     if loaders.is_loader(target):
         measured, names = loaders.measure(target, loader, steps, warmup)
-        return answer.report(Bench(measured, "samples", shared, names, 1, before, None, {**facts, "kind": "loading"}))
+        unasked = {"say": "benchmark.power.loading", "args": {}}
+        facts["kind"] = "loading"
+        return answer.report(Bench(measured, "samples", shared, names, 1, before, unasked, facts))
     work = _Work(target, inputs, loss, optimizer)
     axes = [Axis("batch", "argument", tuple(batch_sizes))] if batch_sizes else []
     axes += [Axis(AUTOCAST, "autocast", (False, True))] if autocast else []

@@ -159,5 +159,6 @@ def test_a_loader_by_its_workers_keeps_its_batches() -> None:
     report = benchmark(loader, loader=["workers=0,1", "prefetch_factor=2"], device="cpu", steps=4, warmup=1)
     assert [row["samples_per_step"] for row in rows(report)] == [4, 4]
     assert report.facts["benchmark"]["kind"] == "loading"
+    assert report.facts["benchmark"]["no_power"] == {"say": "benchmark.power.loading", "args": {}}
     short = benchmark(DataLoader([1, 2], batch_size=1), device="cpu", steps=4, warmup=1)
     assert rows(short)[0]["outcome"] == "failed"

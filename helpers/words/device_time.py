@@ -101,6 +101,14 @@ _FINDINGS = {
         "Fuse (torch.compile, fused optimizer and norms), raise the batch size, on an NPU TASK_QUEUE_ENABLE=2.",
         "融合（torch.compile、融合优化器与归一化）、增大 batch，NPU 上设置 TASK_QUEUE_ENABLE=2。",
     ),
+    "PRF322.late": Words(
+        "the device waits {share} % of the step for launches, though few kernels are short ({short} % of {kernels} a "
+        "step take under 10 us): the host launches too late; at most {gain_ms} ms",
+        "设备每步有 {share} % 的时间在等待下发，而短计算核不多（每步 {kernels} 个中 {short} % 短于 10 us）："
+        "主机下发太晚；最多 {gain_ms} ms",
+        "See in the timeline what the host does meanwhile (Python, logging, waiting), and move it out of the step.",
+        "请在时间线中查看主机此时在做什么（Python 工作、日志、等待），并移出训练步。",
+    ),
     "PRF323.no_npu": Words("units of an NPU not looked at: not a real NPU", "未检查 NPU 计算单元：不是真实 NPU"),
     "PRF323.no_table": Words(
         "what bounds the kernels was not looked at: there is no kernel_details.csv",

@@ -432,11 +432,32 @@ _TIME = {
         "DataLoader(num_workers=4, persistent_workers=True, pin_memory=True), or cheaper transforms.",
         "使用 DataLoader(num_workers=4, persistent_workers=True, pin_memory=True)，或更轻的数据变换。",
     ),
+    "PRF313.host": Words(
+        "{share} % of the step waits for data, at most {gain_ms} ms: the host's own time here; on an NPU, whose step "
+        "is shorter, the wait is not smaller",
+        "每步有 {share} % 的时间在等待数据，最多 {gain_ms} ms：这是主机自身的时间；NPU 上每步更短，等待不会更少",
+        "DataLoader(num_workers=4, persistent_workers=True, pin_memory=True), or cheaper transforms.",
+        "使用 DataLoader(num_workers=4, persistent_workers=True, pin_memory=True)，或更轻的数据变换。",
+    ),
+    "PRF314.read": Words(
+        "{calls} values a step are read from tensors, in {where}: on an NPU each read waits for the device; cost "
+        "unknown here",
+        "每步从张量读取 {calls} 个值，位置 {where}：NPU 上每次读取都会等待设备；此处代价未知",
+        "Read losses every so many steps only: total += loss.detach(), and total.item() seldom.",
+        "隔若干步再读取损失：total += loss.detach()，少用 total.item()。",
+    ),
+    "PRF314.read_somewhere": Words(
+        "{calls} values a step are read from tensors (.item(), float(), if tensor:), the lines were not recorded: on "
+        "an NPU each read waits for the device; cost unknown here",
+        "每步从张量读取 {calls} 个值（.item()、float()、if tensor:），未记录所在行：NPU 上每次读取都会等待设备；"
+        "此处代价未知",
+        "Record with `ascend-workbook profile --stack` to see the lines; read losses every so many steps only.",
+        "请用 `ascend-workbook profile --stack` 采集以得知所在行；隔若干步再读取损失。",
+    ),
     "PRF314.cpu": Words("a CPU waits for no device", "CPU 无需等待设备"),
     "PRF314.no_device": Words(
-        "synchronisation not looked at: without times of a real device nothing "
-        "tells what waiting costs ({calls} values a step are read from tensors)",
-        "未检查同步：没有真实设备的耗时就无法判断等待的代价（每步从张量读取 {calls} 个值）",
+        "synchronisation not looked at: without times of a real device nothing tells what waiting costs",
+        "未检查同步：没有真实设备的耗时就无法判断等待的代价",
     ),
     "PRF314.no_host": Words(
         "synchronisation not looked at: the profile has no host events", "未检查同步：没有主机侧事件"

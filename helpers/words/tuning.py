@@ -1,5 +1,7 @@
 """Words of the advice: for each rule what it is about, what was seen with the bound, and the change to make."""
 
+from dataclasses import replace
+
 from helpers.words import Words
 
 _HEADINGS = {
@@ -38,10 +40,6 @@ _COMMON = {
     "advice.no_environment": Words(
         "{topic}: not looked at, for the profile does not keep the value of {name}",
         "{topic}：未检查，数据中没有 {name} 的值",
-    ),
-    "advice.simulated": Words(
-        "{topic}: not looked at, for on the simulated NPU computing does not run beside the host",
-        "{topic}：未检查，模拟 NPU 上计算不与主机并行",
     ),
     "advice.waiting_known": Words(
         "waiting for other ranks, {waiting_ms} ms, is not in it", "其中不含等待其他 rank 的 {waiting_ms} ms"
@@ -312,6 +310,16 @@ _CHANGES = {
         "{steps} 个小 batch 中除最后一个外使用 with model.no_sync(): loss.backward()，然后 optimizer.step()；等效 "
         "batch 随之变大。",
     ),
+}
+
+_HOST = (
+    ": the host's own time here; on an NPU, whose step is shorter, the wait is not smaller",
+    "：这是主机自身的时间；NPU 上每步更短，等待不会更少",
+)
+#: What was seen without times of a real device
+_CHANGES |= {
+    f"{key}_host": replace(_CHANGES[key], en=_CHANGES[key].en + _HOST[0], zh=_CHANGES[key].zh + _HOST[1])
+    for key in ("PRF394.alone", "PRF394.few", "PRF395.change")
 }
 
 WORDS: dict[str, Words] = {

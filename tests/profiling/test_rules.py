@@ -102,11 +102,35 @@ def test_synchronisation_counts_the_idle_time_that_begins_in_it(profile_of: Make
     assert judged(other, "PRF314").key == judged(named, "PRF314").key == "PRF314.harmless"
 
 
-@pytest.mark.parametrize("code", ["PRF314", "PRF315", "PRF331"])
+@pytest.mark.parametrize("code", ["PRF315", "PRF331"])
 def test_what_a_simulator_cannot_tell_is_skipped(profile_of: Make, code: str) -> None:
     events = [("host_op", "aten::_local_scalar_dense", 0, 500)]
     assert judged(profile_of(events, tier="npu-simulated"), code).status is Status.SKIPPED
     assert judged(profile_of(events, tier="cpu"), code).status <= Status.NOTE
+
+
+@pytest.mark.parametrize("tier", ["cpu", "npu-simulated"])
+def test_without_a_device_the_lines_that_read_values_are_told(profile_of: Make, tier: str) -> None:
+    read, mm = ("host_op", "aten::_local_scalar_dense", 0, 50), ("host_op", "aten::mm", 0, 500)
+    found = judged(profile_of([read, mm], tier=tier), "PRF314")
+    assert (found.key, found.status, found.args["calls"]) == ("PRF314.read_somewhere", Status.NOTE, 1.0)
+    profile = profile_of([read, mm], tier=tier)
+    stacks = ("", "torch/_tensor.py(9): item\n/home/me/train.py(12): step")
+    placed = replace(profile.trace, stacks=stacks, stack=(profile.trace.name == profile.trace.name[4]).astype("int32"))
+    found = judged(replace(profile, trace=placed), "PRF314")
+    assert (found.key, found.args["where"]) == ("PRF314.read", ["/home/me/train.py:12"])
+    near = [profile_of([mm], tier=tier), profile_of([read, mm, ("loading", "l", 0, 100)], tier=tier)]
+    assert {judged(one, "PRF314").key for one in near} == {"PRF314.cpu" if tier == "cpu" else "PRF314.no_device"}
+
+
+def test_waiting_for_data_is_the_hosts_own_where_no_device_took_part(profile_of: Make) -> None:
+    events = [("host_op", "aten::mm", 0, 200), ("loading", "_SingleProcessDataLoaderIter", 300, 300)]
+    for tier, status in (("npu-simulated", Status.NOTE), ("cpu", Status.WARN)):
+        waits, recipe = (judged(profile_of(events, tier=tier), code) for code in ("PRF313", "PRF394"))
+        assert (waits.key, waits.status) == ("PRF313.host", status)
+        assert (recipe.key, recipe.status, recipe.args["share"]) == ("PRF394.alone_host", Status.NOTE, 30.0)
+        assert "the wait is not smaller" in waits.message("en") and "num_workers" in recipe.hint("en")
+        assert judged(profile_of(events[:1], tier=tier), "PRF394").status is Status.SKIPPED
 
 
 def test_on_the_simulator_nothing_is_worse_than_a_note(profile_of: Make) -> None:

@@ -18,10 +18,11 @@ SOURCE = "https://docs.pytorch.org/docs/stable/data.html"
 
 def check(profile: Profile) -> Iterator[Finding]:
     trace = profile.trace
-    if not profile.conclusive or profile.simulated or not trace.count("loading"):
+    if not profile.conclusive or not trace.count("loading"):
         raise CannotCheck("PRF395.unseen")
     loading = trace.intervals(trace.where(("loading",)))
     inside = trace.where(("host_op",)) & loading.covers(trace.start_ns)
     spent = trace.intervals(inside).length_ns / max(1, loading.length_ns)
     share = min(1.0, spent) * profile.breakdown.share("loading")
-    yield advice(profile, "PRF395.change", share, SOURCE, calls=round(int(inside.sum()) / len(trace.steps)))
+    key = "PRF395.change" if profile.device_times else "PRF395.change_host"
+    yield advice(profile, key, share, SOURCE, calls=round(int(inside.sum()) / len(trace.steps)))

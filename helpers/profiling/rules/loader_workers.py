@@ -19,10 +19,9 @@ SOURCE = "https://docs.pytorch.org/docs/stable/data.html"
 def check(profile: Profile) -> Iterator[Finding]:
     if not profile.conclusive:
         raise CannotCheck("advice.no_device", topic={"say": "PRF394.topic"})
-    if profile.simulated:
-        raise CannotCheck("advice.simulated", topic={"say": "PRF394.topic"})
     if not profile.trace.count("loading"):
         raise CannotCheck("PRF394.unseen")
     alone = any("_SingleProcessDataLoaderIter" in name for name in profile.trace.names)
     share = profile.breakdown.share("loading")
-    yield advice(profile, "PRF394.alone" if alone else "PRF394.few", share, SOURCE)
+    where = "" if profile.device_times else "_host"
+    yield advice(profile, f"PRF394.{'alone' if alone else 'few'}{where}", share, SOURCE)

@@ -15,6 +15,8 @@ from helpers.words import Scalar
 
 CODE = "PRF322"
 MANY, WORTH = 0.5, 0.05
+#: Of the step, waited for launches: from here it is told though the kernels are long enough
+LATE = 0.10
 
 
 def check(profile: Profile) -> Iterator[Finding]:
@@ -32,4 +34,6 @@ def check(profile: Profile) -> Iterator[Finding]:
     args |= {"share": round(100 * lost, 1), "gain_ms": profile.ms(lost * profile.breakdown.step_ns)}
     slow = many >= MANY and lost >= WORTH
     status, key = (Status.NOTE, "PRF322.many") if slow else (Status.OK, "PRF322.few")
+    if not slow and lost >= LATE:
+        status, key = Status.NOTE, "PRF322.late"
     yield Finding(CODE, status, key, args, weight=100 * lost)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +11,11 @@ import numpy as np
 import pytest
 
 from helpers.errors import WorkbookError
-from helpers.finding import Status
+from helpers.finding import Finding, Status
 from helpers.profiling import analyse, rules
 from helpers.profiling.device.launches import launches, waiting_at
 from helpers.profiling.device.units import UNITS, units_of_table, units_of_trace
-from helpers.profiling.facts import load_profile
+from helpers.profiling.facts import Profile, load_profile
 from helpers.profiling.readers.kernel_table import kernel_table
 from helpers.report import Report
 from helpers.rules import judge, rules_of
@@ -138,6 +139,16 @@ def test_real_loader_is_the_cause_and_its_cure(shared: Path) -> None:
         profile = load_profile(sorted(folder.glob("*.gz"))[1])
         found = {one.rule: one for one in judge(profile, rules_of(rules), strict=True)}
         assert found["PRF321"].key == cause
+
+
+def test_late_launches_of_long_kernels_are_told_too(profile_of: Callable[..., Profile]) -> None:
+    def found(length: int) -> Finding:
+        made = profile_of([("compute", "k", 0, length)])
+        at_start = Profile.of(replace(made.trace, launch_ns=made.trace.start_ns.copy()), made.record)
+        return next(one for one in judge(at_start, rules_of(rules), strict=True) if one.rule == "PRF322")
+
+    assert (found(500).key, found(500).status, found(500).args["share"]) == ("PRF322.late", Status.NOTE, 50.0)
+    assert (found(950).key, found(950).status) == ("PRF322.few", Status.OK)
 
 
 def test_tables_alone_do_not_tell_why(shared: Path) -> None:

@@ -39,6 +39,8 @@ FILES = {
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", help="a trace file, an *_ascend_pt folder, or a folder of one or of several ranks")
     parser.add_argument("--top", type=int, default=15, metavar="N", help="operators to list (default: 15)")
+    parser.add_argument("--all", dest="details", action="store_true",
+                        help="list all rows, whole shapes and each check that was not looked at")  # fmt: skip
     parser.add_argument("--baseline", metavar="PROFILE",
                         help="hold the profile against this one: GPU against NPU, before against after;"
                              " of folders of several ranks the one that --ranks names")  # fmt: skip

@@ -241,7 +241,7 @@ def top_operators(profile: Profile, findings: list[Finding], top: int) -> Report
         for one in profile.operators[:top]
     )
     columns = (
-        Column("operator"),
+        Column("operator", wrap=60),
         Column("kind"),
         Column("calls_per_step"),
         Column("self_time", "ms"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from helpers.finding import Finding, Status
 from helpers.report import Column, Report, Table
-from helpers.words import Scalar, show, title
+from helpers.words import Scalar, say, show, title
 
 
 def cell(value: Scalar, column: Column, lang: str) -> str:
@@ -25,6 +25,35 @@ HOSTS_OWN = ("PRF313.host", "PRF314.read", "PRF314.read_somewhere")
 ANSWERS = ("ACC255", "ACC205.no_manifest", "ACC215.order", "PRF300", *HOSTS_OWN, *BENCHMARK)
 
 
+#: Rules that sum a report up: its first line says their sentence, and only their next step is left to say
+SUMMARIES = ("PRF310",)
+#: More checks than this that did not look for one and the same reason are told as one
+ALIKE = 2
+#: Columns of which a long cell is cut
+CUT = {"shape": 60}
+
+
+def cut(text: str, name: str) -> str:
+    """What is shown of a cell in the column of this name."""
+    most = CUT.get(name, 0)
+    return f"{text[: most - 1]}…" if most and len(text) > most else text
+
+
+def folded(found: Sequence[Finding], lang: str) -> list[list[Finding]]:
+    """The findings in their order, those together that were not looked at for the same reason and differ by topic."""
+    groups: dict[object, list[Finding]] = {}
+    for number, one in enumerate(found):
+        alike = one.status is Status.SKIPPED and "topic" in one.args
+        groups.setdefault(say(one.key, lang, **{**one.args, "topic": ""}) if alike else number, []).append(one)
+    return [part for group in groups.values() for part in ([group] if len(group) > ALIKE else [[one] for one in group])]
+
+
+def together(group: Sequence[Finding], lang: str) -> str:
+    """One sentence for checks that were not looked at for the same reason."""
+    count: Scalar = {"say": "report.checks", "args": {"count": len(group)}}
+    return say(group[0].key, lang, **{**group[0].args, "topic": count})
+
+
 def remarks(report: Report) -> list[Finding]:
     """The findings to list under the table: what was not looked at or is wrong, and answers, unless the table says it.
 
@@ -33,6 +62,7 @@ def remarks(report: Report) -> list[Finding]:
     head = report.headline  # stands above
     answers = [found for found in report.findings if {found.rule, found.key} & {*ANSWERS} and found is not head]
     wrong = [found for found in report.findings if found.status >= Status.SKIPPED or found in answers]
+    wrong = [found for found in wrong if found is not head or found.rule not in SUMMARIES or found.hint()]
     if not report.parts:
         return wrong
     told = set(_said(report))

@@ -12,7 +12,7 @@ from html import escape
 from helpers.finding import Finding, Status
 from helpers.report import Listing, Report, Table
 from helpers.view import browse, charts
-from helpers.view.cells import grid, nearest, remarks
+from helpers.view.cells import SUMMARIES, cut, folded, grid, nearest, remarks, together
 from helpers.view.timeline import page as timeline
 from helpers.words import language, say, title
 
@@ -151,7 +151,9 @@ def _tr(row: list[str], names: list[str], marked: bool) -> str:
 def _td(text: str, name: str) -> str:
     """A short cell, such as a number or a shape, stays in one line."""
     kind = _about(name) or (" class=s" if len(text) <= SHORT else "")
-    return f"<td{kind}>{_cell(text, name)}</td>"
+    shown = cut(text, name)
+    whole = f' title="{escape(text)}"' if shown != text else ""
+    return f"<td{kind}{whole}>{_cell(shown, name)}</td>"
 
 
 def _about(name: str) -> str:
@@ -165,8 +167,20 @@ def _cell(text: str, name: str) -> str:
 
 
 def _findings(report: Report, lang: str) -> str:
-    shown = remarks(report)
-    return "<ul>" + "".join(_finding(found, lang) for found in shown) + "</ul>" if shown else ""
+    groups = folded(remarks(report), lang)
+    return "<ul>" + "".join(_group(group, report, lang) for group in groups) + "</ul>" if groups else ""
+
+
+def _group(group: list[Finding], report: Report, lang: str) -> str:
+    """A finding, or several that were not looked at for the same reason behind the one sentence for all."""
+    first = group[0]
+    if len(group) > 1:
+        each = "".join(_finding(found, lang) for found in group)
+        said = f"{badge(first.status.name)} {escape(together(group, lang))}"
+        return f"<li><details><summary>{said}</summary><ul>{each}</ul></details></li>"
+    if first is report.headline and first.rule in SUMMARIES:
+        return f'<li><span class="hint">→ {escape(first.hint(lang))}</span></li>'
+    return _finding(first, lang)
 
 
 def _finding(finding: Finding, lang: str) -> str:

@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from helpers.finding import Finding
 from helpers.report import Report, Table
-from helpers.view.cells import grid, nearest, remarks
+from helpers.view.cells import SUMMARIES, cut, folded, grid, nearest, remarks, together
 from helpers.words import language, say
 
 ROWS = 40
@@ -34,12 +34,23 @@ def render(report: Report, lang: str | None = None, *, details: bool = False, ab
         lines += ["", *_table(report, lang, details)]
     shown = remarks(report)
     if shown:
-        lines += ["", *(line for found in shown for line in _finding(found, lang))]
+        groups = [[found] for found in shown] if details else folded(shown, lang)
+        lines += ["", *(line for group in groups for line in _group(group, report, lang))]
     if report.listing:
         lines += ["", report.listing.text.rstrip("\n")]
     for part in report.parts:
         lines += ["", render(part, lang, details=details, above=told)]
     return "\n".join(lines)
+
+
+def _group(group: list[Finding], report: Report, lang: str) -> list[str]:
+    """A finding's lines, or the one of several that were not looked at for the same reason."""
+    first = group[0]
+    if len(group) == 1:
+        summed = first is report.headline and first.rule in SUMMARIES
+        return _finding(first, lang)[1:] if summed else _finding(first, lang)
+    said = say("report.folded", lang, what=together(group, lang))
+    return [f"{first.status.name:<7} {first.rule}..{group[-1].rule} {said}"]
 
 
 def _finding(finding: Finding, lang: str) -> list[str]:
@@ -57,6 +68,8 @@ def _table(report: Report, lang: str, details: bool = False) -> list[str]:
     assert whole
     table, more = whole.split()
     heads, rows = grid(table, lang, limit)
+    if not details:
+        rows = [[cut(text, column.name) for text, column in zip(row, table.columns)] for row in rows]
     under = _details(more, lang) if details and more.columns else [[] for _ in rows]
     wraps = [column.wrap for column in table.columns]
     cells = [[_wrapped(text, wrap) for text, wrap in zip(row, wraps)] for row in rows]
@@ -100,11 +113,12 @@ def _line(cells: list[str], widths: list[int]) -> str:
 
 
 def _wrapped(text: str, columns: int) -> list[str]:
-    """The text in lines of so many columns, broken at spaces and between Chinese characters."""
+    """The text in lines of so many columns, broken at spaces and between Chinese characters; a longer word anywhere."""
     if not columns or _width(text) <= columns:
         return [text]
     lines = [""]
-    for word in WORD.findall(text):
+    words = (word[at : at + columns] for word in WORD.findall(text) for at in range(0, len(word), columns))
+    for word in words:
         if lines[-1] and _width(lines[-1] + word.rstrip()) > columns:
             lines.append("")
         lines[-1] += word

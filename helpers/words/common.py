@@ -70,6 +70,8 @@ WORDS: dict[str, Words] = {
         "{count} rows that agree: all of them with `--all`, or .text(details=True)",
         "另有 {count} 行一致：用 `--all` 或 .text(details=True) 查看全部",
     ),
+    "report.checks": Words("{count} checks", "{count} 项检查"),
+    "report.folded": Words("{what} (`--all` lists them)", "{what}（`--all` 逐项列出）"),
     "report.failed": Words("{stage} {verb}: {verdict}", "{stage} {verb}：{verdict}"),
     "report.version": Words(
         "the report has schema version {found}, expected {expected}",

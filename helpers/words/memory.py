@@ -23,6 +23,16 @@ WORDS: dict[str, Words] = {
         "Record with profile_memory=True, or with `ascend-workbook profile`.",
         "请以 profile_memory=True 采集，或使用 `ascend-workbook profile`。",
     ),
+    "PRF324.no_table": Words(
+        "memory not looked at: only an NPU's profile has the allocator's table",
+        "未检查内存：只有 NPU 的性能数据带有内存分配器的记录表",
+        "Here use torch.cuda.memory_summary(), or torch.cuda.max_memory_allocated() after a step.",
+        "此处请使用 torch.cuda.memory_summary()，或在一步之后使用 torch.cuda.max_memory_allocated()。",
+    ),
+    "PRF324.curve": Words(
+        "over {span_ms} ms the peaks of what is allocated lie between {least_mb} and {most_mb} MB",
+        "{span_ms} ms 内，已分配内存的峰值在 {least_mb} 到 {most_mb} MB 之间",
+    ),
     "PRF324.peak": Words(
         "at its peak, {at_ms} ms after the first record, {mb} MB are allocated of {reserved} MB reserved ({unused} % "
         "unused); most of what was allocated while recorded is held by {operator}, {operator_mb} MB",

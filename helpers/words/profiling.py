@@ -362,8 +362,9 @@ _TIME = {
         "the device is idle for {share} % of the step; keeping it busy saves at most {gain_ms} ms",
         "设备在每步中有 {share} % 的时间空闲；让其保持忙碌最多可省 {gain_ms} ms",
         "The host launches too slowly: fewer and larger operators (fused optimizer, larger batch), "
-        "TASK_QUEUE_ENABLE=2, no Python work inside the step.",
-        "主机下发太慢：使用更少更大的算子（融合优化器、更大 batch）、TASK_QUEUE_ENABLE=2，步内减少 Python 工作。",
+        "no Python work inside the step; on an NPU TASK_QUEUE_ENABLE=2.",
+        "主机下发太慢：使用更少更大的算子（融合优化器、更大 batch），步内减少 Python 工作；"
+        "NPU 上设置 TASK_QUEUE_ENABLE=2。",
     ),
     "PRF311.simulated": Words(
         "{share} % of the step lies between simulated kernels, on the host (Python, dispatch, the simulator itself), "

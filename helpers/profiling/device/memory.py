@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.finding import Finding
+from helpers.finding import Finding, Status
 from helpers.profiling.facts import Profile
 from helpers.profiling.readers.memory_tables import MemoryTables
 from helpers.report import Chart, Column, Report, Table
@@ -63,10 +63,10 @@ def memory_answers(profile: Profile, stage: str, findings: list[Finding], top: i
     facts = {"peak_mb": peak.allocated_mb, "reserved_mb": peak.reserved_mb, "process_mb": tables.process_mb,
              "modules_mb": tables.modules_mb}  # fmt: skip
     first = Report(stage, "memory_peak", mine, Table(columns, tuple(rows)), chart, facts=facts, tier=profile.tier)
-    return [first, _curve(profile, stage, tables, mine)]
+    return [first, _curve(profile, stage, tables)]
 
 
-def _curve(profile: Profile, stage: str, tables: MemoryTables, findings: tuple[Finding, ...]) -> Report:
+def _curve(profile: Profile, stage: str, tables: MemoryTables) -> Report:
     pieces = np.array_split(np.arange(tables.at_ns.size), min(POINTS, tables.at_ns.size))
     highest = [int(piece[np.nanargmax(tables.allocated_mb[piece])]) for piece in pieces]
     rows: tuple[tuple[Scalar, ...], ...] = tuple(
@@ -77,6 +77,10 @@ def _curve(profile: Profile, stage: str, tables: MemoryTables, findings: tuple[F
         )
         for at in highest
     )
+    allocated = [float(tables.allocated_mb[at]) for at in highest]
+    told: dict[str, Scalar] = {"least_mb": round(min(allocated)), "most_mb": round(max(allocated)),
+                               "span_ms": profile.ms(int(tables.at_ns[-1] - tables.at_ns[0]))}  # fmt: skip
+    findings = (Finding("PRF324", Status.OK, "PRF324.curve", told),)
     held = (Column(f"memory_{what}", "MB", digits=6) for what in ("allocated", "reserved"))
     columns = (Column("memory_at", "ms"), *held)
     chart = Chart("lines", "memory_at", ("memory_allocated", "memory_reserved"), "MB")

@@ -16,7 +16,7 @@ CODE = "PRF324"
 def check(profile: Profile) -> Iterator[Finding]:
     tables = profile.memory
     if tables is None:
-        raise CannotCheck("PRF324.absent")
+        raise CannotCheck("PRF324.absent" if profile.trace.dialect == "ascend" else "PRF324.no_table")
     peak = peak_of(tables)
     first = next(iter(peak.holders), None)
     args: dict[str, Scalar] = {

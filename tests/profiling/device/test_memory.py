@@ -61,11 +61,15 @@ def test_the_peak_and_who_held_it(tmp_path: Path) -> None:
 def test_reports_of_memory(profile_of: Make, tmp_path: Path) -> None:
     profile = profile_of([("compute", "k", 0, 500)])
     assert judged(profile, "PRF324").status is Status.SKIPPED
+    for dialect, named in (("ascend", True), ("kineto", False)):
+        asked = judged(replace(profile, trace=replace(profile.trace, dialect=dialect)), "PRF324")
+        assert ("memory_record.csv" in asked.message("en")) is named
     assert [one.table for one in memory_answers(profile, "profiling", [], 5)] == [None]
     profile = replace(profile, output=written(tmp_path, [(at, at, 600) for at in range(100, 900)], []))
     peak, curve = memory_answers(profile, "profiling", [judged(profile, "PRF324")], 5)
     assert peak.facts["peak_mb"] == 899 and curve.table is not None
     assert len(curve.table.rows) == 300
+    assert peak.verdict("en") != curve.verdict("en") and "899 MB" in curve.verdict("en")
     assert max(map(float, map(str, curve.table.values("memory_allocated")))) == 899
     assert all(one.figure(lang) and one.text(lang) for one in (peak, curve) for lang in ("en", "zh"))
 

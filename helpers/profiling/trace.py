@@ -156,6 +156,16 @@ class Trace:
     def count(self, *kinds: str) -> int:
         return int(self.where(kinds).sum())
 
+    def device_of(self) -> npt.NDArray[np.object_]:
+        """For each row the device that its lane names, or an empty text: (n,)."""
+        names = [lane.split(" ")[1] if lane.startswith("device ") and " stream " in lane else "" for lane in self.lanes]
+        return np.array(names or [""], np.object_)[self.lane]
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices whose kernels are in it; one that has no name is one too."""
+        return tuple(sorted(set(self.device_of()[self.where(("compute",))].tolist())))
+
     @property
     def on_device(self) -> bool:
         """Whether anything that ran on an accelerator was recorded."""

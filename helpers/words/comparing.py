@@ -174,8 +174,8 @@ _FINDINGS |= {
     "PRF387.unseen": Words(
         "not compared by module: recorded were {baseline} in the baseline and {target} in the target",
         "未按模块对比：基线记录了{baseline}，目标记录了{target}",
-        "Record both sides with with_stack=True or with_modules=True.",
-        "请在两侧都以 with_stack=True 或 with_modules=True 采集。",
+        "Record both sides with with_stack=True: with_modules=True alone records no module.",
+        "请在两侧都以 with_stack=True 采集：仅 with_modules=True 不会记录模块。",
     ),
 }
 

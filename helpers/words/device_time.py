@@ -53,6 +53,7 @@ _MEANS = {
 _LAUNCH = {
     "kernels": ("kernels a step", "每步计算核数"),
     "mean": ("mean kernel", "计算核平均耗时"),
+    "launched": ("launches of kernels a step (those of one count as one below)", "每步下发次数（以下每次按一个计）"),
     "short": ("kernels under 10 us", "短于 10 us 的计算核"),
     "short_time": ("time in these, of all kernels' time", "其耗时占全部计算核耗时"),
     "latency": ("launch to start, median", "下发到开始，中位数"),
@@ -78,6 +79,18 @@ _FINDINGS = {
         "设备在每步中有 {share} % 的时间空闲；原因未知：数据中没有下发时刻",
         "Analyse the folder with its trace_view.json or database, not its tables alone.",
         "请分析带有 trace_view.json 或数据库的目录，而不只是其中的表格。",
+    ),
+    "PRF321.devices": Words(
+        "why the device rests was not looked at: kernels of {count} devices are in one trace",
+        "未检查空闲原因：同一份数据中有 {count} 个设备的计算核",
+    ),
+    "PRF322.devices": Words(
+        "launches not judged: kernels of {count} devices are in one trace",
+        "未评判下发：同一份数据中有 {count} 个设备的计算核",
+    ),
+    "PRF322.shared": Words(
+        "{launches} launches a step began {kernels} kernels (graphs): those of one launch count as one kernel here",
+        "每步 {launches} 次下发启动了 {kernels} 个计算核（图）：同一次下发的计算核在此按一个计",
     ),
     "PRF321.none": Words("the device never rests", "设备从不空闲"),
     "PRF322.no_device": Words(

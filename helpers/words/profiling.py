@@ -251,6 +251,15 @@ _DATA = {
         "Look at what that step does besides training: logging, checkpoints, evaluation, first use of a shape.",
         "请看该步除训练外还做了什么：日志、检查点、评估、首次出现的形状。",
     ),
+    "profiling.device_share": Words("device {device} {share} %", "设备 {device} 为 {share} %"),
+    "PRF308.several": Words(
+        "kernels of {count} devices are in one trace: computing ({together} % of the step) is when at least one of "
+        "them computes, idle when none does; each by itself computes: {devices}",
+        "同一份数据中有 {count} 个设备的计算核：“计算”（占每步的 {together} %）指至少一个设备在计算，“空闲”指全部空闲；"
+        "各设备自身的计算占比：{devices}",
+        "One process for each device (DistributedDataParallel in place of DataParallel) gives a profile of each.",
+        "每个设备使用一个进程（以 DistributedDataParallel 代替 DataParallel），即可得到各设备的数据。",
+    ),
     "PRF304.all": Words("all {events} events could be used", "{events} 个事件全部可用"),
     "PRF304.cut_short": Words(
         "{path}: the file is cut short at byte {byte}; only the {events} usable events before it were read",

@@ -207,6 +207,11 @@ _JUDGED = {
         "no rank is slow among those that do the same work: {least_ms} to {most_ms} ms a step of their own",
         "做相同工作的 rank 中没有慢者：每步自身耗时 {least_ms} 到 {most_ms} ms",
     ),
+    "PRF353.alike_in_stages": Words(
+        "no rank is slow among those of its stage: those of stage {stage} differ most, {least_ms} to {most_ms} ms a "
+        "step of their own",
+        "各流水级内没有慢 rank：差别最大的是第 {stage} 级，每步自身耗时 {least_ms} 到 {most_ms} ms",
+    ),
     "PRF353.slow": Words(
         "rank {rank} is slow: {own_ms} ms a step of its own, its peers {others_ms} ms; {part_ms} ms more in "
         "{part}. As fast "

@@ -85,8 +85,9 @@ def _numbers(found: Launches, steps: int) -> list[tuple[str, float | None, str]]
     milli = [None if value is None else value / 1e6 for value in latency]
     return [
         ("kernels", found.kernels / steps, ""),
+        ("launched", found.launched / steps, ""),
         ("mean", found.kernel_ns / found.kernels / 1000 if found.kernels else None, "us"),
-        ("short", 100 * found.short / found.kernels if found.kernels else None, "%"),
+        ("short", 100 * found.short / found.launched if found.launched else None, "%"),
         ("short_time", 100 * found.short_ns / found.kernel_ns if found.kernel_ns else None, "%"),
         ("latency", milli[0], "ms"),
         ("latency_high", milli[1], "ms"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,11 +16,13 @@ SHORT_NS = 10_000
 
 @dataclass(frozen=True)
 class Launches:
-    """Of the steps looked at, in nanoseconds: kernels (without collectives and copies), those under SHORT_NS and the
-    time these take; `latency_ns` and `queue` are (median, 95th percentile) over the launches that are known, of which
+    """Of the steps looked at, in nanoseconds: kernels (without collectives and copies), by how many launches
+    (those of a graph share one, one without a known launch has its own), how many of these take under SHORT_NS and the
+    time of these; `latency_ns` and `queue` are (median, 95th percentile) over the launches that are known, of which
     there are `known` of all device events, `of`. `latency_ns` and `queue` are None where none is known."""
 
     kernels: int
+    launched: int
     kernel_ns: int
     short: int
     short_ns: int
@@ -34,19 +36,32 @@ def launches(trace: Trace, steps: Sequence[StepTime]) -> Launches:
     """How the kernels that start within the steps came to the device."""
     begin, end = steps[0].start_ns, steps[-1].end_ns
     inside = (trace.start_ns >= begin) & (trace.start_ns < end)
-    kernels = trace.duration_ns[inside & trace.where(("compute",))]
-    short = kernels[kernels < SHORT_NS]
+    rows = np.flatnonzero(inside & trace.where(("compute",)))
+    kernels = trace.duration_ns[rows]
+    by_launch = _by_launch(trace.launch_ns[rows], kernels)
+    short = by_launch[by_launch < SHORT_NS]
     device = trace.where(("compute", "communication", "copy"))
     wanted = inside & device & (trace.launch_ns != UNTOLD)
-    found = Launches(kernels.size, int(kernels.sum()), short.size, int(short.sum()), int(wanted.sum()),
+    found = Launches(kernels.size, by_launch.size, int(kernels.sum()), short.size, int(short.sum()), int(wanted.sum()),
                      int((inside & device).sum()))  # fmt: skip
     if not found.known:
         return found
-    latency = np.maximum(trace.start_ns[wanted] - trace.launch_ns[wanted], 0)  # the two clocks differ by microseconds
+    moments, of = np.unique(trace.launch_ns[wanted], return_inverse=True)
+    first = np.full(moments.size, np.iinfo(np.int64).max)
+    np.minimum.at(first, of, trace.start_ns[wanted])
+    latency = np.maximum(first - moments, 0)  # the two clocks differ by microseconds
     known = device & (trace.launch_ns != UNTOLD)
     queue = waiting_at(trace.launch_ns[wanted], trace.launch_ns[known], trace.start_ns[known])
-    return Launches(found.kernels, found.kernel_ns, found.short, found.short_ns, found.known, found.of,
-                    _middle_and_high(latency), _middle_and_high(queue))  # fmt: skip
+    return replace(found, latency_ns=_middle_and_high(latency), queue=_middle_and_high(queue))
+
+
+def _by_launch(launch_ns: I64, duration_ns: I64) -> I64:
+    """What the kernels of each launch take together, nanoseconds."""
+    known = launch_ns != UNTOLD
+    moments, of = np.unique(launch_ns[known], return_inverse=True)
+    together = np.zeros(moments.size, np.int64)
+    np.add.at(together, of, duration_ns[known])
+    return np.concatenate([together, duration_ns[~known]])
 
 
 def waiting_at(moments: I64, launch_ns: I64, start_ns: I64) -> I64:

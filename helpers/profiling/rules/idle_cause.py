@@ -19,6 +19,8 @@ WORTH, MUCH = 0.10, 0.25
 def check(profile: Profile) -> Iterator[Finding]:
     if not profile.trace.on_device:
         raise CannotCheck("PRF321.no_device")
+    if len(profile.trace.devices) > 1:
+        raise CannotCheck("PRF321.devices", count=len(profile.trace.devices))
     causes = profile.idle
     idle, total = sum(causes.values()), sum(step.total_ns for step in profile.breakdown.steady)
     if not idle:

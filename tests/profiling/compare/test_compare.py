@@ -222,6 +222,8 @@ def test_a_difference_within_the_spread_may_be_chance() -> None:
     steady, shaky = made(conv("k", 300), slower=0), made(conv("k", 300), slower=300)
     assert told(Comparison.of(steady, shaky))["PRF383.within"].status is Status.NOTE
     assert told(Comparison.of(steady, made(conv("k", 300), length=2000, slower=10)))["PRF383.beyond"]
+    even = Comparison.of(made(conv("k", 300)), made(conv("k", 300), length=2000))
+    assert even.spread_ns() == 0 and told(even)["PRF383.beyond"].status is Status.OK
     single = Comparison.of(made(conv("k", 300), steps=1), made(conv("k", 300), steps=1))
     assert told(single)["PRF383.one_step"].status is Status.SKIPPED and "PRF382.one_step" in told(single)
 

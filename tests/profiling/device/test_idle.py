@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.finding import Finding
+from helpers.finding import Finding, Status
 from helpers.profiling import rules
 from helpers.profiling.breakdown import break_down
 from helpers.profiling.device.answers import idle_time
 from helpers.profiling.device.idle import CAUSES, idle_by_cause
+from helpers.profiling.device.launches import launches
 from helpers.profiling.facts import Profile
 from helpers.profiling.readers import read
 from helpers.profiling.trace import UNTOLD, Event, build
@@ -45,6 +46,32 @@ def test_the_launch_parts_a_gap() -> None:
 
 def test_launched_before_the_gap_is_no_fault_of_the_host() -> None:
     assert microseconds(profile(kernel(0, 100, 0), kernel(400, 600, 50))) == {"start": 300}
+
+
+def on(device: int, start: int, length: int, launch: int) -> Event:
+    return kernel(start, length, launch)._replace(lane=f"device {device} stream 7")
+
+
+def test_two_devices_are_not_told_as_one() -> None:
+    two = profile(on(0, 0, 450, 0), on(1, 450, 450, 10))
+    found = {one.rule: one for one in judge(two, rules_of(rules), strict=True)}
+    told = found["PRF308"]
+    assert (told.status, told.args["count"], told.args["together"]) == (Status.WARN, 2, 100.0)
+    assert "device 0 50 %" in told.message("en") and "device 1 50 %" in told.message("en")
+    assert found["PRF321"].status is found["PRF322"].status is Status.SKIPPED
+    one = {one.rule for one in judge(profile(on(0, 0, 450, 0), on(0, 450, 450, 10)), rules_of(rules), strict=True)}
+    assert "PRF308" not in one
+
+
+def test_kernels_of_one_launch_count_once() -> None:
+    graph = profile(kernel(0, 900, 0), *(kernel(905 + 9 * at, 8, 903) for at in range(10)))
+    found = launches(graph.trace, graph.breakdown.steady)
+    assert (found.kernels, found.launched, found.short) == (11, 2, 0)
+    keys = [one.key for one in judge(graph, rules_of(rules), strict=True) if one.rule == "PRF322"]
+    assert keys == ["PRF322.few", "PRF322.shared"]
+    single = profile(kernel(0, 900, 0), *(kernel(905 + 9 * at, 8, 903 + at) for at in range(10)))
+    assert launches(single.trace, single.breakdown.steady).short == 10
+    assert [one.key for one in judge(single, rules_of(rules), strict=True) if one.rule == "PRF322"] == ["PRF322.few"]
 
 
 def test_a_gap_that_begins_while_the_host_waits_is_synchronisation() -> None:

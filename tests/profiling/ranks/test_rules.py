@@ -75,6 +75,7 @@ def test_an_uneven_pipeline(named: bool) -> None:
     assert found.status is Status.NOTE and found.args["gain_ms"] == 8.5
     assert (found.args["stage"], found.args["ranks"], found.args["times"]) == (1, [2, 3], 1.74)
     (alike,) = judged(cluster, "PRF353")
+    assert alike.key == "PRF353.alike_in_stages" and alike.args["most_ms"] == alike.args["least_ms"]
     assert alike.status is Status.OK, "stages are not held against each other: their waits are no second problem"
 
 

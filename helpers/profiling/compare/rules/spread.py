@@ -12,9 +12,10 @@ CODE = "PRF383"
 
 
 def check(compared: Comparison) -> Iterator[Finding]:
-    spread = compared.spread_ns()
-    if not spread:
+    sides = (compared.baseline.profile, compared.target.profile)
+    if max(len(one.breakdown.steady) for one in sides) < 2:
         raise CannotCheck("PRF383.one_step")
+    spread = compared.spread_ns()
     args = {"spread_ms": spread / 1e6, "difference_ms": abs(compared.difference_ns) / 1e6}
     within = abs(compared.difference_ns) <= spread
     status, key = (Status.NOTE, "within") if within else (Status.OK, "beyond")

@@ -32,8 +32,18 @@ def check(cluster: Cluster) -> Iterator[Finding]:
     for rank in slow:
         yield _finding(cluster, rank)
     if not slow:
-        own = [cluster.ms(rank, "own") for rank in compared]
-        yield Finding(CODE, Status.OK, "PRF353.alike", {"least_ms": round(min(own), 3), "most_ms": round(max(own), 3)})
+        yield _alike(cluster, compared)
+
+
+def _alike(cluster: Cluster, compared: list[int]) -> Finding:
+    """With the span among those that do the same work: in a pipeline the widest of its stages."""
+    spans = []
+    for stage in {cluster.stages.get(rank) for rank in compared}:
+        own = [cluster.ms(rank, "own") for rank in compared if cluster.stages.get(rank) == stage]
+        spans.append((max(own) - min(own), min(own), max(own), stage))
+    _, least, most, stage = max(spans, key=lambda one: one[0])
+    args: dict[str, Scalar] = {"least_ms": round(least, 3), "most_ms": round(most, 3), "stage": stage}
+    return Finding(CODE, Status.OK, "PRF353.alike" if stage is None else "PRF353.alike_in_stages", args)
 
 
 def _more(cluster: Cluster, rank: int, part: str) -> float:

@@ -106,7 +106,11 @@ class Listing:
 
 @dataclass(frozen=True)
 class Report:
-    """The result of one verb. `stage` and `verb` name it; `tier` says what it ran on; `facts` is free JSON."""
+    """The result of one verb. `stage` and `verb` name it; `tier` says what it ran on; `facts` is free JSON.
+
+    `answers`: the rules whose findings answer the verb's question. Where one of them does, what other rules could not
+    look at is listed but makes no SKIPPED of the whole, and no other finding below WARN is told in its stead; of
+    several the first."""
 
     stage: str
     verb: str
@@ -117,6 +121,7 @@ class Report:
     facts: dict[str, Any] = field(default_factory=dict)
     tier: str = ""
     parts: tuple[Report, ...] = ()
+    answers: tuple[str, ...] = ()
     created: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
 
     def __post_init__(self) -> None:
@@ -158,12 +163,25 @@ class Report:
     @property
     def status(self) -> Status:
         """The worst finding. A report that found nothing to say has not looked."""
-        return max((finding.status for finding in self.findings), default=Status.SKIPPED)
+        return max((finding.status for finding in self._judged), default=Status.SKIPPED)
 
     @property
     def headline(self) -> Finding | None:
         """The heaviest of the worst findings."""
-        return max(self.findings, key=lambda found: (found.status, found.weight), default=None)
+        return max(self._judged, key=self._rank, default=None)
+
+    @property
+    def _judged(self) -> tuple[Finding, ...]:
+        """The findings that make the status: all, or without what was not looked at where the question has its
+        answer."""
+        looked = tuple(found for found in self.findings if found.status is not Status.SKIPPED)
+        return looked if any(found.rule in self.answers for found in looked) else self.findings
+
+    def _rank(self, found: Finding) -> tuple[float, ...]:
+        """What comes first in the headline has the highest."""
+        answer = self.answers[::-1].index(found.rule) + 1 if found.rule in self.answers else 0
+        wrong = found.status if found.status > Status.SKIPPED else Status.OK
+        return (wrong, answer, found.status, found.weight) if self.answers else (found.status, found.weight)
 
     def title(self, lang: str | None = None) -> str:
         """The verb's words; of a report on one rank (facts["rank"]) with that rank."""
@@ -232,6 +250,7 @@ class Report:
             facts=data["facts"],
             tier=data["tier"],
             parts=tuple(cls.from_dict(part) for part in data["parts"]),
+            answers=tuple(data.get("answers", ())),
             created=data["created"],
         )
 
@@ -262,8 +281,8 @@ def _cell(value: Scalar) -> Scalar:
     return value
 
 
-def overview(stage: str, verb: str, reports: list[Report], *, tier: str = "") -> Report:
-    """Many reports as one: a row and the headline of each, the reports themselves as parts."""
+def overview(stage: str, verb: str, reports: list[Report], *, tier: str = "", answers: tuple[str, ...] = ()) -> Report:
+    """Many reports as one: a row and the headline of each, the reports themselves as parts; `answers` as in Report."""
     columns = (Column("question"), Column("status"), Column("verdict"))
     rows: list[tuple[Scalar, ...]] = []
     findings: list[Finding] = []
@@ -271,7 +290,8 @@ def overview(stage: str, verb: str, reports: list[Report], *, tier: str = "") ->
         headline = report.headline or Finding(report.verb, Status.SKIPPED, "report.not_looked")
         findings.append(headline)
         rows.append(({"say": f"name.{report.verb}"}, report.status.name, {"say": headline.key, "args": headline.args}))
-    return Report(stage, verb, tuple(findings), Table(columns, tuple(rows)), tier=tier, parts=tuple(reports))
+    return Report(stage, verb, tuple(findings), Table(columns, tuple(rows)), tier=tier, parts=tuple(reports),
+                  answers=answers)  # fmt: skip
 
 
 def load(path: str | os.PathLike[str]) -> Report:

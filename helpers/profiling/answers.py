@@ -32,6 +32,8 @@ from helpers.rules import judge, rules_of
 from helpers.words import Scalar
 
 STAGE = "profiling"
+#: Whose finding says where the time goes
+ANSWER = ("PRF310",)
 #: What the verdict chooses from. PRF314 is left out: its time is part of the free and the loading time.
 SAVINGS = ("PRF311", "PRF312", "PRF313", "PRF315")
 
@@ -159,24 +161,26 @@ def _analyse(
 ) -> Report:
     findings = judge(profile, rules_of(rules))
     verdict = _of_a_cut_file(profile, summary(profile, findings))
+    recorded = {code: [one for one in findings if one.rule == code] for code in ("PRF301", "PRF305")}
     by_code = {ten: [one for one in findings if one.rule[:5] == ten] for ten in ("PRF30", "PRF31", "PRF33")}
     parts = [
-        time_by_kind(profile, [verdict, *by_code["PRF31"]]),
+        time_by_kind(profile, [verdict, *recorded["PRF301"], *by_code["PRF31"]]),
         *device_answers(profile, STAGE, findings),
         tuning(profile, STAGE, findings),
-        top_operators(profile, by_code["PRF33"], top),
+        top_operators(profile, [*by_code["PRF33"], *recorded["PRF305"]], top),
         *memory_answers(profile, STAGE, findings, top),
-        step_times(profile, by_code["PRF30"]),
+        step_times(profile, [one for one in by_code["PRF30"] if one.rule not in recorded]),
         timeline(profile, step=step, most=boxes),
     ]
     export(profile, parts[-1], files or {}, lang)
-    return overview(STAGE, "analyse", parts, tier=profile.tier)
+    answers = () if verdict.status is Status.SKIPPED else ANSWER
+    return overview(STAGE, "analyse", parts, tier=profile.tier, answers=answers)
 
 
 def join(recorded: Report | None, answer: Report, speed: Report | None = None) -> Report:
     """What `profile` says, where it ran, the parts of `analyse` and a benchmark as one report: the stage's."""
     reports = [*([recorded] if recorded else []), *answer.parts, *([speed] if speed else [])]
-    return overview(STAGE, STAGE, reports, tier=answer.tier)
+    return overview(STAGE, STAGE, reports, tier=answer.tier, answers=answer.answers)
 
 
 def summary(profile: Profile, findings: list[Finding]) -> Finding:
@@ -198,7 +202,9 @@ def summary(profile: Profile, findings: list[Finding]) -> Finding:
         named = {"PRF312.waiting": "cause_waiting", "PRF312.pairwise": "cause_pairwise"}.get(saving.key, "cause")
         cause: Scalar = {"say": f"{saving.rule}.{named}", "args": saving.args}
         args.update(cause=cause, gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"])
-    status = max((one.status for one in findings), default=Status.SKIPPED)
+    status = max((one.status for one in findings if one.status is not Status.SKIPPED), default=Status.OK)
+    if profile.simulated and not any(one.rule == "PRF313" for one in savings):  # of a device nothing is known here
+        status = max(status, Status.SKIPPED)
     key = ("simulated_" if profile.simulated else "") + ("saving" if saving else "none")
     return Finding("PRF310", status, f"PRF310.{key}", args, weight=1000.0)
 
@@ -221,7 +227,8 @@ def time_by_kind(profile: Profile, findings: list[Finding]) -> Report:
     columns = (Column("kind"), Column("profiling_time", "ms"), Column("share", "%"))
     chart = Chart("stack", "kind", ("profiling_time",), "ms")
     facts = _facts(profile)
-    return Report(STAGE, "time_by_kind", tuple(findings), Table(columns, rows), chart, facts=facts, tier=profile.tier)
+    return Report(STAGE, "time_by_kind", tuple(findings), Table(columns, rows), chart, facts=facts, tier=profile.tier,
+                  answers=ANSWER)  # fmt: skip
 
 
 def top_operators(profile: Profile, findings: list[Finding], top: int) -> Report:
@@ -252,7 +259,8 @@ def top_operators(profile: Profile, findings: list[Finding], top: int) -> Report
     )
     chart = Chart("bars", "operator", ("self_time",), "ms")
     facts = {"calls_per_step": {one.name: one.calls / steps for one in profile.operators}}
-    return Report(STAGE, "top_operators", tuple(findings), Table(columns, rows), chart, facts=facts, tier=profile.tier)
+    return Report(STAGE, "top_operators", tuple(findings), Table(columns, rows), chart, facts=facts, tier=profile.tier,
+                  answers=("PRF331",))  # fmt: skip
 
 
 def step_times(profile: Profile, findings: list[Finding]) -> Report:
@@ -263,7 +271,8 @@ def step_times(profile: Profile, findings: list[Finding]) -> Report:
     )
     columns = (Column("step"), Column("step_time", "ms"), *(Column(f"profiling_{part}", "ms") for part in PARTS))
     chart = Chart("stacks", "step", tuple(f"profiling_{part}" for part in PARTS), "ms")
-    return Report(STAGE, "step_times", tuple(findings), Table(columns, rows), chart, tier=profile.tier)
+    return Report(STAGE, "step_times", tuple(findings), Table(columns, rows), chart, tier=profile.tier,
+                  answers=("PRF303", "PRF302"))  # fmt: skip
 
 
 def _facts(profile: Profile) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ import pytest
 from helpers.__main__ import main
 from helpers.finding import Status
 from helpers.profiling import analyse, join
+from helpers.profiling.answers import _analyse
 from helpers.profiling.breakdown import break_down
+from helpers.profiling.facts import Profile
 from helpers.profiling.operators import operators
 from helpers.profiling.readers import read
 from helpers.profiling.readers.tables import step_times
@@ -35,6 +38,25 @@ def test_the_answers_and_one_verdict() -> None:
         "(40 %); the most that one change can save: free time, at most 0.25 ms (25 %)"
     )
     assert report.verdict("zh").startswith("每步耗时 1 ms，其中最多的是设备计算（40 %）；最耗时的算子是 aten::conv")
+
+
+def test_what_was_not_looked_at_is_no_status_of_a_given_answer(profile_of: Callable[..., Profile]) -> None:
+    """No loader, no shapes, no stacks were recorded: told below, while each question has the status of its answer."""
+    report = _analyse(profile_of([("compute", "k", 0, 980)]), top=9, boxes=9)
+    parts = {one.verb: one for one in report.parts}
+    assert (report.status, parts["time_by_kind"].status) == (Status.NOTE, Status.NOTE), "one operator is all of it"
+    assert parts["tuning"].status is Status.OK and parts["tuning"].headline == parts["tuning"].findings[0]
+    assert any(one.status is Status.SKIPPED for one in parts["tuning"].findings)
+    assert "PRF313.unseen" in parts["time_by_kind"].text("en") or "no DataLoader" in parts["time_by_kind"].text("en")
+    steps = parts["step_times"]
+    assert steps.headline is not None and (steps.headline.key, steps.status) == ("PRF303.alike", Status.OK)
+    blind = _analyse(profile_of([("host_op", "aten::mm", 0, 900)]), top=9, boxes=9)
+    assert (blind.status, blind.headline and blind.headline.key) == (Status.SKIPPED, "PRF310.blind")
+    idle = _analyse(profile_of([("compute", "k", 0, 990)], tier="npu-simulated"), top=9, boxes=9)
+    assert (idle.status, idle.headline and idle.headline.key) == (Status.SKIPPED, "PRF310.simulated_none")
+    waits = _analyse(profile_of([("compute", "k", 0, 500), ("loading", "l", 500, 490)], tier="npu-simulated"),
+                     top=9, boxes=9)  # fmt: skip
+    assert (waits.status, waits.headline and waits.headline.key) == (Status.NOTE, "PRF310.simulated_saving")
 
 
 def test_tables_and_charts() -> None:
@@ -62,7 +84,7 @@ def test_the_record_beside_a_profile_says_that_it_was_simulated(tmp_path: Path) 
     (tmp_path / "collected.json").write_text(json.dumps({"tier": "npu-simulated"}))
     report = analyse(tmp_path)
     assert report.simulated
-    assert report.status is Status.SKIPPED
+    assert report.status is Status.NOTE, "waiting for data is the host's own; of a device nothing is said"
     assert "the CPU's times, which are not an NPU's" in report.verdict("en")
     assert "并非 NPU 的耗时" in report.verdict("zh")
 

@@ -22,7 +22,14 @@ from benchmarks.traces.folders import OUTPUT, folder
 from benchmarks.traces.generated import generate
 from benchmarks.traces.peers import Cost, hta_breakdown, msprof_compare, run
 
-BARS = {"msprof-analyze compare": 12, "HTA temporal breakdown": 15}
+BREAKDOWN, COMPARE, HTA = "msprof-analyze breakdown", "msprof-analyze compare", "HTA load + breakdown"
+#: Peer -> what it does, beside `analyse`: breakdown, operators by their kernels, advice
+DOES = {
+    BREAKDOWN: "compare --enable_profiling_compare: the breakdown alone",
+    COMPARE: "compare: breakdown, operators, kernels, collectives, calls, memory; no advice",
+    HTA: "get_temporal_breakdown: idle, computing and other time alone",
+}
+BARS = {BREAKDOWN: 12, HTA: 15}
 ANALYSE = """
 import sys
 from helpers.profiling import analyse
@@ -66,8 +73,9 @@ def against_msprof(source: Path, megabytes: int, interpreter: str | None, work: 
     size = (large / OUTPUT / "trace_view.json").stat().st_size
     print(f"\nNPU, {copies} copies of {source.name}, {size / 1e6:.0f} MB")
     mine = show("analyse", own(ANALYSE, large, work), size)
-    peer = msprof_compare(interpreter, large, source, work) if interpreter else None
-    beside("msprof-analyze compare", peer, mine, size)
+    for name, only in ((BREAKDOWN, ("--enable_profiling_compare",)), (COMPARE, ())):
+        peer = msprof_compare(interpreter, large, source, work / name, *only) if interpreter else None
+        beside(name, peer, mine, size)
 
 
 def against_hta(source: Path, megabytes: int, interpreter: str | None, work: Path) -> None:
@@ -76,7 +84,7 @@ def against_hta(source: Path, megabytes: int, interpreter: str | None, work: Pat
     size = large.stat().st_size
     print(f"\nGPU, {copies} copies of {source.name}, {size / 1e6:.0f} MB")
     mine = show("analyse", own(ANALYSE, large, work), size)
-    beside("HTA temporal breakdown", hta_breakdown(interpreter, large, work) if interpreter else None, mine, size)
+    beside(HTA, hta_breakdown(interpreter, large, work) if interpreter else None, mine, size)
 
 
 def against_json(megabytes: int, work: Path) -> None:
@@ -120,7 +128,8 @@ def beside(name: str, peer: Cost | None, mine: Cost, size: int) -> None:
         return
     show(name, peer, size)
     ratio = peer.cpu_s / mine.cpu_s
-    print(f"{'':26}{ratio:.1f}x the CPU of analyse (bar: {BARS[name]}x, {'met' if ratio >= BARS[name] else 'MISSED'})")
+    bar = f" (bar: {BARS[name]}x, {'met' if ratio >= BARS[name] else 'MISSED'})" if name in BARS else ""
+    print(f"{'':26}{ratio:.1f}x the CPU of analyse{bar}\n{'':26}{DOES[name]}")
 
 
 if __name__ == "__main__":

@@ -37,18 +37,20 @@ def run(command: Sequence[str], log: Path) -> Cost:
     return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
-def msprof_compare(interpreter: str, folder: Path, baseline: Path, out: Path) -> Cost:
-    """msprof-analyze's breakdown of the folder alone, beside that of a small one: it always compares two.
+def msprof_compare(interpreter: str, folder: Path, baseline: Path, out: Path, *only: str) -> Cost:
+    """msprof-analyze's comparison of the folder with a small one: it always compares two. `only`: what of it, as its
+    option says (`--enable_profiling_compare`: the breakdown); without, all that it compares unless told otherwise.
 
-    It exits with 0 also where it failed, so what counts is the table that it writes.
+    It exits with 0 also where it failed, so what counts is the table that it writes; `out` must not exist.
     """
+    out.mkdir()
     command = [interpreter, "-c", MSPROF, "compare", "-d", str(folder), "-bp", str(baseline)]
-    cost = run([*command, "--enable_profiling_compare", "-o", str(out)], out / "msprof.log")
+    cost = run([*command, *only, "-o", str(out)], out / "msprof.log")
     if not list(out.glob("*.xlsx")):
         raise SystemExit(f"msprof-analyze wrote no table:\n{(out / 'msprof.log').read_text(errors='replace')[-2000:]}")
     return cost
 
 
 def hta_breakdown(interpreter: str, trace: Path, out: Path) -> Cost:
-    """HTA's temporal breakdown, the last step with it."""
+    """HTA reads the trace and breaks its time down, the last step with it: neither operators nor advice."""
     return run([interpreter, "-c", HTA, str(trace)], out / "hta.log")

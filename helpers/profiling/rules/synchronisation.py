@@ -48,14 +48,17 @@ def check(profile: Profile) -> Iterator[Finding]:
 
 def _reads(profile: Profile) -> Finding | None:
     """Which lines of the script read values, those of one steady step looked at; None where none does, or where host
-    operators are no script's work. What a loader reads waits for no device."""
+    operators are no script's work. What a loader reads, and an optimizer of its
+    counters, which lie on the host, waits for no device."""
     trace, steady = profile.trace, profile.breakdown.steady
     if not profile.conclusive:
         return None
     numbers = [at for at, one in enumerate(trace.steps) if one.number in {step.number for step in steady}]
     wanted = [at for at, name in enumerate(trace.names) if name == READ]
     rows = np.flatnonzero(np.isin(trace.name, wanted) & trace.where(("host_op",)) & np.isin(trace.step, numbers))
-    rows = rows[~trace.intervals(trace.where(("loading",))).covers(trace.start_ns[rows])]
+    steps = [at for at, name in enumerate(trace.names) if name.startswith("Optimizer.step#")]
+    hosts = trace.where(("loading",)) | (trace.where(("annotation",)) & np.isin(trace.name, steps))
+    rows = rows[~trace.intervals(hosts).covers(trace.start_ns[rows])]
     if not rows.size:
         return None
     lines = Counter(called_from(profile, row) for row in rows[trace.step[rows] == trace.step[rows[0]]][:MOST].tolist())

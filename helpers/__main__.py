@@ -13,6 +13,8 @@ import re
 import sys
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
@@ -40,7 +42,8 @@ def main(argv: list[str] | None = None) -> int:
             refuse_unwritable(path)
         _tell_swallowed(args, given)
         args.began = time.monotonic()
-        report = args.run(args)
+        with _speaking(args.lang):
+            report = args.run(args)
         if isinstance(report, Report):
             code = _write(report, args)
             if not (args.show and args.show(report, args)):
@@ -64,6 +67,21 @@ def main(argv: list[str] | None = None) -> int:
     except Exception:  # noqa: BLE001 - a defect of ours is no verdict: exit code 1 would say that it is
         traceback.print_exc()
     return 2
+
+
+@contextmanager
+def _speaking(lang: str | None) -> Iterator[None]:
+    """What is told while a verb runs, and by its children, is in the language asked for."""
+    before = os.environ.get("ASCEND_WORKBOOK_LANG")
+    if lang:
+        os.environ["ASCEND_WORKBOOK_LANG"] = lang
+    try:
+        yield
+    finally:
+        if lang and before is None:
+            del os.environ["ASCEND_WORKBOOK_LANG"]
+        elif lang and before is not None:
+            os.environ["ASCEND_WORKBOOK_LANG"] = before
 
 
 class Parser(argparse.ArgumentParser):

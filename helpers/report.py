@@ -211,6 +211,9 @@ class Report:
 
         return render(self, lang, details=details)
 
+    def __str__(self) -> str:
+        return self.text()
+
     def html(self, lang: str | None = None, *, page: bool = True) -> str:
         """A whole page that opens offline (charts inside), or with `page=False` the part a notebook shows."""
         from helpers.view.html import fragment, render

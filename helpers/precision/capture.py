@@ -28,7 +28,7 @@ from helpers.precision.capturing.options import FINGERPRINTS, MIB, Options, room
 from helpers.precision.capturing.replacing import place, settle
 from helpers.report import Column, Report, Table
 from helpers.settings.child import settings as settings_reader
-from helpers.words import Scalar
+from helpers.words import Scalar, say
 
 PLUGIN = Path(__file__).parent / "child" / "capture_plugin.py"
 SETTINGS = Path(settings_reader.__file__)
@@ -135,7 +135,7 @@ def _teller(progress: Callable[[str], None] | None, tier: str, folder: Path,
         size = 0 if told[0] else written.budget(folder).get("bytes", 0)
         if size:
             told[0] = True
-            progress(f"{tier}: will write {_gb(size)} GB, may write {_gb(limit_mib * MIB)} GB")
+            progress(say("precision.told.size", None, tier=tier, gb=_gb(size), most_gb=_gb(limit_mib * MIB)))
         if state.step != last[0]:
             last[0] = state.step
             progress(f"{tier}: step {state.step}/{state.steps}")

@@ -26,6 +26,7 @@ from helpers.precision.tensors import tolerance
 from helpers.precision.tensors.agreement import agreements as compare_all
 from helpers.precision.tensors.agreement import verified
 from helpers.precision.tensors.workers import Measure, measure_all
+from helpers.words import say
 
 if TYPE_CHECKING:
     from helpers.precision.divergence.devices import Confirmation
@@ -173,7 +174,7 @@ def examine(
         raise WorkbookError("precision.nothing_common", baseline=str(baseline), target=str(target))
     for key in common if anyway or not different else ():
         if tell:
-            tell(f"compare step {key[0]} rank {key[1]}")
+            tell(say("precision.told.compare", None, step=key[0], rank=key[1]))
         # later steps begin with weights that updates have parted, by how much is not known; nor is it known what
         # error the selected operators begin with
         reached = 0.0 if key[0] == 0 and not selection.names else math.inf

@@ -34,6 +34,8 @@ from helpers.words import Scalar
 STAGE = "profiling"
 #: Whose finding says where the time goes
 ANSWER = ("PRF310",)
+#: Paths that an error names
+NAMED = 4
 #: What the verdict chooses from. PRF314 is left out: its time is part of the free and the loading time.
 SAVINGS = ("PRF311", "PRF312", "PRF313", "PRF315")
 
@@ -66,6 +68,8 @@ def analyse(
         alone = analyse(path, top=top, step=step, files=files, baseline=baseline, lang=lang, ranks=ranks,
                         scheduler=scheduler)  # fmt: skip
         return advised(alone, path, lang)
+    if top < 1:
+        raise WorkbookError("profiling.too_few", name="top", value=top, least=1)
     files = files or {}
     refuse(files, [path] if baseline is None else [path, baseline])
     if baseline is not None:
@@ -79,7 +83,7 @@ def analyse(
         report = _analyse(profile, top=top, boxes=MOST, step=step, files=files, lang=lang)
         return replace(report, parts=(*report.parts, *_collectives(profile, locate(Path(path)))))
     for option in [*(f"--{kind}" for kind in files), *(["--step"] if step is not None else [])]:
-        raise WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=len(several.profiles), option=option)
+        raise _takes_one(path, several.profiles, option)
     chosen = _chosen(several, ranks, path)
     answer = partial(_answer, top=top, boxes=max(500, MOST // len(chosen.profiles)))
     return analyse_ranks(chosen, answer, scheduler)
@@ -124,6 +128,11 @@ def _collectives(profile: Profile, found: Path) -> tuple[Report, ...]:
         return (Report(STAGE, "collectives", (finding,), tier=profile.tier),)
 
 
+def _takes_one(path: str | os.PathLike[str], profiles: Mapping[int, Path], option: str) -> WorkbookError:
+    paths: list[Scalar] = [str(one) for one in list(profiles.values())[:NAMED]]
+    return WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=len(profiles), option=option, paths=paths)
+
+
 def _one_rank(path: str | os.PathLike[str], ranks: str) -> str | os.PathLike[str]:
     """The path itself, or of a folder of several ranks the profile of the one that `ranks` selects."""
     several = ranks_at(Path(path))
@@ -131,7 +140,7 @@ def _one_rank(path: str | os.PathLike[str], ranks: str) -> str | os.PathLike[str
         return path
     chosen = _chosen(several, ranks, path).profiles
     if len(chosen) != 1:
-        raise WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=len(chosen), option="--baseline")
+        raise _takes_one(path, chosen, "--baseline")
     return next(iter(chosen.values()))
 
 

@@ -753,4 +753,12 @@ WORDS: dict[str, Words] = {
         "Capture two steps in a row, as with --steps 2 --dump-steps 0,1.",
         "请采集相邻的两步，例如 --steps 2 --dump-steps 0,1。",
     ),
+    "precision.told.room": Words(
+        "{tier}: at most {limit_mib} MiB of {free_mib} MiB free",
+        "{tier}：最多 {limit_mib} MiB，磁盘可用 {free_mib} MiB",
+    ),
+    "precision.told.size": Words(
+        "{tier}: will write {gb} GB, may write {most_gb} GB", "{tier}：将写入 {gb} GB，上限 {most_gb} GB"
+    ),
+    "precision.told.compare": Words("compare step {step} rank {rank}", "比对第 {step} 步 rank {rank}"),
 }

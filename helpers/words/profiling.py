@@ -70,6 +70,12 @@ _ERRORS = {
         "Record one with `ascend-workbook profile SCRIPT`, or give the path of the trace itself.",
         "请用 `ascend-workbook profile 脚本` 采集，或直接给出 trace 的路径。",
     ),
+    "profiling.a_script": Words(
+        "{path}: is a script and no profile",
+        "{path}：这是脚本，不是性能数据",
+        "Record one first: `ascend-workbook profile {quoted}`, then analyse what it wrote.",
+        "请先采集：`ascend-workbook profile {quoted}`，再分析其输出。",
+    ),
     "profiling.many_profiles": Words(
         "{path}: holds {count} profiles ({names}); one at a time",
         "{path}：其中有 {count} 份性能数据（{names}）；一次只能分析一份",

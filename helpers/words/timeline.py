@@ -109,8 +109,8 @@ _FINDINGS = {
     "profiling.one_rank": Words(
         "{path}: holds {ranks} ranks; {option} takes one",
         "{path}：其中有 {ranks} 个 rank；{option} 一次只能处理一个",
-        "Give the path of one rank's profile; with --baseline also --ranks N.",
-        "请给出某一个 rank 的性能数据路径；与 --baseline 一起也可用 --ranks N。",
+        "Give the path of one rank's profile, as in {paths}; with --baseline also --ranks N.",
+        "请给出某一个 rank 的性能数据路径，例如 {paths}；与 --baseline 一起也可用 --ranks N。",
     ),
 }
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from helpers.__main__ import _speaking
 from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.precision.capture import capture
 from helpers.precision.capturing import manifest
+from helpers.precision.capturing.options import room
 from helpers.precision.layouts import read_dump
 from helpers.report import Report
 from tests.conftest import ROOT
@@ -118,3 +120,11 @@ def test_what_cannot_be_selected_is_said_first(tmp_path: Path, options: dict[str
     with pytest.raises(WorkbookError) as caught:
         capture(SCRIPT, out=tmp_path, device="cpu", **options)
     assert caught.value.key == key and str(caught.value) and not (tmp_path / "gpulog.json").exists()
+
+
+def test_what_is_told_meanwhile_is_in_the_language_asked_for(tmp_path: Path) -> None:
+    said: list[str] = []
+    for lang in ("zh", "en"):
+        with _speaking(lang):
+            room(tmp_path, 1, "cpu", said.append)
+    assert said[0].startswith("cpu：最多 1 MiB") and said[1].startswith("cpu: at most 1 MiB")

@@ -33,6 +33,11 @@ def test_checks_with_one_reason_are_one_line_and_none_is_lost(lang: str, said: s
     assert len(told.to_dict()["findings"]) == 4 and told.junit(lang).count("topic PRF36") >= 4
 
 
+def test_printing_a_report_gives_its_text() -> None:
+    told = report(*FOUR)
+    assert str(told) == told.text()
+
+
 def test_two_are_told_as_two() -> None:
     assert "2 checks" not in report(*FOUR[:2]).text("en")
 

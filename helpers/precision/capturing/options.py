@@ -13,6 +13,7 @@ from helpers.device import Device
 from helpers.errors import WorkbookError
 from helpers.precision.capturing import manifest
 from helpers.precision.capturing.commit import commit_of
+from helpers.words import say
 
 #: `fingerprints`: weights, batches, seeds and losses alone, without msprobe.
 FINGERPRINTS = "fingerprints"
@@ -116,4 +117,4 @@ def room(folder: Path, limit_mib: int, tier: str, tell: Callable[[str], None] | 
     if limit_mib > free_mib:
         raise WorkbookError("precision.no_room", limit_mib=limit_mib, free_mib=free_mib, path=str(folder))
     if tell:
-        tell(f"{tier}: at most {limit_mib} MiB of {free_mib} MiB free")
+        tell(say("precision.told.room", None, tier=tier, limit_mib=limit_mib, free_mib=free_mib))

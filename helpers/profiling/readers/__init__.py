@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from helpers.errors import WorkbookError
@@ -11,6 +12,7 @@ from helpers.profiling.readers.loading import load
 from helpers.profiling.readers.ranks import RANK, RankProfiles, by_rank
 from helpers.profiling.trace import Trace
 
+SCRIPTS = (".py", ".ipynb", ".sh")
 TRACES = ("*.json", "*.json.gz")
 DATA = "data"  # where `profile` puts them, in the folder it is given
 TRACE_NAME = "trace"  # torch's own handlers and ours call them *.pt.trace.json; other JSON lies beside them
@@ -50,6 +52,8 @@ def locate(path: Path) -> Path:
     """The one profile at or below the path."""
     if not path.exists():
         raise WorkbookError("profiling.no_such_path", path=str(path))
+    if path.is_file() and path.suffix in SCRIPTS:
+        raise WorkbookError("profiling.a_script", path=str(path), quoted=shlex.quote(str(path)))
     if path.is_file() or path.name.endswith(ascend.FOLDER) or ascend.output_of(path) or database.find(path):
         return path
     found = _below(path)

@@ -127,6 +127,24 @@ def test_the_one_rank_there_is_may_be_asked_for(tmp_path: Path, capsys: pytest.C
         assert "Ranks that are here: 1" in capsys.readouterr().err
 
 
+def test_what_takes_one_rank_names_their_paths(tmp_path: Path) -> None:
+    write(tmp_path, trace(0), trace(1))
+    with pytest.raises(WorkbookError) as caught:
+        analyse(tmp_path, files={"flame": str(tmp_path.parent / "flame.txt")})
+    assert all(str(tmp_path / f"rank{rank}.pt.trace.json") in caught.value.hint("zh") for rank in (0, 1))
+
+
+def test_a_script_and_no_rows_are_refused(tmp_path: Path) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text("import torch")
+    with pytest.raises(WorkbookError, match="is a script and no profile") as caught:
+        analyse(script)
+    assert f"ascend-workbook profile {script}" in caught.value.hint("en")
+    write(tmp_path, trace(0))
+    with pytest.raises(WorkbookError, match="top is 0"):
+        analyse(tmp_path, top=0)
+
+
 def test_an_older_profile_of_a_rank_is_left_out(tmp_path: Path) -> None:
     write(tmp_path, trace(0), trace(1))
     shutil.copy(tmp_path / "rank0.pt.trace.json", tmp_path / "rank0.1623143089861.pt.trace.json")

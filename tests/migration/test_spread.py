@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import time
 
@@ -28,8 +29,14 @@ def test_the_work_is_done_in_children_and_large_results_pass() -> None:
 
 
 def test_a_child_that_is_done_takes_what_is_left() -> None:
+    done = multiprocessing.Value("i", 0)
+    ends = time.monotonic() + 20  # where each child has its share beforehand, the other never does so many
+
     def work(number: int) -> int:
-        time.sleep(0.5 if number == 0 else 0.001)
+        while number == 0 and done.value < 4 * CHUNK and time.monotonic() < ends:
+            time.sleep(0.01)
+        with done.get_lock():
+            done.value += 1
         return os.getpid()
 
     pids = spread(work, range(6 * CHUNK), children=2)

@@ -13,20 +13,22 @@ from helpers import device
 from helpers.precision import capture
 from helpers.precision.divergence import replay
 
+FIND, BASELINE = cache(device.find), cache(device.baseline)
 
-@pytest.fixture(autouse=True, scope="session")
+
+@pytest.fixture(autouse=True, scope="package")
 def devices_are_looked_for_once() -> Iterator[None]:
     """Captures look for their device in a child of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(device, "find", cache(device.find))
-        patch.setattr(device, "baseline", cache(device.baseline))
+        patch.setattr(device, "find", FIND)
+        patch.setattr(device, "baseline", BASELINE)
         # two steps more for each capture: test_budget.py asks for them
         defaults = dict(capture.capture.__kwdefaults__ or {})
         patch.setattr(capture.capture, "__kwdefaults__", {**defaults, "estimate": False})
         yield
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="package")
 def operators_are_run_again_in_this_process() -> Iterator[Callable[..., Any]]:
     """Gives what starts the child."""
     in_a_child = replay.ask

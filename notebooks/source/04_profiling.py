@@ -37,7 +37,7 @@ existing: str = ""  # a profile already taken: a trace or *_ascend_pt folder / �
 baseline: str = ""  # a profile to hold it against: GPU against NPU, before against after / 用于对比的基线性能数据
 top: int = 12  # operators to list / 列出的算子数
 bench_steps: int = 10  # steps to time for the benchmark; 0: no benchmark / 性能基准的计时步数；0 为不测
-sweep: str = ""  # what to vary in it: batch-size=8,16 amp workers=0,2 autocast / 基准中变化的项
+sweep: str = ""  # what to vary, in the words of --sweep and --loader / 基准中变化的项，写法同 --sweep 与 --loader
 bench_baseline: str = ""  # an earlier benchmark's JSON, of any machine / 早先的基准结果（JSON），可来自任意机器
 
 # %%

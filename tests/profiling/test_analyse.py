@@ -20,6 +20,7 @@ from helpers.profiling.operators import operators
 from helpers.profiling.readers import read
 from helpers.profiling.readers.tables import step_times
 from helpers.report import Report
+from tests.conftest import ROOT
 from tests.profiling.conftest import DATA
 
 NPU_TIMELINES = ("alexnet_910b_level1/rank0", "alexnet_910b_level1/rank1", "alexnet_910b_level2/rank0")
@@ -103,7 +104,8 @@ def test_a_folder_without_device_times_gives_no_verdict(tmp_path: Path) -> None:
         (["analyse", str(DATA / "cuda.pt.trace.json"), "--lang", "en"], 0, "aten::convolution"),
         (["analyse", str(DATA / "old_ascend_pt"), "--lang", "zh"], 0, "设备计算"),
         (["analyse", str(DATA), "--lang", "en"], 2, "holds 3 profiles"),
-        (["analyse", str(DATA / "make.py"), "--lang", "zh"], 2, "JSON"),
+        (["analyse", str(DATA / "make.py"), "--lang", "zh"], 2, "ascend-workbook profile"),
+        (["analyse", str(ROOT / "LICENSE"), "--lang", "zh"], 2, "JSON"),
     ],
 )
 def test_the_command(args: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:

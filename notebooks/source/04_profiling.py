@@ -118,6 +118,15 @@ by_kind, operators, by_step = (parts[name] for name in ("time_by_kind", "top_ope
 print("tier:", answer.tier or "not known", "| simulated:", answer.simulated)
 print("device data:", by_kind.facts["device_data"])
 
+# %% [markdown] lang="zh"
+# 分析依次回答下列问题；缺少所需数据的问题会注明未检查。
+
+# %% [markdown] lang="en"
+# The analysis answers these questions in turn; where the data for one is missing it says that it was not looked at.
+
+# %%
+print(*(part.title(lang) for part in answer.parts), sep="\n")
+
 # %% tags=["nbval-ignore-output"]
 run.save(by_kind, name="time_by_kind")
 

@@ -17,6 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from benchmarks.traces.copies import kineto
 from benchmarks.traces.folders import OUTPUT, folder
 from benchmarks.traces.generated import generate

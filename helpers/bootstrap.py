@@ -62,6 +62,7 @@ def set_up(python: Path, venv: Path, *, dev: bool) -> None:
         install_torch(python)
         install_packages(python, dev=dev)
         stamp.write_text(json.dumps({**done, **wanted}))
+    build_native(python)
     if not has_cann():
         build_simulator(python, venv)
 
@@ -158,6 +159,11 @@ def install_packages(python: Path, *, dev: bool) -> None:
 def has_setuptools(python: Path) -> bool:
     version = installed_version(python, "setuptools")
     return version is not None and int(version.split(".")[0]) >= 64
+
+
+def build_native(python: Path) -> None:
+    """The compiled parts that make reading faster; without a compiler they are left out."""
+    run([str(python), "-m", "helpers.native"], cwd=ROOT)
 
 
 def build_simulator(python: Path, venv: Path) -> None:

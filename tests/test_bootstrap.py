@@ -78,6 +78,7 @@ def test_the_simulator_is_built_only_without_cann(
     monkeypatch.setattr(bootstrap, "CANN_ROOTS", (str(tmp_path if has_cann else tmp_path / "none"),))
     monkeypatch.setattr(bootstrap, "install_torch", lambda python: None)
     monkeypatch.setattr(bootstrap, "install_packages", lambda python, dev: None)
+    monkeypatch.setattr(bootstrap, "build_native", lambda python: None)
     monkeypatch.setattr(bootstrap, "build_simulator", lambda python, venv: built.append(venv))
     bootstrap.set_up(Path("python"), tmp_path, dev=False)
     assert bool(built) is not has_cann

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import sys
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
 
 from helpers.errors import WorkbookError
+from helpers.native import compiler
 
 
 @dataclass(frozen=True)
@@ -37,11 +36,10 @@ def find_package(name: str, *extra: Path) -> Package:
 
 def find_compiler() -> str:
     """The path of `$CXX`, g++ or clang++, the first that is there."""
-    for name in filter(None, (os.environ.get("CXX"), "g++", "clang++")):
-        path = shutil.which(name)
-        if path:
-            return path
-    raise WorkbookError("simulator.no_compiler")
+    found = compiler()
+    if found is None:
+        raise WorkbookError("simulator.no_compiler")
+    return found
 
 
 def cxx_standard(torch: Package) -> str:

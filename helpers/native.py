@@ -1,0 +1,128 @@
+"""Small C++ libraries that ours are faster by: compiled once, kept by what they were made of, loaded by ctypes.
+
+A result never depends on one: where there is no compiler, Python does the same work, and whoever asked is told why.
+`python -m helpers.native` compiles them all, as set-up does; else the first use of each.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers.errors import WorkbookError, reason
+
+ROOT = Path(__file__).parent
+#: Where sources lie; the simulator builds its own.
+SOURCES = "*/**/native/*.cpp"
+#: 0 leaves the libraries out, so that Python does their work.
+SWITCH = "ASCEND_WORKBOOK_NATIVE"
+#: Where sums are not contracted, all machines give the same digits.
+FLAGS = ("-std=c++17", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno")
+LIMIT_S = 120
+
+
+@dataclass(frozen=True)
+class Native:
+    """A library, or `why` there is none."""
+
+    library: ctypes.CDLL | None
+    why: WorkbookError | None = None
+
+
+@functools.cache
+def load(source: Path) -> Native:
+    """The library of a C++ source that needs no other file; compiled where it is not there yet."""
+    if os.environ.get(SWITCH) == "0":
+        return Native(None, WorkbookError("native.switched_off", switch=SWITCH))
+    text = source.read_bytes()
+    name = f"{source.stem}.{_digest(text)}.so"
+    try:
+        found = next((place / name for place in _places() if (place / name).is_file()), None)
+        return Native(ctypes.CDLL(str(found or _compiled(source, name))))
+    except WorkbookError as cause:
+        return Native(None, cause)
+    except OSError as cause:
+        return Native(None, WorkbookError("native.unusable", error=reason(cause)))
+
+
+def compiler() -> str | None:
+    """The path of `$CXX`, g++ or clang++, the first that is there."""
+    names = filter(None, (os.environ.get("CXX"), "g++", "clang++"))
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+def _digest(text: bytes) -> str:
+    """Of all that the library depends on."""
+    facts = "\0".join([*FLAGS, platform.machine(), platform.libc_ver()[0]])
+    return hashlib.sha256(facts.encode() + b"\0" + text).hexdigest()[:16]
+
+
+def _places() -> list[Path]:
+    """Folders that keep libraries: this Python's environment, and the user's cache where that cannot be written."""
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    own = Path(sys.prefix, "share", "ascend-workbook", "native")
+    return [own, Path(cache).expanduser() / "ascend-workbook" / "native"]
+
+
+def _compiled(source: Path, name: str) -> Path:
+    """Compiles aside and renames: several processes may do so at once."""
+    command = compiler()
+    if command is None:
+        raise WorkbookError("native.no_compiler")
+    place = _writable()
+    handle, aside = tempfile.mkstemp(dir=place, prefix=f".{name}.", suffix=".part")
+    os.close(handle)
+    try:
+        _run([command, *FLAGS, "-o", aside, str(source)])
+        Path(aside).replace(place / name)
+    finally:
+        Path(aside).unlink(missing_ok=True)
+    return place / name
+
+
+def _writable() -> Path:
+    """The first place that takes a file. Raises the last one's OSError."""
+    *others, last = _places()
+    for place in others:
+        if _takes_files(place):
+            return place
+    last.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return last
+
+
+def _takes_files(place: Path) -> bool:
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(place, os.W_OK)
+
+
+def _run(command: list[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=LIMIT_S, check=False)
+    except subprocess.TimeoutExpired as cause:
+        raise WorkbookError("native.compiler_failed", error=f"{command[0]}: {LIMIT_S} s") from cause
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
+        raise WorkbookError("native.compiler_failed", error=(lines or [f"exit code {done.returncode}"])[0][:200])
+
+
+def main() -> None:
+    """Compiles what is not there yet and says what could not be."""
+    for source in sorted(path for path in ROOT.glob(SOURCES) if path.relative_to(ROOT).parts[0] != "simulator"):
+        found = load(source)
+        print(f"native: {source.stem}: {found.why or 'ready'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from helpers.errors import WorkbookError
-from helpers.profiling.readers.loading import uncollected
+from helpers.profiling.readers.csv_files import opened
 from helpers.profiling.readers.tables import KERNELS
 from helpers.profiling.readers.types import dtypes
 from helpers.profiling.trace import Texts
@@ -93,15 +93,11 @@ def kernel_table(folder: Path) -> KernelTable | None:
     path = folder / KERNELS
     if not path.is_file():
         return None
-    csv.field_size_limit(2**24)
-    try:
-        with uncollected(), path.open(encoding="utf-8-sig", newline="") as file:
-            lines = csv.reader(file)
-            head = [name.strip() for name in next(lines, [])]
-            unusable = _Unusable()
-            table = _read(path, head, unusable.whole(head, lines, lambda: lines.line_num), unusable)
-    except (OSError, UnicodeDecodeError, csv.Error) as cause:
-        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+    with opened(path) as file:
+        lines = csv.reader(file)
+        head = [name.strip() for name in next(lines, [])]
+        unusable = _Unusable()
+        table = _read(path, head, unusable.whole(head, lines, lambda: lines.line_num), unusable)
     if "Duration(us)" not in head:
         raise WorkbookError("profiling.no_column", path=str(path), columns=["Duration(us)"])
     if table is None and unusable.rows:

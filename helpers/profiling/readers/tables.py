@@ -11,7 +11,7 @@ import numpy as np
 
 from helpers.errors import WorkbookError
 from helpers.profiling.intervals import I64
-from helpers.profiling.readers.loading import uncollected
+from helpers.profiling.readers.csv_files import opened
 from helpers.profiling.readers.times import NO_TIME, OUT_OF_RANGE, nanoseconds, nanoseconds_of
 from helpers.profiling.readers.types import dtypes
 from helpers.profiling.trace import Event
@@ -27,33 +27,25 @@ MEMORY = "operator_memory.csv"
 
 def rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
     """The rows of a table as texts. Raises WorkbookError for a missing column, naming file and column."""
-    csv.field_size_limit(2**24)  # call stacks can be longer than the default 128 KiB
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            missing = [name for name in needed if name not in (reader.fieldnames or ())]
-            if missing:
-                raise WorkbookError("profiling.no_column", path=str(path), columns=missing)
-            return [{key: (value or "").strip() for key, value in row.items() if key} for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as cause:
-        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+    with opened(path) as file:
+        reader = csv.DictReader(file)
+        missing = [name for name in needed if name not in (reader.fieldnames or ())]
+        if missing:
+            raise WorkbookError("profiling.no_column", path=str(path), columns=missing)
+        return [{key: (value or "").strip() for key, value in row.items() if key} for row in reader]
 
 
 def columns(path: Path, *needed: str) -> list[Sequence[str]]:
     """These columns' cells (n,) as texts, of two or more; the others are never held. Errors as in `rows`."""
-    csv.field_size_limit(2**24)
-    try:
-        with uncollected(), path.open(encoding="utf-8-sig", newline="") as file:
-            lines = csv.reader(file)
-            places = {name: at for at, name in enumerate(next(lines, []))}
-            missing = [name for name in needed if name not in places]
-            if missing:
-                raise WorkbookError("profiling.no_column", path=str(path), columns=missing)
-            used, width = itemgetter(*(places[name] for name in needed)), max(places.values()) + 1
-            kept = [used(row if len(row) >= width else row + [""] * width) for row in lines if row]
-            return [[*map(str.strip, cells)] for cells in zip(*kept)] or [() for _ in needed]
-    except (OSError, UnicodeDecodeError, csv.Error) as cause:
-        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+    with opened(path) as file:
+        lines = csv.reader(file)
+        places = {name: at for at, name in enumerate(next(lines, []))}
+        missing = [name for name in needed if name not in places]
+        if missing:
+            raise WorkbookError("profiling.no_column", path=str(path), columns=missing)
+        used, width = itemgetter(*(places[name] for name in needed)), max(places.values()) + 1
+        kept = [used(row if len(row) >= width else row + [""] * width) for row in lines if row]
+        return [[*map(str.strip, cells)] for cells in zip(*kept)] or [() for _ in needed]
 
 
 def times_ns(cells: Sequence[str], lines: Sequence[int], column: str, path: Path) -> I64:
@@ -79,12 +71,8 @@ def count(path: Path) -> int:
     """Rows of a table that may be absent."""
     if not path.is_file():
         return 0
-    csv.field_size_limit(2**24)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return max(0, sum(1 for row in csv.reader(file) if row) - 1)
-    except (OSError, UnicodeDecodeError, csv.Error) as cause:
-        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+    with opened(path) as file:
+        return max(0, sum(1 for row in csv.reader(file) if row) - 1)
 
 
 def kernels(path: Path) -> tuple[list[Event], bool]:

@@ -1,0 +1,26 @@
+"""How the tables (CSV) of a profile are opened, and what is told of one that cannot be read."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from helpers.errors import WorkbookError
+from helpers.profiling.readers.loading import uncollected
+
+#: Call stacks can be longer than the default of 128 KiB
+LONGEST_CELL = 2**24
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[TextIO]:
+    """The file for a reader of `csv`, to be read through inside. What fails there is a WorkbookError with its path."""
+    csv.field_size_limit(LONGEST_CELL)
+    try:
+        with uncollected(), path.open(encoding="utf-8-sig", newline="") as file:
+            yield file
+    except (OSError, UnicodeDecodeError, csv.Error) as cause:
+        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause

@@ -156,8 +156,8 @@ _ERRORS = {
         "请重新复制或采集该文件。",
     ),
     "profiling.bad_cell": Words(
-        "{path}: line {line}, column {column}: {value} is no time in microseconds",
-        "{path}：第 {line} 行 {column} 列：{value} 不是以微秒计的时间",
+        "{path}: line {line}, column {column}: {value} is not a number",
+        "{path}：第 {line} 行 {column} 列：{value} 不是数值",
         "Copy or record the file again.",
         "请重新复制或采集该文件。",
     ),

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from helpers.errors import WorkbookError
 from helpers.profiling.readers.csv_files import opened
-from helpers.profiling.readers.tables import KERNELS
+from helpers.profiling.readers.tables import ABSENT, KERNELS
 from helpers.profiling.readers.types import dtypes
 from helpers.profiling.trace import Texts
 
@@ -39,7 +39,6 @@ NUMBERS = {
     "vector": ("aiv_vec_ratio", "vec_ratio"), "vector_read": ("aiv_mte2_ratio",),
     "vector_write": ("aiv_mte3_ratio", "mte3_ratio"), "cube_utilisation": ("cube_utilization(%)",),
 }  # fmt: skip
-ABSENT = frozenset(("", "N/A"))
 #: Rows whose cells are held as texts at once
 PIECE = 20_000
 

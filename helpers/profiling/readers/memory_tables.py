@@ -7,14 +7,17 @@ Profiler, "memory_record", "operator_memory", "npu_module_mem")
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from math import isfinite, nan
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from helpers.errors import WorkbookError
 from helpers.profiling.intervals import I64
-from helpers.profiling.readers.tables import MEMORY, columns, rows, times_ns
+from helpers.profiling.readers.tables import ABSENT, MEMORY, columns, times_ns
 
 RECORD, MODULES = "memory_record.csv", "npu_module_mem.csv"
 F64 = npt.NDArray[np.float64]
@@ -53,8 +56,11 @@ def memory_tables(folder: Path) -> MemoryTables | None:
         return None
     at = times_ns([told[row] for row in mine], [row + 2 for row in mine], needed[1], path)
     order = np.argsort(at, kind="stable")
-    allocated, reserved = (_mbs([cells[row] for row in mine])[order] for cells in sizes)
-    process = max((_mb(size) for one, size in zip(component, sizes[1]) if one == PROCESS), default=float("nan"))
+    allocated, reserved = (_sizes(cells, mine, name, path)[order] for cells, name in zip(sizes, needed[2:]))
+    if np.isnan(allocated).all():
+        return None
+    whole = [row for row, one in enumerate(component) if one == PROCESS]
+    process = float(np.fmax.reduce(_sizes(sizes[1], whole, needed[3], path), initial=nan))
     allocations = _allocations(folder / MEMORY)
     return MemoryTables(at[order], allocated, reserved, *allocations, process, _modules(folder / MODULES))
 
@@ -68,25 +74,35 @@ def _allocations(path: Path) -> tuple[tuple[str, ...], F64, I64, I64]:
     until = np.full(len(rows), FOREVER, np.int64)
     known = [row for row in rows if ends[row]]
     until[released] = times_ns([ends[row] for row in known], [row + 2 for row in known], needed[3], path)
-    return tuple(names[row] for row in rows), _mbs([sizes[row] for row in rows]) / 1024, start, until
+    return tuple(names[row] for row in rows), _sizes(sizes, rows, needed[1], path) / 1024, start, until
 
 
 def _modules(path: Path) -> dict[str, float]:
+    needed = ("Component", "Total Reserved(MB)")
+    names, cells = columns(path, *needed) if path.is_file() else [()] * len(needed)
     most: dict[str, float] = {}
-    for row in rows(path, ("Component", "Total Reserved(MB)")) if path.is_file() else []:
-        most[row["Component"]] = max(most.get(row["Component"], 0.0), _mb(row["Total Reserved(MB)"]))
+    for name, size in zip(names, _sizes(cells, range(len(cells)), needed[1], path).tolist()):
+        most[name] = max(most.get(name, 0.0), size)
     return most
 
 
-def _mbs(texts: Sequence[str]) -> F64:
-    try:
-        return np.fromiter(map(float, texts), np.float64, len(texts))
-    except ValueError:
-        return np.array([_mb(text) for text in texts])
+def _sizes(cells: Sequence[str], rows: Sequence[int], column: str, path: Path) -> F64:
+    """The column's numbers in these rows, NaN where the file has none. Raises WorkbookError for what is no number."""
+    texts = [cells[row] for row in rows]
+    with suppress(ValueError):
+        found = np.fromiter(map(float, texts), np.float64, len(texts))
+        if np.isfinite(found).all():
+            return found
+    return np.array([_size(text, column, path, row + 2) for text, row in zip(texts, rows)])
 
 
-def _mb(text: str) -> float:
+def _size(text: str, column: str, path: Path, line: int) -> float:
+    if text in ABSENT:
+        return nan
     try:
-        return float(text)
+        size = float(text)
     except ValueError:
-        return float("nan")
+        size = nan
+    if not isfinite(size):
+        raise WorkbookError("profiling.bad_cell", path=str(path), line=line, column=column, value=text)
+    return size

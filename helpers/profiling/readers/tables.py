@@ -23,6 +23,8 @@ STEPS = "step_trace_time.csv"
 #: Columns of step_trace_time.csv that hold no time; newer versions add the parallel groups' indices
 NO_TIMES = ("Step", "Device_id", "DP Index", "PP Index", "TP Index")
 MEMORY = "operator_memory.csv"
+#: What stands in a cell that has no value
+ABSENT = frozenset(("", "N/A"))
 
 
 def rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:

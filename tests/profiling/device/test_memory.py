@@ -158,3 +158,35 @@ def test_a_record_that_was_cut_short_and_one_without_a_column(tmp_path: Path) ->
     with pytest.raises(WorkbookError) as told:
         memory_tables(output)
     assert told.value.arguments["columns"] == ["Component"]
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "place"),
+    [
+        ("memory_record.csv", ",1,2,1,", ",1 MB,2,1,", (3, "Total Allocated(MB)", "1 MB")),
+        ("memory_record.csv", ",3,4,3,", ",3,inf,3,", (4, "Total Reserved(MB)", "inf")),
+        ("memory_record.csv", ",9000,", ",much,", (2, "Total Reserved(MB)", "much")),
+        ("operator_memory.csv", "a,1024,", "a,1O24,", (2, "Size(KB)", "1O24")),
+        ("npu_module_mem.csv", "RUNTIME,5", "RUNTIME,five", (3, "Total Reserved(MB)", "five")),
+    ],
+)
+def test_a_size_that_is_no_number_is_named_by_its_place(
+    tmp_path: Path, file: str, before: str, after: str, place: tuple[int, str, str]
+) -> None:
+    output = written(tmp_path, [(100, 1, 2), (200, 3, 4)], [("a", 1, "110.000", "")])
+    (output / "npu_module_mem.csv").write_text("Component,Total Reserved(MB)\nHCCL,N/A\nRUNTIME,5\nRUNTIME,3\n")
+    found = memory_tables(output)
+    assert found is not None and found.modules_mb == {"HCCL": 0, "RUNTIME": 5}
+    (output / file).write_text((output / file).read_text().replace(before, after))
+    with pytest.raises(WorkbookError) as told:
+        memory_tables(output)
+    arguments = told.value.arguments
+    assert (arguments["line"], arguments["column"], arguments["value"]) == place
+    assert told.value.key == "profiling.bad_cell" and str(arguments["path"]).endswith(file)
+
+
+def test_what_the_file_says_it_does_not_have_is_no_fault(tmp_path: Path) -> None:
+    output = written(tmp_path, [(100, "N/A", "N/A"), (200, 3, 4)], [])
+    found = memory_tables(output)
+    assert found is not None and peak_of(found).allocated_mb == 3 and found.allocated_mb[0] != found.allocated_mb[0]
+    assert memory_tables(written(tmp_path, [(100, "N/A", 4), (200, "", 4)], [])) is None

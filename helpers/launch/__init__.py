@@ -1,8 +1,9 @@
 """Runs any unmodified training script in a child process and observes it.
 
+    from helpers import device
     from helpers.launch import LaunchSpec, launch
-    spec = LaunchSpec(script=Path("train.py"), out=Path("runs/demo/dry_run"), transform="baseline_cpu", steps=20)
-    result = launch(spec)
+    spec = LaunchSpec(script=Path("train.py"), out=Path("runs/demo/dry_run"), steps=20)
+    result = launch(spec.on(device.find()))
     result.losses        # one number per step
     result.trouble       # None, or the sentence that says what went wrong
 

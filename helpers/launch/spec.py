@@ -6,13 +6,16 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from helpers.device import Device, child_environment
 from helpers.errors import WorkbookError
 
 TRANSFORMS = ("none", "baseline_cpu", "transfer_to_npu")
+#: How an unmodified GPU script gets to a device, by torch's name of its type
+TRANSFORM_TO = {"npu": "transfer_to_npu", "cuda": "none", "cpu": "baseline_cpu"}
 #: What a run with baseline_cpu is called wherever it is shown.
 STANDING_IN = "cpu standing in for cuda"
 
@@ -59,6 +62,12 @@ class LaunchSpec:
     grad_norm: bool = True
     tier: str = "cpu"
     simulated: bool = False
+
+    def on(self, found: Device) -> LaunchSpec:
+        """The same for an unmodified GPU script on this device; an `env` that was given stays."""
+        env = child_environment(found.tier) if self.env is None else self.env
+        transform = TRANSFORM_TO[found.accelerator]
+        return replace(self, env=env, transform=transform, tier=found.tier, simulated=found.simulated)
 
     def check(self) -> None:
         """Raises WorkbookError naming the field that cannot be."""

@@ -32,7 +32,6 @@ from helpers.words import Scalar, say
 
 PLUGIN = Path(__file__).parent / "child" / "capture_plugin.py"
 SETTINGS = Path(settings_reader.__file__)
-TRANSFORMS = {"npu": "transfer_to_npu", "npu-simulated": "transfer_to_npu", "cuda": "none", "cpu": "baseline_cpu"}
 #: msprobe refuses every other character in a path (FileCheckException).
 PLAIN_PATH = re.compile(r"[A-Za-z0-9_/.-]+")
 
@@ -88,10 +87,9 @@ def capture(
     with _dump_folder(folder) as dump:
         result = launch(LaunchSpec(
             out=folder, script=options.script, args=options.args, cwd=Path(cwd) if cwd else None, python=python,
-            nproc=nproc, env=environment, transform=TRANSFORMS[found.tier], steps=steps, seed=seed,
-            deterministic=True, plugins=[_plugin(dump, options, found.tier, estimate)], tier=found.tier,
-            simulated=found.simulated,
-        ), _teller(progress, found.tier, folder, limit_mib))  # fmt: skip
+            nproc=nproc, env=environment, steps=steps, seed=seed, deterministic=True,
+            plugins=[_plugin(dump, options, found.tier, estimate)],
+        ).on(found), _teller(progress, found.tier, folder, limit_mib))  # fmt: skip
     report = _report(folder, about, result)
     settle(folder, wanted)
     return replace(report, facts={**report.facts, "folder": str(wanted)})

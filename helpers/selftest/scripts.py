@@ -27,7 +27,6 @@ SEED = 1234
 TIMEOUT_S, BUDGET_S = 300.0, 1000.0
 #: Beyond the tolerance but within so many times it: rounding that steps compounded, to be looked at, no wrong operator.
 DRIFT = 25.0
-TRANSFORM = {"npu": "transfer_to_npu", "cuda": "none", "cpu": "baseline_cpu"}
 COLUMNS = (
     Column("script"), Column("dtype"), Column("step"), Column("baseline", digits=LOSS_DIGITS),
     Column("target", digits=LOSS_DIGITS), Column("relative_error"), Column("allowed_error"),
@@ -69,16 +68,12 @@ def start(
             args=args,
             cwd=folder,
             python=sys.executable,
-            env=device.child_environment(found.tier),
-            transform=TRANSFORM[found.accelerator],
             steps=steps,
             seed=SEED,
             deterministic=True,
             timeout_s=timeout_s,
             plugins=(Plugin(SAME_TEXT),),
-            tier=found.tier,
-            simulated=found.simulated,
-        )
+        ).on(found)
     )
 
 

@@ -21,7 +21,7 @@ from helpers.precision.baselines.bundle import Bundle, listed
 from helpers.precision.baselines.packing import packed
 from helpers.precision.baselines.rows import report
 from helpers.precision.baselines.writing import refuse_taken, write
-from helpers.precision.capture import TRANSFORMS, capture
+from helpers.precision.capture import capture
 from helpers.precision.capturing.failing import check_ran
 from helpers.precision.capturing.options import FINGERPRINTS
 from helpers.precision.capturing.portable import portable
@@ -107,9 +107,9 @@ def _timed(script: Path, args: Sequence[str], out: Path, found: Device, timed: T
     """Nothing rides along but the memory's reader: no msprobe, no determinism, no gradient norm."""
     result = launch(LaunchSpec(
         out=out, script=script, args=tuple(map(str, args)), cwd=Path(cwd) if cwd else None, python=python, nproc=nproc,
-        env=devices.child_environment(found.tier), transform=TRANSFORMS[found.tier], steps=timed.steps or None,
-        seed=seed, plugins=[Plugin(MEMORY, {"accelerator": found.accelerator})], tier=found.tier, grad_norm=False,
-    ))  # fmt: skip
+        steps=timed.steps or None, seed=seed, plugins=[Plugin(MEMORY, {"accelerator": found.accelerator})],
+        grad_norm=False,
+    ).on(found))  # fmt: skip
     if result.trouble is not None:
         kept = Path(tempfile.gettempdir()) / f"baseline-output-{out.parent.name.rpartition('-')[2]}.log"
         shutil.copyfile(result.output_path, kept)

@@ -19,7 +19,6 @@ from helpers.profiling.benchmark.configurations import Axis, Configuration
 from helpers.profiling.benchmark.facts import FAILED, LEAST_STEPS, NOT_RUN, OUT_OF_MEMORY, Bench, Measured
 from helpers.profiling.benchmark.memory import MEMORY
 from helpers.profiling.benchmark.power import Power
-from helpers.profiling.collecting.script import TRANSFORM
 from helpers.report import Report
 from helpers.words import Scalar
 
@@ -69,14 +68,10 @@ def of_script(
         cwd=None if cwd is None else Path(cwd),
         python=python,
         nproc=nproc,
-        env=devices.child_environment(found.tier),
-        transform=TRANSFORM[found.accelerator],
         steps=steps + warmup,
         timeout_s=timeout_s,
         grad_norm=False,
-        tier=found.tier,
-        simulated=found.simulated,
-    )
+    ).on(found)
     runs = _Runs(spec, found.accelerator, warmup, {"samples": samples, "tokens": tokens}, found, on_progress)
     measured = runs.all(varied, repeats)
     about = {"script": str(script), "args": list(args), "nproc": nproc, "steps": steps, "warmup": warmup}

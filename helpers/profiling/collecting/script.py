@@ -20,7 +20,6 @@ from helpers.report import Report
 from helpers.words import say
 
 PLUGIN = Path(__file__).parents[1] / "child" / "profiler_plugin.py"
-TRANSFORM = {"npu": "transfer_to_npu", "cuda": "none", "cpu": "baseline_cpu"}
 
 
 def profile(
@@ -58,15 +57,11 @@ def profile(
         cwd=None if cwd is None else Path(cwd),
         python=python,
         nproc=nproc,
-        env=devices.child_environment(found.tier),
-        transform=TRANSFORM[found.accelerator],
         steps=plan.total,
         timeout_s=timeout_s,
         plugins=[Plugin(PLUGIN, for_child(plan, found.accelerator, str(where)))],
         grad_norm=False,  # its kernels are none of the script's
-        tier=found.tier,
-        simulated=found.simulated,
-    )
+    ).on(found)
     record = {**folder.about(found), "script": str(script), "args": list(args), "nproc": nproc,
               "transform": spec.transform, "steps": plan.steps, "warmup": plan.warmup, "wait": plan.wait,
               "ranks": plan.recorded_ranks(nproc)}  # fmt: skip

@@ -133,6 +133,15 @@ def test_importing_the_package_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_analyse_needs_nothing_that_collects_compares_or_exports() -> None:
+    """What a verb does not use costs its start a tenth of a second and more."""
+    unused = ("collecting", "compare.report", "ranks.everywhere", "export.flame", "export.perfetto")
+    wanted = ["helpers.device", "helpers.launch", *(f"helpers.profiling.{name}" for name in unused)]
+    code = f"import sys; from helpers.profiling import analyse; print(sorted(set(sys.modules) & set({wanted!r})))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 #: Imports each module named on the command line into an interpreter that has none of ours yet.
 ALONE = """
 import sys

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import argparse
 
-from helpers.profiling.export.files import ENDINGS
+from helpers.profiling.export import ENDINGS
 from helpers.report import Report
 from helpers.words import say
 

@@ -4,8 +4,23 @@ Facts: `trace.Trace`, read by readers/, and `facts.Profile` around it. Rules: ru
 Verbs: below.
 """
 
-from helpers.profiling.answers import analyse, join
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from helpers.profiling.benchmark import benchmark
-from helpers.profiling.collecting import profile, recording
+
+if TYPE_CHECKING:
+    from helpers.profiling.answers import analyse, join
+    from helpers.profiling.collecting import profile, recording
 
 __all__ = ["analyse", "benchmark", "join", "profile", "recording"]
+#: verb -> the module that holds it: to analyse, nothing that collects is imported, and the other way round
+_VERBS = {"analyse": "answers", "join": "answers", "profile": "collecting", "recording": "collecting"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _VERBS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_VERBS[name]}"), name)

@@ -11,14 +11,11 @@ from pathlib import Path
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.profiling import rules
-from helpers.profiling.advisor import advised
 from helpers.profiling.breakdown import PARTS
-from helpers.profiling.compare.report import compare
 from helpers.profiling.device.answers import device_answers
 from helpers.profiling.device.memory import memory_answers
 from helpers.profiling.export.files import export, refuse
 from helpers.profiling.facts import Profile, load_profile
-from helpers.profiling.ranks.everywhere import RankAnswer, told
 from helpers.profiling.ranks.inventory import selected
 from helpers.profiling.ranks.reading import facts_of, rank_told, read_rank
 from helpers.profiling.ranks.together import analyse_ranks, of_one_rank
@@ -58,13 +55,15 @@ def analyse(
     the step with the number `step`, else of a median one). Of a folder with a profile from each of several ranks: a
     row a rank, who waits for whom, and such a report of each as a part; `ranks` selects some (`0,3-5`), `scheduler`
     is the address of a Dask cluster that reads them.
-    `files`, of one rank alone: what else to write, `timeline`, `perfetto` or `flame` to a path (export.files.ENDINGS);
+    `files`, of one rank alone: what else to write, `timeline`, `perfetto` or `flame` to a path (export.ENDINGS);
     in the language `lang`. With a `baseline` (such a profile) the report says what differs between the two
     (compare.report), of folders of several ranks between those of the one rank in `ranks`.
     Raises WorkbookError for what is no profile, or a broken one.
     `advisor`: ask msprof-analyze too, where it is installed.
     """
     if advisor:
+        from helpers.profiling.advisor import advised
+
         alone = analyse(path, top=top, step=step, files=files, baseline=baseline, lang=lang, ranks=ranks,
                         scheduler=scheduler)  # fmt: skip
         return advised(alone, path, lang)
@@ -110,6 +109,7 @@ def _one_asked(path: Path, ranks: str) -> None:
 
 def _answer(path: str, rank: int, *, top: int, boxes: int) -> str:
     """What one rank's profile says, as it travels between processes and machines."""
+    from helpers.profiling.ranks.everywhere import RankAnswer, told
 
     def read() -> RankAnswer:
         facts, profile = read_rank(Path(path), rank)
@@ -153,6 +153,8 @@ def _compared(
     files: Mapping[str, str],
     lang: str | None,
 ) -> Report:
+    from helpers.profiling.compare.report import compare
+
     before, after = load_profile(baseline), load_profile(target)
     if files:
         export(after, timeline(after, step=step), files, lang)

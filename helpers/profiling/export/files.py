@@ -5,24 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
-from helpers.profiling.export.flame import Stacks, boxes, stacks
-from helpers.profiling.export.perfetto import write_perfetto
+from helpers.profiling.export import ENDINGS
 from helpers.profiling.facts import Profile
 from helpers.profiling.readers.ascend import FOLDER
 from helpers.report import Chart, Column, Report, Table
 from helpers.storage import open_storage, refuse_unwritable
 from helpers.words import Scalar
 
-PICTURES = (".png", ".svg")
-#: What a file's name may end in
-ENDINGS = {
-    "timeline": (".html", *PICTURES),
-    "perfetto": (".json", ".json.gz"),
-    "flame": (".txt", *PICTURES),
-}
+if TYPE_CHECKING:
+    from helpers.profiling.export.flame import Stacks
+
 ROWS = 40
 
 
@@ -44,6 +40,8 @@ def export(profile: Profile, timeline: Report, files: Mapping[str, str], lang: s
     """Writes each kind of file (ENDINGS) to the path given for it; `timeline` is the report of that name."""
     for kind, path in files.items():
         if kind == "perfetto":
+            from helpers.profiling.export.perfetto import write_perfetto
+
             write_perfetto(profile.trace, path)
         elif path.endswith(".txt"):
             _write(path, _steady(profile).collapsed().encode("utf-8", "backslashreplace"))
@@ -56,6 +54,8 @@ def export(profile: Profile, timeline: Report, files: Mapping[str, str], lang: s
 
 def flame(profile: Profile) -> Report:
     """The stacks of the steady steps as a flame graph: a row for each of the frames with most time of their own."""
+    from helpers.profiling.export.flame import boxes
+
     found = _steady(profile)
     own: dict[str, int] = {}
     for name, spent in zip(found.frame, found.self_ns):
@@ -71,6 +71,8 @@ def flame(profile: Profile) -> Report:
 
 
 def _steady(profile: Profile) -> Stacks:
+    from helpers.profiling.export.flame import stacks
+
     return stacks(profile.trace, [step.number for step in profile.breakdown.steady])
 
 

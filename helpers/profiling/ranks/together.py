@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.profiling.ranks import rules
 from helpers.profiling.ranks.cluster import Cluster
-from helpers.profiling.ranks.everywhere import Answer, RankAnswer, everywhere
 from helpers.profiling.ranks.facts import RankFacts
 from helpers.profiling.ranks.inventory import inventory
 from helpers.profiling.ranks.runs import runs
@@ -20,6 +20,9 @@ from helpers.profiling.readers.ranks import RankProfiles
 from helpers.report import Report
 from helpers.rules import judge, rules_of
 from helpers.words import Scalar
+
+if TYPE_CHECKING:
+    from helpers.profiling.ranks.everywhere import Answer, RankAnswer
 
 #: What the verdict chooses from, the cause before what it brings about
 CAUSES = ("PRF354", "PRF353", "PRF352", "PRF356", "PRF357")
@@ -34,6 +37,8 @@ def analyse_ranks(found: RankProfiles, answer: Answer, scheduler: str = "") -> R
 
     A rank that cannot be read is a finding; raises WorkbookError only where none can.
     """
+    from helpers.profiling.ranks.everywhere import RankAnswer, everywhere
+
     outcomes = everywhere(found.profiles, answer, scheduler)
     read = {rank: one for rank, one in outcomes.items() if isinstance(one, RankAnswer)}
     unread = {rank: one for rank, one in outcomes.items() if isinstance(one, WorkbookError)}

@@ -15,6 +15,7 @@ import helpers
 from helpers import commands
 from helpers.__main__ import build_parser, main, verb_modules
 from helpers.errors import WorkbookError
+from helpers.launch import Progress
 from tests.conftest import ROOT
 
 VERBS = {module.NAME: module for module in verb_modules()}
@@ -235,3 +236,10 @@ def test_a_needed_option_behind_the_script_is_told_as_such(capsys: pytest.Captur
     assert "--out stands behind the script" in said and "ascend-workbook capture --out" in said
     assert main(["capture", "train.py"]) == 2
     assert "required: --out" in capsys.readouterr().err
+
+
+def test_what_is_told_on_the_way_stays_off_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    commands.progress_line("two steps first")
+    commands.progress_lines(Progress(1, 2, None, ("epoch 1", "loss 0.5")))
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "two steps first\nepoch 1\nloss 0.5\n")

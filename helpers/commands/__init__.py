@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from helpers.launch import Progress
 
 #: What runs: all that stands before one of these belongs to a launcher.
 SCRIPTS = (".py", ".pyw", ".ipynb", ".sh", ".bash")
 MOST_MODULES, LARGEST_BYTES = 50, 1 << 20
+
+
+def progress_line(line: str) -> None:
+    """What a verb tells while it works: on stderr at once, so that stdout holds the report alone."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def progress_lines(now: Progress) -> None:
+    """The same for the lines that the script of a launch has written since."""
+    for line in now.lines:
+        progress_line(line)
 
 
 def behind(words: list[str]) -> list[str]:

@@ -12,8 +12,8 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import sys
 
+from helpers.commands import progress_line
 from helpers.precision.advice import advise
 from helpers.report import Report
 
@@ -35,5 +35,5 @@ def run(args: argparse.Namespace) -> Report:
     """Judges and reports."""
     return advise(
         args.baseline, args.target, again=args.again, log_baseline=args.log_baseline, log_target=args.log_target,
-        replaying=args.replay, progress=lambda line: print(line, file=sys.stderr, flush=True),
+        replaying=args.replay, progress=progress_line,
     )  # fmt: skip

@@ -12,9 +12,8 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import sys
 
-from helpers.commands import add_fail_on
+from helpers.commands import add_fail_on, progress_line
 from helpers.precision.align import align
 from helpers.precision.curves import TOLERANCE
 from helpers.precision.views.questions import CLASSES
@@ -42,5 +41,5 @@ def run(args: argparse.Namespace) -> Report:
     return align(
         args.baseline, args.target, tolerance=args.tolerance, replaying=not args.no_replay, only=args.only,
         sample=args.sample, seed=args.seed, attempts=args.attempts, fail_on=args.fail_on,
-        progress=lambda line: print(line, file=sys.stderr, flush=True),
+        progress=progress_line,
     )  # fmt: skip

@@ -15,9 +15,8 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import sys
 
-from helpers.commands import behind
+from helpers.commands import behind, progress_line
 from helpers.precision.baselines.verb import baseline
 from helpers.report import Report
 
@@ -56,5 +55,5 @@ def run(args: argparse.Namespace) -> Report:
         out=args.out, device=args.device, steps=args.steps, dump_steps=args.dump_steps, level=args.level,
         seed=args.seed, statistics=not args.no_statistics, timing_steps=args.timing_steps, warmup=args.warmup,
         samples_per_step=args.samples_per_step, nproc=args.nproc, limit_mib=args.limit_mib,
-        progress=lambda message: print(message, file=sys.stderr, flush=True),
+        progress=progress_line,
     )  # fmt: skip

@@ -17,9 +17,8 @@ command come before the script, the script's own after it. Models, functions and
 from __future__ import annotations
 
 import argparse
-import sys
 
-from helpers.commands import behind
+from helpers.commands import behind, progress_lines
 from helpers.report import TIERS, Report
 
 NAME = "benchmark"
@@ -46,14 +45,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Report:
-    from helpers.launch import Progress
     from helpers.profiling import benchmark
-
-    def progress(now: Progress) -> None:
-        for line in now.lines:
-            print(line, file=sys.stderr)
 
     names = ("device", "steps", "warmup", "repeats", "sweep", "loader", "autocast", "samples", "tokens", "baseline",
              "out", "nproc")  # fmt: skip
     options = {name: getattr(args, name) for name in names}
-    return benchmark(args.script, behind(args.args), timeout_s=args.timeout, on_progress=progress, **options)
+    return benchmark(args.script, behind(args.args), timeout_s=args.timeout, on_progress=progress_lines, **options)

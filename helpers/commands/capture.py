@@ -18,9 +18,8 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import sys
 
-from helpers.commands import behind
+from helpers.commands import behind, progress_line
 from helpers.precision.bisect import bisect
 from helpers.precision.capture import capture
 from helpers.precision.capturing.options import DATA_MODES, LEVELS, TASKS
@@ -63,10 +62,6 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",")]
 
 
-def _tell(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
-
-
 def run(args: argparse.Namespace) -> Report:
     """Captures and reports what was written."""
     settings = {"ASCEND_WORKBOOK_SIM_FAULT": args.fault} if args.fault else {}
@@ -75,12 +70,12 @@ def run(args: argparse.Namespace) -> Report:
     if args.bisect:
         return bisect(args.script, behind(args.args), out=args.out, device=args.device, steps=args.steps,
                       dump_steps=args.dump_steps, level=args.level, seed=args.seed, limit_mib=args.limit_mib,
-                      nproc=args.nproc, settings=settings, force=args.force, progress=_tell)  # fmt: skip
+                      nproc=args.nproc, settings=settings, force=args.force, progress=progress_line)  # fmt: skip
     return capture(
         args.script, behind(args.args),
         out=args.out, device=args.device, steps=args.steps, dump_steps=args.dump_steps,
         level=args.level, task=args.task, seed=args.seed, limit_mib=args.limit_mib, nproc=args.nproc,
         ranks=args.ranks, scope=args.scope, names=args.names, data_mode=args.data_mode or ("all",),
         estimate=not args.no_estimate, settings=settings, force=args.force,
-        progress=_tell,
+        progress=progress_line,
     )  # fmt: skip

@@ -19,9 +19,8 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import sys
 
-from helpers.commands import add_fail_on
+from helpers.commands import add_fail_on, progress_line
 from helpers.precision.curves import TOLERANCE, Follow, curves
 from helpers.precision.views.questions import OF_CURVES
 from helpers.report import Report
@@ -54,5 +53,5 @@ def run(args: argparse.Namespace) -> Report:
     return curves(
         args.baseline, args.target, tolerance=args.tolerance, target_metric=args.target_metric, pattern=args.pattern,
         loss=args.loss, shift=args.shift, checkpoints=args.checkpoints, following=following, fail_on=args.fail_on,
-        progress=lambda line: print(line, file=sys.stderr, flush=True),
+        progress=progress_line,
     )  # fmt: skip

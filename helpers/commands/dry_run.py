@@ -17,10 +17,9 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import sys
 from functools import partial
 
-from helpers.commands import behind
+from helpers.commands import behind, progress_line
 from helpers.launch import Progress
 from helpers.migration.dry_run import SEED, dry_run
 from helpers.migration.rewrite.work import INJECT, MODES
@@ -69,4 +68,4 @@ def tell(side: str, progress: Progress, *, lang: str | None = None) -> None:
         told: Scalar = {"say": f"migration.side.{side}"} if side in ("baseline", "target") else side
         loss = f"{progress.loss:.6g}"
         line = say("migration.step", lang, side=told, step=progress.step, steps=progress.steps, loss=loss)
-        print(line, file=sys.stderr)
+        progress_line(line)

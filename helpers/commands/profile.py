@@ -14,9 +14,8 @@ notebook or under torchrun: `with helpers.recording("out", steps=5) as recorder:
 from __future__ import annotations
 
 import argparse
-import sys
 
-from helpers.commands import behind
+from helpers.commands import behind, progress_lines
 from helpers.errors import WorkbookError
 from helpers.report import TIERS, Report
 
@@ -55,12 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Report:
-    from helpers.launch import Progress
     from helpers.profiling import profile
-
-    def progress(now: Progress) -> None:
-        for line in now.lines:
-            print(line, file=sys.stderr)
 
     return profile(
         args.script,
@@ -69,7 +63,7 @@ def run(args: argparse.Namespace) -> Report:
         out=args.out,
         nproc=args.nproc,
         timeout_s=args.timeout,
-        on_progress=progress,
+        on_progress=progress_lines,
         ranks=_ranks(args.ranks),
         shapes=not args.no_shapes,
         memory=not args.no_memory,

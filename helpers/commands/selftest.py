@@ -27,8 +27,8 @@ With --device npu a simulated NPU does not count; without a real one the archive
 from __future__ import annotations
 
 import argparse
-import sys
 
+from helpers.commands import progress_line
 from helpers.errors import WorkbookError
 from helpers.report import TIERS, Report
 from helpers.selftest import PARTS, run_part, selftest
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> Report:
 
     def tell(name: str) -> None:
         part = say(f"selftest.part.{name}", args.lang)
-        print(say("selftest.running", args.lang, part=part), file=sys.stderr, flush=True)
+        progress_line(say("selftest.running", args.lang, part=part))
 
     return selftest(
         args.device, out=args.out, parts=args.only or (), logs=args.log or (), timeout_s=args.timeout, on_part=tell

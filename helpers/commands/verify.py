@@ -14,8 +14,8 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import sys
 
+from helpers.commands import progress_line
 from helpers.precision.verify import verify
 from helpers.report import TIERS, Report
 
@@ -54,5 +54,5 @@ def run(args: argparse.Namespace) -> Report:
         args.baseline, args.target, args.inputs, factory=args.factory, device_a=args.device_a, device_b=args.device_b,
         mode=args.mode, seed=args.seed, tolerance=args.tolerance, required=args.required, reference=args.reference,
         only=args.only, limit=args.limit, settings={name: value for name, value in settings.items() if value},
-        progress=lambda line: print(line, file=sys.stderr, flush=True),
+        progress=progress_line,
     )  # fmt: skip

@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from helpers.number_lists import numbers
 
 if TYPE_CHECKING:
     from helpers.launch import Progress
@@ -64,6 +68,14 @@ def _names(text: str, option: str) -> bool:
     plain, name = re.escape(option.lstrip("-")), re.escape(option.lstrip("-").replace("-", "_"))
     quoted = rf"['\"]--?(?:{plain}|{name})\b|['\"]{name}['\"]"
     return re.search(rf"{quoted}|^[ \t]+{name}[ \t]*:|\bdef\b[^\n]*\b{name}\b", text, re.MULTILINE) is not None
+
+
+def add_numbers(
+    parser: argparse.ArgumentParser, option: str, what: str, default: Sequence[int] | None, otherwise: str
+) -> None:
+    """The option that takes a list of ranks, steps or inputs; `otherwise` says what the default is."""
+    told = f"{what}: numbers from 0 and ranges, such as 0,3-5 (default: {otherwise})"
+    parser.add_argument(option, type=partial(numbers, name=option), default=default, metavar="LIST", help=told)
 
 
 def add_fail_on(parser: argparse.ArgumentParser, classes: tuple[str, ...], where: str) -> None:

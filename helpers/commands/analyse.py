@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 
+from helpers.commands import add_numbers
 from helpers.profiling.export import ENDINGS
 from helpers.report import Report
 from helpers.words import say
@@ -49,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {what} ({', '.join(ENDINGS[name])})")
     parser.add_argument("--advisor", action="store_true",
                         help="ask msprof-analyze's advisor too, where it is installed (up to 5 minutes)")  # fmt: skip
-    parser.add_argument("--ranks", default="", metavar="LIST", help="of several ranks only these, as in 0,3 or 0-7")
+    add_numbers(parser, "--ranks", "of several ranks read these alone", (), "all")
     parser.add_argument("--scheduler", default="", metavar="ADDRESS",
                         help="read the ranks on this Dask cluster, whose machines see the folder under the same path"
                              " (needs: pip install distributed)")  # fmt: skip

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 
-from helpers.commands import behind, progress_line
+from helpers.commands import add_numbers, behind, progress_line
 from helpers.precision.baselines.verb import baseline
 from helpers.report import Report
 
@@ -29,8 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=("baseline", "cuda", "cpu"), default="baseline",
                         help="baseline (default): CUDA, else the CPU in its place")  # fmt: skip
     parser.add_argument("--steps", type=int, default=4, help="training steps recorded (default 4)")
-    parser.add_argument("--dump-steps", type=_numbers, default=None, metavar="N,N",
-                        help="of these the steps with statistics, from 0 (default: first two and last)")
+    add_numbers(parser, "--dump-steps", "of these the steps with statistics", None, "the first two and the last")
     parser.add_argument("--level", choices=("L0", "L1", "mix"), default="L1", help="msprobe's level (default L1: APIs)")
     parser.add_argument("--seed", type=int, default=1234, help="seed set before the script's own")
     parser.add_argument("--no-statistics", action="store_true", help="record all but them; msprobe is not needed")
@@ -42,10 +41,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit-mib", type=int, default=1024, help="most that msprobe may write")
     parser.add_argument("script", help="training script, as it runs on a GPU")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="the script's own arguments")  # fmt: skip
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(number) for number in text.split(",")]
 
 
 def run(args: argparse.Namespace) -> Report:

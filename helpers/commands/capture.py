@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 
-from helpers.commands import behind, progress_line
+from helpers.commands import add_numbers, behind, progress_line
 from helpers.precision.bisect import bisect
 from helpers.precision.capture import capture
 from helpers.precision.capturing.options import DATA_MODES, LEVELS, TASKS
@@ -33,14 +33,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, help="folder that receives the capture")
     parser.add_argument("--device", default="auto", help="auto, npu, npu-simulated, cuda, cpu or baseline")
     parser.add_argument("--steps", type=int, default=1, help="training steps to run (default 1)")
-    parser.add_argument("--dump-steps", type=_numbers, default=[0], metavar="N,N", help="steps to dump, from 0")
+    add_numbers(parser, "--dump-steps", "steps to dump", [0], "0")
     parser.add_argument("--level", choices=LEVELS, default="L1", help="msprobe's level (default L1: APIs)")
     parser.add_argument("--task", choices=TASKS, default="tensor",
                         help="whole tensors, statistics, or the weights' and batches' fingerprints alone (no msprobe)")
     parser.add_argument("--seed", type=int, default=1234, help="seed set before the script's own")
     parser.add_argument("--limit-mib", type=int, default=2048, help="most that may be written, per side")
     parser.add_argument("--nproc", type=int, default=1, help="processes under torchrun")
-    parser.add_argument("--ranks", type=_numbers, default=[], metavar="N,N", help="only these ranks dump (all)")
+    add_numbers(parser, "--ranks", "dump these ranks alone", [], "all")
     parser.add_argument("--scope", nargs=2, default=[], metavar="NAME", help="first and last operator, by whole name")
     parser.add_argument("--list", action="append", default=[], metavar="PART", dest="names",
                         help="only operators whose name holds this (may be repeated)")  # fmt: skip
@@ -56,10 +56,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="simulated NPU only: ascend rounds as an NPU's matrix unit does")  # fmt: skip
     parser.add_argument("script", help="training script, as it runs on a GPU")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="the script's own arguments")
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(number) for number in text.split(",")]
 
 
 def run(args: argparse.Namespace) -> Report:

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import argparse
 
-from helpers.commands import behind, progress_lines
-from helpers.errors import WorkbookError
+from helpers.commands import add_numbers, behind, progress_lines
 from helpers.report import TIERS, Report
 
 NAME = "profile"
@@ -32,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", type=int, default=3, metavar="N", help="steps unrecorded first (default: 3)")
     parser.add_argument("--out", default="profile", metavar="DIR", help="folder for the profile (default: profile)")
     parser.add_argument("--nproc", type=int, default=1, metavar="N", help="processes, under torchrun (default: 1)")
-    parser.add_argument("--ranks", metavar="LIST", help="record only these ranks, such as 0,7 (default: all)")
+    add_numbers(parser, "--ranks", "record only these ranks", None, "all")
     parser.add_argument("--stack", action="store_true", help="record call stacks too (large)")
     parser.add_argument("--modules", action="store_true", help="record which module calls an operator")
     parser.add_argument("--flops", action="store_true", help="count FLOPs (CPU, CUDA)")
@@ -64,18 +63,9 @@ def run(args: argparse.Namespace) -> Report:
         nproc=args.nproc,
         timeout_s=args.timeout,
         on_progress=progress_lines,
-        ranks=_ranks(args.ranks),
+        ranks=args.ranks,
         shapes=not args.no_shapes,
         memory=not args.no_memory,
         simplify=not args.keep_raw,
         **{name: getattr(args, name) for name in SHARED},
     )
-
-
-def _ranks(given: str | None) -> tuple[int, ...] | None:
-    if given is None:
-        return None
-    try:
-        return tuple(int(one) for one in given.split(","))
-    except ValueError as error:
-        raise WorkbookError("profiling.option_value", name="ranks", value=given, expected=["0,1,7"]) from error

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 
-from helpers.commands import progress_line
+from helpers.commands import add_numbers, progress_line
 from helpers.precision.verify import verify
 from helpers.report import TIERS, Report
 
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tolerance", type=float, help="largest relative L2 error of any module (default: by dtype)")
     parser.add_argument("--required", type=float, default=1.0, metavar="RATE", help="pass rate to reach (default: 1)")
     parser.add_argument("--reference", action="store_true", help="run the baseline in float64 too: who is right?")
-    parser.add_argument("--only", type=int, nargs="+", default=[], metavar="N", help="run these inputs alone")
+    add_numbers(parser, "--only", "run these inputs alone", [], "all")
     parser.add_argument("--limit", type=int, metavar="N", help="take the first N inputs")
     parser.add_argument("--fault", default="", help="simulated NPU only: a fault for the target, as capture takes it")
     parser.add_argument("--numerics", default="", choices=("cpu", "ascend"), help="simulated NPU only: its rounding")

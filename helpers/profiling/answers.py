@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
+from helpers.number_lists import numbers
 from helpers.profiling import rules
 from helpers.profiling.breakdown import PARTS
 from helpers.profiling.device.answers import device_answers
 from helpers.profiling.device.memory import memory_answers
 from helpers.profiling.export.files import export, refuse
 from helpers.profiling.facts import Profile, load_profile
-from helpers.profiling.ranks.inventory import selected
 from helpers.profiling.ranks.reading import facts_of, rank_told, read_rank
 from helpers.profiling.ranks.together import analyse_ranks, of_one_rank
 from helpers.profiling.readers import locate, ranks_at
@@ -45,7 +45,7 @@ def analyse(
     files: Mapping[str, str] | None = None,
     baseline: str | os.PathLike[str] | None = None,
     lang: str | None = None,
-    ranks: str = "",
+    ranks: str | Sequence[int] = (),
     scheduler: str = "",
     advisor: bool = False,
 ) -> Report:
@@ -53,8 +53,8 @@ def analyse(
 
     Its parts are `time_by_kind` (chart: the mean step, stacked), `top_operators`, `step_times` and `timeline` (of
     the step with the number `step`, else of a median one). Of a folder with a profile from each of several ranks: a
-    row a rank, who waits for whom, and such a report of each as a part; `ranks` selects some (`0,3-5`), `scheduler`
-    is the address of a Dask cluster that reads them.
+    row a rank, who waits for whom, and such a report of each as a part; `ranks` selects some ([0, 3] or "0,3-5"),
+    `scheduler` is the address of a Dask cluster that reads them.
     `files`, of one rank alone: what else to write, `timeline`, `perfetto` or `flame` to a path (export.ENDINGS);
     in the language `lang`. With a `baseline` (such a profile) the report says what differs between the two
     (compare.report), of folders of several ranks between those of the one rank in `ranks`.
@@ -88,10 +88,10 @@ def analyse(
     return analyse_ranks(chosen, answer, scheduler)
 
 
-def _chosen(found: RankProfiles, ranks: str, path: str | os.PathLike[str]) -> RankProfiles:
+def _chosen(found: RankProfiles, ranks: str | Sequence[int], path: str | os.PathLike[str]) -> RankProfiles:
     if not ranks:
         return found
-    wanted = selected(ranks)
+    wanted = numbers(ranks, "ranks")
     absent: list[Scalar] = [rank for rank in wanted if rank not in found.profiles]
     if absent:
         raise WorkbookError("PRF350.not_asked", ranks=absent, path=os.fspath(path), here=list(found.profiles))
@@ -99,12 +99,13 @@ def _chosen(found: RankProfiles, ranks: str, path: str | os.PathLike[str]) -> Ra
     return RankProfiles({rank: found.profiles[rank] for rank in wanted}, older)
 
 
-def _one_asked(path: Path, ranks: str) -> None:
+def _one_asked(path: Path, ranks: str | Sequence[int]) -> None:
     """Raises WorkbookError where the only profile at the path is not of the rank asked for, or tells no rank."""
     found = rank_of(locate(path))
-    if found is None or selected(ranks) != [found]:
+    asked = numbers(ranks, "ranks")
+    if asked != [found]:
         here: list[Scalar] | None = None if found is None else [found]
-        raise WorkbookError("PRF350.not_asked", ranks=ranks, path=str(path), here=here)
+        raise WorkbookError("PRF350.not_asked", ranks=list(asked), path=str(path), here=here)
 
 
 def _answer(path: str, rank: int, *, top: int, boxes: int) -> str:
@@ -133,7 +134,7 @@ def _takes_one(path: str | os.PathLike[str], profiles: Mapping[int, Path], optio
     return WorkbookError("profiling.one_rank", path=os.fspath(path), ranks=len(profiles), option=option, paths=paths)
 
 
-def _one_rank(path: str | os.PathLike[str], ranks: str) -> str | os.PathLike[str]:
+def _one_rank(path: str | os.PathLike[str], ranks: str | Sequence[int]) -> str | os.PathLike[str]:
     """The path itself, or of a folder of several ranks the profile of the one that `ranks` selects."""
     several = ranks_at(Path(path))
     if not several:

@@ -91,6 +91,12 @@ WORDS: dict[str, Words] = {
         "What it checks is not known to be clean. Please report this with the message.",
         "它所检查的内容尚未确认无误。请附上此信息反馈。",
     ),
+    "numbers.no_list": Words(
+        "{name} {given}: no list of numbers from 0",
+        "{name} {given}：不是从 0 起的编号列表",
+        "Give numbers and ranges, such as 0,3-5.",
+        "请给出编号或范围，例如 0,3-5。",
+    ),
     "storage.outside": Words(
         "the name {name} leaves the folder {root}",
         "名称 {name} 超出了目录 {root}",

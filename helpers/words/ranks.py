@@ -103,10 +103,6 @@ _FOUND = {
         "See the log of the cluster's worker: most often its memory was not enough.",
         "请查看集群工作进程的日志：多数情况是内存不足。",
     ),
-    "ranks.selection": Words(
-        "{given}: no list of ranks", "{given}：不是 rank 列表",
-        "Give numbers and spans, as in 0,3 or 0-7.", "请给出编号或范围，例如 0,3 或 0-7。",
-    ),
 }  # fmt: skip
 
 _JUDGED = {

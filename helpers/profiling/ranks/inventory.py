@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
+from helpers.number_lists import spans
 from helpers.profiling.ranks.cluster import Cluster
 from helpers.profiling.readers.ranks import RankProfiles
 from helpers.words import Scalar
@@ -41,26 +42,3 @@ def _missing(found: RankProfiles, cluster: Cluster) -> Iterator[Finding]:
     if missing:
         args: dict[str, Scalar] = {"ranks": world - len(missing), "world": world, "missing": spans(missing)}
         yield Finding(CODE, Status.SKIPPED, "PRF350.missing", args)
-
-
-def spans(numbers: list[int]) -> str:
-    """[2, 3, 4, 7] -> `2-4, 7`."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-
-
-def selected(text: str) -> list[int]:
-    """`0,3-5` -> [0, 3, 4, 5]. Raises WorkbookError for anything else."""
-    found: set[int] = set()
-    for piece in text.split(","):
-        first, dash, last = (part.strip() for part in piece.partition("-"))
-        last = last if dash else first
-        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < 10**6):
-            raise WorkbookError("ranks.selection", given=text)
-        found.update(range(int(first), int(last) + 1))
-    return sorted(found)

@@ -114,7 +114,7 @@ def test_some_of_the_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     write(tmp_path, *(trace(rank, 3) for rank in range(3)))
     report = analyse(tmp_path, ranks="0,2")
     assert report.table is not None and report.table.values("rank") == [0, 2]
-    for given, said in (("7", "no profile of rank 7"), ("a", "no list of ranks")):
+    for given, said in (("7", "no profile of rank 7"), ("a", "no list of numbers")):
         assert main(["analyse", str(tmp_path), "--ranks", given]) == 2
         assert said in capsys.readouterr().err
 

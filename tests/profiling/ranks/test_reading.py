@@ -107,13 +107,13 @@ def test_tables_that_hold_nothing_usable(tmp_path: Path, told: Any) -> None:
 def killed(path: str, rank: int) -> str:
     if rank == 1:
         os._exit(9)
-    return json.dumps({"error": "ranks.selection", "args": {"given": path}})
+    return json.dumps({"error": "numbers.no_list", "args": {"name": "ranks", "given": path}})
 
 
 def test_a_process_that_is_killed_takes_its_rank_alone(tmp_path: Path) -> None:
     found = everywhere(dict.fromkeys(range(3), tmp_path), killed)
     assert [one.key for one in found.values() if isinstance(one, WorkbookError)] == [
-        "ranks.selection", "ranks.process_lost", "ranks.selection"]  # fmt: skip
+        "numbers.no_list", "ranks.process_lost", "numbers.no_list"]  # fmt: skip
 
 
 def test_a_rank_without_a_timeline_is_read_from_its_tables(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from helpers.finding import Status
 from helpers.profiling.ranks.facts import Group, Link, Packets, RankFacts
-from helpers.profiling.ranks.inventory import selected, spans
 from helpers.profiling.ranks.runs import runs
 from helpers.profiling.ranks.tables import links
 from tests.profiling.ranks.conftest import MS, judged, make_rank, together
@@ -153,7 +152,3 @@ def test_ranks_of_two_runs() -> None:
     assert runs({0: replace(first[0], world_size=2), 1: wide}) in ([[0], [1]], [[1], [0]])
     silent = make_rank(2, ahead_ms=3_600_000)
     assert runs({one.rank: one for one in [*first, silent]}) == [[0, 1], [2]]
-
-
-def test_lists_of_ranks() -> None:
-    assert selected("0, 3-5,4") == [0, 3, 4, 5] and spans([2, 3, 4, 7]) == "2-4, 7"

@@ -1,0 +1,42 @@
+"""Lists of ranks, steps or inputs as text: numbers and ranges, `0,3-5`; every verb takes and writes them alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from helpers.errors import WorkbookError
+
+#: More are no rank and no step, and a range up to them would be without end
+MOST_DIGITS = 6
+
+
+def numbers(given: str | Iterable[int], name: str) -> list[int]:
+    """`0,3-5` -> [0, 3, 4, 5]: each once, in order; numbers are taken as they are. Numbers begin at 0.
+
+    Raises WorkbookError, naming the option `name`, for anything else.
+    """
+    if not isinstance(given, str):
+        return sorted(set(given))
+    found: set[int] = set()
+    for piece in given.split(","):
+        first, dash, last = (part.strip() for part in piece.partition("-"))
+        last = last if dash else first
+        if not (_is_number(first) and _is_number(last) and int(first) <= int(last)):
+            raise WorkbookError("numbers.no_list", name=name, given=given)
+        found.update(range(int(first), int(last) + 1))
+    return sorted(found)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+
+
+def spans(given: Sequence[int]) -> str:
+    """[2, 3, 4, 7] -> `2-4, 7`."""
+    runs: list[list[int]] = []
+    for number in given:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

@@ -1,4 +1,4 @@
-"""`analyse`: a profile in, three answers out: where the time goes, which operators cost most, how the steps ran."""
+"""`analyse`: a profile in, one report out: where the time goes, what the rules advise, and a part for each answer."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def analyse(
 ) -> Report:
     """The report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote.
 
-    Its parts are `time_by_kind` (chart: the mean step, stacked), `top_operators`, `step_times` and `timeline` (of
+    Among its parts are `time_by_kind` (chart: the mean step, stacked), `top_operators`, `step_times` and `timeline` (of
     the step with the number `step`, else of a median one). Of a folder with a profile from each of several ranks: a
     row a rank, who waits for whom, and such a report of each as a part; `ranks` selects some ([0, 3] or "0,3-5"),
     `scheduler` is the address of a Dask cluster that reads them.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.errors import WorkbookError
+from helpers.precision.tensors import fused
 from helpers.precision.tensors.metrics import BLOCK, Array, Meter, Metrics, measure
 from helpers.precision.tensors.tensorfile import Stored, locate, read_tensor
 
@@ -66,12 +67,12 @@ def measure_files(job: Job, sample: Sample = WHOLE, block: int = BLOCK) -> Metri
     if left.strides or right.strides or left.size == 0:
         return measure(read_tensor(job.target), read_tensor(job.baseline), bfloat16=bfloat16)
     count, chosen = sample.blocks(job.target.name, left.size, block)
-    pairs = zip(left.blocks(count, _each(chosen)), right.blocks(count, _each(chosen)))
-    blocks = ((_real(x), _real(y)) for x, y in pairs)
-    first = next(blocks)
-    meter = Meter(first[0].dtype, first[1].dtype, 2 * count, bfloat16=bfloat16, parts=chosen is not None)
-    meter.add_all([first])
-    meter.add_all(blocks)
+    meter = Meter(left.element, right.element, 2 * count, bfloat16=bfloat16, parts=chosen is not None)
+    if fused.takes(left, right):
+        fused.add_all(meter, left, right, count, chosen)
+    else:
+        pairs = zip(left.blocks(count, _each(chosen)), right.blocks(count, _each(chosen)))
+        meter.add_all((_real(x), _real(y)) for x, y in pairs)
     return meter.result(left.size)
 
 

@@ -8,7 +8,7 @@ dtype's epsilon where the baseline is zero. Source: mindstudio-probe 26.2.0, msp
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,24 @@ def _real(values: Array) -> Array:
     return flat.view(flat.real.dtype) if np.iscomplexobj(flat) else flat
 
 
+@dataclass(frozen=True)
+class Found:
+    """What is found in blocks that hold finite values of at most 32 bits: |target - baseline|^2, |target|^2,
+    |baseline|^2 and their product, in float64, and the rest as Metrics has it, as counts."""
+
+    apart: float
+    own: float
+    other: float
+    product: float
+    largest: float
+    largest_relative: float
+    unequal: int
+    near: int
+    nearer: int
+    count: int
+    ulp: int
+
+
 class Meter:
     """Takes both tensors block after block, of at most `block` elements each; buffers are made once."""
 
@@ -96,6 +114,19 @@ class Meter:
         with np.errstate(all="ignore"):
             for x, y in blocks:
                 self.add(x, y)
+
+    def take(self, found: Found, parts: Sequence[tuple[float, float]]) -> None:
+        """Blocks that were gone over elsewhere, and (apart, other) of each."""
+        self.count += found.count
+        self.unequal += found.unequal
+        self.near, self.nearer = self.near + found.near, self.nearer + found.nearer
+        self.largest = max(self.largest, found.largest)
+        self.largest_relative = max(self.largest_relative, found.largest_relative)
+        self.ulp = max(self.ulp, found.ulp)
+        total = self.sums.setdefault(0, np.zeros(4))
+        total += (found.apart, found.own, found.other, found.product)
+        if self.parts is not None:
+            self.parts += parts
 
     def add(self, x: Array, y: Array) -> None:
         """One block of both sides, flat and of equal length."""

@@ -67,6 +67,18 @@ class Stored:
             count *= side
         return count
 
+    @property
+    def element(self) -> np.dtype[Any]:
+        """What `blocks` gives of it: the real part's dtype of a complex one."""
+        return np.dtype(np.float32) if self.bfloat16 else np.empty(0, self.dtype).real.dtype
+
+    def opened(self) -> io.FileIO:
+        """The file, unbuffered. Raises WorkbookError."""
+        try:
+            return io.FileIO(self.path)
+        except OSError as cause:
+            raise _unreadable(self.path, str(cause)) from cause
+
     def blocks(self, count: int, at: Iterator[int] | None = None) -> Iterator[Array]:
         """Flat blocks of `count` elements (the last one shorter), all of them or those whose numbers `at` gives.
         One buffer is used again and again: a block is gone with the next. Only for strides None."""
@@ -74,7 +86,7 @@ class Stored:
         buffer = np.empty(count, raw)
         wide = np.empty(count if self.bfloat16 else 0, np.uint32)
         view = buffer.view(np.uint8).data
-        with self.path.open("rb", buffering=0) as stream:
+        with self.opened() as stream:
             for number in at if at is not None else range(-(-self.size // count)):
                 n = min(count, self.size - number * count)
                 stream.seek(self.start + number * count * raw.itemsize)

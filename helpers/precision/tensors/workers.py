@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Union
 
 from helpers.errors import WorkbookError, reason
+from helpers.precision.tensors import fused
 from helpers.precision.tensors.measuring import WHOLE, Job, Sample, measure_files
 from helpers.precision.tensors.metrics import Metrics
 from helpers.precision.tensors.worker import BLOCK, answers, order
@@ -45,6 +46,7 @@ def measure_all(jobs: Sequence[Job], sample: Sample = WHOLE, *, workers: int | N
 
     Raises WorkbookError where no process can be started to read what is left."""
     sample.check()
+    fused.kernel()  # compiled here, if it has to be, and not by each worker
     count = min(workers or cores(), len(jobs))
     if count < 1 or workers is None and few(jobs, sample):
         return [_alone(job, sample) for job in jobs]

@@ -26,7 +26,7 @@ ANSWERS = ("ACC255", "ACC205.no_manifest", "ACC215.order", "PRF300", *HOSTS_OWN,
 
 
 #: Rules that sum a report up: its first line says their sentence, and only their next step is left to say
-SUMMARIES = ("PRF310",)
+SUMMARIES = ("PRF310", "ACC259")
 #: More checks than this that did not look for one and the same reason are told as one
 ALIKE = 2
 #: Columns of which a long cell is cut

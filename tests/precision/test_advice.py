@@ -328,3 +328,14 @@ def test_a_comparison_whose_runs_part_brings_its_advice_and_a_healthy_one_does_n
     sick = compare(tmp_path / "a", tmp_path / "b")
     assert "ACC260.off" in {one.key for one in sick.findings} and sick.status is Status.FAIL
     assert not {one.rule for one in compare(tmp_path / "a", tmp_path / "a").findings} & set(CODES)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_verdict_is_said_once(tmp_path: Path, lang: str) -> None:
+    for name, tier in (("gpu", "cuda"), ("npu", "npu")):
+        convolutions(tmp_path / name / "dump")
+        as_capture(tmp_path / name, tier=tier)
+    found = advise(tmp_path / "gpu", tmp_path / "npu")
+    assert found.status is Status.SKIPPED and found.headline is not None
+    assert found.text(lang).count(found.headline.message(lang)) == 1
+    assert found.html(lang).count(found.headline.message(lang)) == 1

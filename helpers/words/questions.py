@@ -63,6 +63,10 @@ _PLATFORM = {
     "same": ("same", "相同"),
     "differs": ("differs", "不同"),
     "must": ("differs, as it must", "不同（设备不同所致）"),
+    "build": ("the same release, another build", "版本相同，构建不同"),
+    "folders": ("same but for the folders", "相同（仅目录不同）"),
+    "allowed": ("differs, and the tolerances allow for it", "不同（容差已计入）"),
+    "idle": ("without effect: the CPU's kernels computed", "无影响（由 CPU 内核计算）"),
 }
 
 WORDS: dict[str, Words] = {
@@ -71,6 +75,11 @@ WORDS: dict[str, Words] = {
     "ACC205.same": Words(
         "the same experiment by all that was recorded: no option, seed, initial weight or batch differs",
         "就所记录的内容而言是同一个实验：选项、随机种子、初始权重与批次数据均无差异",
+    ),
+    "ACC205.beside": Words(
+        "the same experiment by all that was recorded: no option, seed, initial weight or batch differs; beside them"
+        " differ: {what}",
+        "就所记录的内容而言是同一个实验：选项、随机种子、初始权重与批次数据均无差异；此外有不同：{what}",
     ),
     "ACC210.all": Words("every operator has a partner on the other side", "每个算子在另一侧都有配对"),
     "factor.none": Words(

@@ -12,6 +12,7 @@ import pytest
 from helpers.__main__ import main
 from helpers.finding import Status
 from helpers.precision.align import align, summary
+from helpers.precision.views.answers import experiment
 from helpers.report import Report
 from tests.conftest import ROOT
 from tests.precision.curves.test_verb import log
@@ -76,6 +77,7 @@ def test_a_healthy_pair_is_told_to_go_on(sides: dict[str, Path]) -> None:
     assert report.status is Status.OK and report.table and report.table.values("status") == ["OK"] * 4
     assert report.parts[4].headline is not None and report.parts[4].headline.key == "ACC291.profile"
     assert report.parts[3].headline is not None and report.parts[3].headline.key == "ACC210.all"
+    assert [part.table is not None for part in report.parts] == [True, True, True, False, False]
 
 
 def test_another_experiment_is_the_verdict_before_any_operator(sides: dict[str, Path]) -> None:
@@ -101,6 +103,39 @@ def test_curves_that_are_not_there_pass_no_question_of_theirs(sides: dict[str, P
     assert align(sides["plain"], sides["plain"], fail_on=asked).facts["failed_on"] == asked
     assert align(sides["gpu"], sides["twin"], fail_on=asked).facts["failed_on"] == []
     assert align(sides["plain"], sides["plain"], fail_on=["unpaired", "dtype"]).facts["failed_on"] == []
+
+
+def ran_on(**told: object) -> Report:
+    """The first answer of a comparison whose sides differ in what is told: (of the baseline, of the target)."""
+    told = {"tier": ("cuda", "npu-simulated"), **told}
+    parts = [{name: values[at] for name, values in told.items()} for at in (0, 1)]  # type: ignore[index]
+    return experiment(Report("precision", "compare", (), facts={"sides": parts, "simulator": {}}))
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"conv": ("", "hf32"), "numerics": (None, "cpu")}, "idle"),
+        ({"conv": ("", "hf32"), "numerics": (None, "ascend")}, "allowed"),
+        ({"matmul": ("tf32", ""), "numerics": (None, "cpu")}, "allowed"),
+        ({"conv": ("hf32", "hf32")}, "same"),
+        ({"torch_npu": ("", "2.13.0")}, "must"),
+        ({"torch": ("2.13.0+cu128", "2.13.0+cpu")}, "build"),
+        ({"args": (["--data", "/home/a/digits"], ["--data", "/b/digits"])}, "folders"),
+    ],
+)
+def test_what_has_an_answer_is_not_called_different(told: dict[str, object], said: str) -> None:
+    report = ran_on(**told)
+    assert report.table is not None and f"platform.{said}" in [
+        dict(cell)["say"] for cell in report.table.values("same") if isinstance(cell, dict)]  # fmt: skip
+    assert report.headline is not None and report.headline.key == "ACC205.same"
+
+
+def test_the_good_answer_names_what_differs_below_it() -> None:
+    report = ran_on(torch=("2.13.0", "2.12.0"), args=(["--lr", "1"], ["--lr", "2"]), seed=(1, 1))
+    assert report.headline is not None and report.headline.key == "ACC205.beside" and report.status is Status.OK
+    assert report.verdict("en").endswith("differ: torch, arguments")
+    assert "均无差异；此外有不同：torch" in report.verdict("zh")
 
 
 def test_fingerprints_have_no_operator_that_could_be_paired(tmp_path: Path) -> None:

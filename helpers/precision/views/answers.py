@@ -13,6 +13,8 @@ from helpers.report import Column, Report, Table
 from helpers.words import Scalar
 
 FIRST = (EXPERIMENT, DEVICE, INCOMPLETE)
+#: The good answer to the first question
+SAME = ("ACC205.same", "ACC205.beside")
 #: The last answer: what is to be done, the gravest first.
 STEPS = "ACC291"
 
@@ -21,10 +23,12 @@ def experiment(comparison: Report) -> Report:
     """Are the two runs the same experiment, wholly recorded, and did an NPU take part? With what each side ran on."""
     found = [one for one in comparison.findings if question_of(one) in FIRST and not _of_curves(one)]
     found = [replace(one, status=Status.SKIPPED, weight=10) if one.key == NO_MANIFEST else one for one in found]
+    table = platform.table(comparison)
     if not any(one.status >= Status.WARN or one.key == NO_MANIFEST for one in found):
-        found.insert(0, Finding("ACC205", Status.OK, "ACC205.same", weight=100))
-    return Report("precision", "experiment", _led(found, "ACC205.same"), platform.table(comparison),
-                  facts={"simulator": comparison.facts.get("simulator") or {}}, tier=comparison.tier)  # fmt: skip
+        found.insert(0, _same(platform.beside(table)))
+    simulator = comparison.facts.get("simulator") or {}
+    return Report("precision", "experiment", _led(found, SAME), table, facts={"simulator": simulator},
+                  tier=comparison.tier)  # fmt: skip
 
 
 def divergence(comparison: Report) -> Report:
@@ -48,8 +52,8 @@ def unpaired(comparison: Report) -> Report:
         found += [one for one in comparison.findings if one.rule == "ACC230"]  # says why nothing was judged
     elif not rows:
         found.insert(0, Finding("ACC210", Status.OK, "ACC210.all"))
-    return Report("precision", "unpaired", tuple(found), Table(tuple(map(Column, columns)), rows),
-                  tier=comparison.tier)  # fmt: skip
+    table = Table(tuple(map(Column, columns)), rows) if rows else None
+    return Report("precision", "unpaired", tuple(found), table, tier=comparison.tier)
 
 
 def next_steps(reports: Iterable[Report]) -> Report:
@@ -65,7 +69,7 @@ def next_steps(reports: Iterable[Report]) -> Report:
         status = Status.NOTE if found[0].status < Status.WARN else Status.OK
         headline = Finding(STEPS, status, "ACC291.first", {"first": first, "count": len(found)})
     columns = tuple(map(Column, ("order", "status", "rule", "next_step")))
-    return Report("precision", "next", (headline,), Table(columns, tuple(rows)))
+    return Report("precision", "next", (headline,), Table(columns, tuple(rows)) if rows else None)
 
 
 def _of_curves(finding: Finding) -> bool:
@@ -73,7 +77,14 @@ def _of_curves(finding: Finding) -> bool:
     return finding.rule.startswith("ACC25")
 
 
-def _led(found: list[Finding], key: str) -> tuple[Finding, ...]:
+def _same(beside: list[Scalar]) -> Finding:
+    """The good answer; it names what the table under it shows as different."""
+    if not beside:
+        return Finding("ACC205", Status.OK, "ACC205.same", weight=100)
+    return Finding("ACC205", Status.OK, "ACC205.beside", {"what": beside}, weight=100)
+
+
+def _led(found: list[Finding], keys: tuple[str, ...]) -> tuple[Finding, ...]:
     """Remarks lower the status of a good answer, but the answer stays the headline."""
     worst = max(one.status for one in found)
-    return tuple(replace(one, status=worst) if one.key == key else one for one in found)
+    return tuple(replace(one, status=worst) if one.key in keys else one for one in found)

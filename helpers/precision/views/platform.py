@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from helpers.precision.capturing.portable import portable
 from helpers.precision.comparison import Side
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar
@@ -14,6 +15,9 @@ SHOWN = ("tier", "device", "simulated", "numerics", "conv", "matmul", "faults", 
 
 #: Of two devices these differ, and nothing is wrong with that.
 OF_DEVICE = ("tier", "device", "simulated", "numerics", "torch_npu", "cann")
+#: Formats that a side may round float32 inputs to: the tolerances of the comparison allow for them.
+FORMATS = ("conv", "matmul")
+DIFFERS = "platform.differs"
 
 
 def about(side: Side) -> dict[str, Any]:
@@ -33,13 +37,31 @@ def table(comparison: Report) -> Table:
     """A row for each fact: what the baseline has, what the target, whether they are equal."""
     sides: list[dict[str, Any]] = comparison.facts.get("sides") or [{}, {}]
     rows: list[tuple[Scalar, ...]] = []
-    two = len({side.get("tier") for side in sides}) > 1
     for name in SHOWN:
         values: list[Scalar] = [_plain(side.get(name)) for side in sides]
         if any(value is not None for value in values):
-            same = "same" if values[0] == values[1] else "must" if two and name in OF_DEVICE else "differs"
-            rows.append(({"say": f"platform.{name}"}, *values, {"say": f"platform.{same}"}))
+            rows.append(({"say": f"platform.{name}"}, *values, {"say": f"platform.{_same(name, sides)}"}))
     return Table(tuple(map(Column, ("what", "baseline", "target", "same"))), tuple(rows))
+
+
+def beside(table: Table) -> list[Scalar]:
+    """What differs by the table although neither the devices nor the tolerances answer for it."""
+    return [what for what, same in zip(table.values("what"), table.values("same")) if same == {"say": DIFFERS}]
+
+
+def _same(name: str, sides: list[dict[str, Any]]) -> str:
+    values = [side.get(name) for side in sides]
+    if _plain(values[0]) == _plain(values[1]):
+        return "same"
+    if name in OF_DEVICE and len({side.get("tier") for side in sides}) > 1:
+        return "must"
+    if name == "args" and len({tuple(portable(value or ())) for value in values}) == 1:
+        return "folders"
+    if name == "torch" and len({str(value).partition("+")[0] for value in values}) == 1:
+        return "build"
+    if name in FORMATS:  # a simulated NPU may allow one, and its CPU kernels not round to it
+        return "idle" if all(side.get("numerics") == "cpu" for side in sides if side.get(name)) else "allowed"
+    return "differs"
 
 
 def _plain(value: Any) -> Scalar:

@@ -21,13 +21,13 @@ def declared(notebook: Path) -> dict[str, str]:
     return {name: str(entry["inferred_type_name"]) for name, entry in found.items()}
 
 
-def assign(given: dict[str, str], notebooks: dict[str, Path]) -> dict[str, dict[str, Any]]:
-    """Stage -> typed parameters. `name` goes to every stage that declares it, `stage.name` to one.
+def assign(given: dict[str, str], known: dict[str, dict[str, str]]) -> dict[str, dict[str, Any]]:
+    """Stage -> typed parameters, of what each stage's notebook declares. `name` goes to every stage that declares it,
+    `stage.name` to one.
 
     Raises WorkbookError for a name no notebook declares and for a value of the wrong type.
     """
-    known = {stage: declared(path) for stage, path in notebooks.items()}
-    result: dict[str, dict[str, Any]] = {stage: {} for stage in notebooks}
+    result: dict[str, dict[str, Any]] = {stage: {} for stage in known}
     for name, value in given.items():
         stage, _, short = name.rpartition(".")
         takers = [taker for taker in known if short in known[taker] and short not in OURS and stage in ("", taker)]

@@ -12,7 +12,7 @@ from typing import Any, Callable
 from helpers.batch import index
 from helpers.batch.execute import FAILED, GOOD, RED, Outcome, execute, remembered, saved_report
 from helpers.batch.fingerprint import fingerprint, versions
-from helpers.batch.parameters import assign
+from helpers.batch.parameters import assign, declared
 from helpers.diagnosis import explanation
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
@@ -42,16 +42,15 @@ def run(
     limit is `timeout_s` seconds. Raises WorkbookError for what keeps the run from starting.
     """
     lang = language(lang)
-    folder = _folder(name, root)
+    folder = folder_of(name, root)
     outcomes: list[Outcome] = []
     publish = partial(_publish, name, folder, stages, lang)
     publish(outcomes)  # from here on an earlier run's green page is gone
     try:
         found = notebooks_of(stages, notebooks / lang)
-        given = assign(parameters, found)
+        given = assign(parameters, {stage: declared(notebook) for stage, notebook in found.items()})
         for values in given.values():
-            _check_script(values)
-            _check_baseline(values)
+            check_inputs(values)
         here = versions(parameters.get("device", "auto"))
     except WorkbookError as error:
         publish(outcomes, trouble=error)
@@ -199,10 +198,17 @@ def _reusable(folder: Path, key: str, force: bool) -> Outcome | None:
     return replace(before, reused=True)
 
 
-def _folder(name: str, root: str | os.PathLike[str]) -> Path:
+def folder_of(name: str, root: str | os.PathLike[str]) -> Path:
+    """Where a run is kept. Raises WorkbookError for what is no plain folder name."""
     if not name or name in (".", "..") or any(letter in name for letter in "/\\"):
         raise WorkbookError("run.name", name=name)
     return (Path(root) / name).resolve()
+
+
+def check_inputs(values: dict[str, Any]) -> None:
+    """Makes the paths of a stage's parameters whole. Raises WorkbookError for one that is not there."""
+    _check_script(values)
+    _check_baseline(values)
 
 
 def _check_script(values: dict[str, Any]) -> None:

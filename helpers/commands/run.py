@@ -1,4 +1,4 @@
-"""Run the notebooks headless and write one index page.
+"""Run the notebooks headless and write one index page: once, or as often as a plan says.
 
 Executes environment, migration, precision and profiling through papermill into runs/NAME/, with the language and
 the device of your choice. A stage that was good for the same inputs is reused; --force runs it again.
@@ -8,6 +8,7 @@ Examples:
   ascend-workbook run --name night -p device npu -p steps 20 --force --json night.json
   ascend-workbook run --name zh --lang zh --stage environment --stage migration
   ascend-workbook run --name demo -p precision.steps 3
+  ascend-workbook run plan.yaml --workers 2
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ NAME = "run"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("plan", nargs="?", metavar="PLAN", help="a YAML file that says which runs there shall be")
+    parser.add_argument("--workers", type=int, default=0, help="with PLAN: runs side by side (default: as it says)")
     parser.add_argument("--name", default="demo", help="folder of the run below runs/ (default: demo)")
     parser.add_argument(
         "-p",
@@ -40,6 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Report:
+    if args.plan:
+        return batch.run_plan(args.plan, workers=args.workers, root=args.root, lang=args.lang, force=args.force)
     stages = tuple(stage for stage in batch.STAGES if not args.stage or stage in args.stage)
     return batch.run(
         args.name,

@@ -1,0 +1,55 @@
+"""A plan's runs side by side: each ends as what it was, and the page, the summary and the exit code say so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from helpers.batch import run_plan
+from helpers.batch.plan import read
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+
+Make = Callable[..., Path]
+PLAN = """
+name: night
+stages: [environment]
+matrix: {steps: [1, 2]}
+runs:
+  - {name: bad, stages: migration}
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.yaml"
+    path.write_text(PLAN)
+    return path
+
+
+def test_runs_end_as_what_they_were(notebooks: Make, plan: Path, tmp_path: Path) -> None:
+    books = notebooks(environment="good", migration="red")
+    report = run_plan(plan, workers=2, root=tmp_path, lang="en", notebooks=books, say_progress=str)
+    assert report.status is Status.FAIL and report.table
+    assert [row[0] for row in report.table.rows] == ["steps=1", "steps=2", "bad"]
+    summary = json.loads((tmp_path / "night" / "summary.json").read_text())
+    assert [run["state"] for run in summary["runs"]] == ["good", "good", "red"]
+    page = (tmp_path / "night" / "index.html").read_text()
+    assert 'href="bad/index.html"' in page and (tmp_path / "night" / "bad" / "index.html").is_file()
+    assert "failures=" in (tmp_path / "night" / "junit.xml").read_text()
+
+
+def test_a_word_that_is_not_known_is_refused(plan: Path) -> None:
+    plan.write_text(PLAN.replace("stages: migration", "stage: migration"))
+    with pytest.raises(WorkbookError, match="'stage'"):
+        read(plan, "en")
+
+
+def test_nothing_starts_where_one_run_is_wrong(notebooks: Make, plan: Path, tmp_path: Path) -> None:
+    plan.write_text(PLAN.replace("[1, 2]", "[1, many]"))
+    with pytest.raises(WorkbookError, match="steps=many"):
+        run_plan(plan, root=tmp_path, lang="en", notebooks=notebooks(environment="good", migration="good"))
+    assert not (tmp_path / "night").exists()

@@ -22,7 +22,7 @@ from helpers.precision.comparison import Comparison, StepComparison, examine
 from helpers.precision.divergence import PARTING
 from helpers.precision.record import BACKWARD, FORWARD, Run
 from helpers.report import Report
-from helpers.words import Scalar
+from helpers.words import Scalar, say
 
 CODE = "ACC203"
 #: Operators that part in the statistics and are looked at, the earliest first; each with its neighbours.
@@ -40,6 +40,10 @@ class Place:
     rank: int
     suspects: tuple[str, ...]
     names: dict[str, tuple[str, ...]]
+
+    def told(self) -> str:
+        """What is said before the operators are captured whole."""
+        return say("precision.told.place", None, step=self.step, rank=self.rank, suspects=list(self.suspects))
 
 
 def bisect(
@@ -86,7 +90,7 @@ def bisect(
     if place is None:
         return _told(compare(left, right), "nothing", first_bytes, 0, all_bytes, None)
     if progress:
-        progress(f"bisect: step {place.step} rank {place.rank}: {', '.join(place.suspects)}")
+        progress(place.told())
     narrow: dict[str, Any] = {"steps": place.step + 1, "dump_steps": (place.step,),
                               "ranks": (place.rank,) if nproc > 1 else ()}  # fmt: skip
     left, right, then_bytes = both("tensor", {side: {**narrow, "names": place.names[side]} for side in SIDES})

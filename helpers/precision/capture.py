@@ -136,7 +136,7 @@ def _teller(progress: Callable[[str], None] | None, tier: str, folder: Path,
             progress(say("precision.told.size", None, tier=tier, gb=_gb(size), most_gb=_gb(limit_mib * MIB)))
         if state.step != last[0]:
             last[0] = state.step
-            progress(f"{tier}: step {state.step}/{state.steps}")
+            progress(say("precision.told.step", None, tier=tier, step=state.step, steps=state.steps))
 
     return tell
 

@@ -193,6 +193,12 @@ WORDS: dict[str, Words] = {
         "Give a folder to `ascend-workbook compare --attempts FOLDER`, and the same here.",
         "请在 `ascend-workbook compare --attempts 目录` 中指定目录，并在此处给出同一目录。",
     ),
+    "baseline.told.timed": Words(
+        "{tier}: {steps} steps for speed and memory", "{tier}：运行 {steps} 步以测量速度与内存"
+    ),
+    "baseline.told.whole": Words(
+        "{tier}: to the script's end for speed and memory", "{tier}：运行至脚本结束以测量速度与内存"
+    ),
     "attempts.unreadable": Words(
         "{path}: not an attempt as it was kept: {error}",
         "{path}：不是所保存的比对记录：{error}",

@@ -760,5 +760,10 @@ WORDS: dict[str, Words] = {
     "precision.told.size": Words(
         "{tier}: will write {gb} GB, may write {most_gb} GB", "{tier}：将写入 {gb} GB，上限 {most_gb} GB"
     ),
+    "precision.told.step": Words("{tier}: step {step}/{steps}", "{tier}：第 {step}/{steps} 步"),
+    "precision.told.place": Words(
+        "captured whole next, with their neighbours: step {step} rank {rank}: {suspects}",
+        "接下来完整采集这些算子及其相邻算子：第 {step} 步 rank {rank}：{suspects}",
+    ),
     "precision.told.compare": Words("compare step {step} rank {rank}", "比对第 {step} 步 rank {rank}"),
 }

@@ -37,6 +37,7 @@ _AGAIN = (
 WORDS: dict[str, Words] = {
     **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
     **{f"verify.{name}": Words(en, zh) for name, (en, zh) in _PARTS.items()},
+    "verify.told": Words("input {index}: {passed} of {of} passed", "输入 {index}：{of} 个中 {passed} 个通过"),
     "verify.target": Words(
         "{given}: expected file.py:function, or a checkpoint ending in .pt or .pth",
         "{given}：应为 file.py:函数名，或以 .pt、.pth 结尾的检查点",

@@ -26,6 +26,7 @@ from helpers.precision.capturing.failing import check_ran
 from helpers.precision.capturing.options import FINGERPRINTS
 from helpers.precision.capturing.portable import portable
 from helpers.report import Report
+from helpers.words import say
 
 MEMORY = Path(__file__).parents[1] / "child" / "memory_plugin.py"
 TIERS = ("baseline", "cuda", "cpu")
@@ -40,6 +41,10 @@ class Timed:
     steps: int
     warmup: int
     samples: int | None
+
+    def told(self, tier: str) -> str:
+        """What is said before the run."""
+        return say("baseline.told.timed" if self.steps else "baseline.told.whole", None, tier=tier, steps=self.steps)
 
     def check(self) -> None:
         """Raises WorkbookError naming the number that cannot be."""
@@ -93,7 +98,7 @@ def baseline(
             python=python, progress=progress,
         )  # fmt: skip
         if progress:
-            progress(f"{found.tier}: {timing_steps or 'all'} steps for speed and memory")
+            progress(timed.told(found.tier))
         second = _timed(Path(script), args, folder / "timed", found, timed, seed, nproc, cwd, python)
         files = packed(folder / "recorded")
         bundle = _bundle(recorded, second, found, timed, files)

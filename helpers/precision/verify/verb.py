@@ -21,7 +21,7 @@ from helpers.precision.verify.process import Order, ProcessSide
 from helpers.precision.verify.taken import Side, Taken
 from helpers.precision.verify.tally import Row, Tally, wilson
 from helpers.report import Chart, Column, Report, Table
-from helpers.words import Scalar
+from helpers.words import Scalar, say
 
 COLUMNS = ("order", "layer", "kind", "dtype", "shape", "max_absolute", "relative_l2", "cosine", "ulp", "allowed",
            "passed", "worst_input", "baseline_truth", "target_truth", "judgement")  # fmt: skip
@@ -159,7 +159,7 @@ def _report(sides: list[Side], wanted: Iterable[int], exact: bool, limit: float 
                 raise WorkbookError("verify.no_input", index=index)
             break
         if progress:
-            progress(f"verify: input {index}, {tally.passed} of {tally.inputs} passed")
+            progress(say("verify.told", None, index=index, passed=tally.passed, of=tally.inputs))
     if not tally.inputs:
         raise WorkbookError("verify.empty")
     simulated = together({"simulator": told} for told in [side.close() for side in sides])

@@ -1,0 +1,53 @@
+"""What the verbs of precision tell while they work, in the language asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from helpers import verify
+from helpers.launch import Progress
+from helpers.precision.baselines.verb import Timed
+from helpers.precision.bisect import Place
+from helpers.precision.capture import _teller
+
+
+@pytest.fixture(params=["en", "zh"])
+def lang(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("ASCEND_WORKBOOK_LANG", request.param)
+    return str(request.param)
+
+
+def test_steps_of_a_capture(lang: str, tmp_path: Path) -> None:
+    said: list[str] = []
+    tell = _teller(said.append, "cpu", tmp_path, 1)
+    assert tell is not None
+    for step in (0, 0, 1):
+        tell(Progress(step, 2, None, ()))
+    assert said == {"en": ["cpu: step 0/2", "cpu: step 1/2"], "zh": ["cpu：第 0/2 步", "cpu：第 1/2 步"]}[lang]
+
+
+def test_inputs_of_verify(lang: str) -> None:
+    said: list[str] = []
+    model = torch.nn.Linear(2, 2)
+    verify(model, model, [torch.ones(1, 2), torch.zeros(1, 2)], progress=said.append)
+    assert said[-1] == {"en": "input 1: 2 of 2 passed", "zh": "输入 1：2 个中 2 个通过"}[lang] and len(said) == 2
+
+
+def test_where_bisect_looks(lang: str) -> None:
+    said = Place(3, 1, ("Functional.conv2d.0.forward", "Torch.mm.1.forward"), {}).told()
+    assert said.startswith({"en": "captured whole next", "zh": "接下来完整采集"}[lang])
+    assert {"en": "step 3 rank 1", "zh": "第 3 步 rank 1"}[lang] in said and "Torch.mm.1.forward" in said
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        (20, {"en": "cuda: 20 steps for", "zh": "cuda：运行 20 步"}),
+        (0, {"en": "cuda: to the script", "zh": "cuda：运行至"}),
+    ],
+)
+def test_the_second_run_of_a_baseline(lang: str, steps: int, said: dict[str, str]) -> None:
+    assert Timed(steps, 3, None).told("cuda").startswith(said[lang])

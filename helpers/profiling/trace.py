@@ -184,6 +184,14 @@ class Texts(NamedTuple):
         code = np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int32)
         return cls(tuple(numbers), code)
 
+    @classmethod
+    def joined(cls, pieces: Iterable[Texts]) -> Texts:
+        """Columns one behind the other; each text once."""
+        numbers: dict[str, int] = {}
+        code = [np.array([numbers.setdefault(text, len(numbers)) for text in one.texts], np.int32)[one.code]
+                for one in pieces]  # fmt: skip
+        return cls(tuple(numbers), np.concatenate(code))
+
     def compact(self, first: Iterable[str] = ()) -> Texts:
         """Without the texts that no row has, and each one once; those in `first` before the others."""
         numbers = {text: at for at, text in enumerate(first)}

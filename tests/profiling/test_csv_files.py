@@ -14,7 +14,7 @@ from helpers.profiling.readers.csv_files import LONGEST_CELL, opened
 from helpers.profiling.readers.kernel_table import kernel_table
 from helpers.profiling.readers.tables import KERNELS, columns, count, rows
 
-READERS = (lambda path: rows(path, ("Name",)), lambda path: columns(path, "Name", "Duration(us)"), count,
+READERS = (lambda path: rows(path, ("Name",)), lambda path: list(columns(path, "Name", "Duration(us)")), count,
            lambda path: kernel_table(path.parent))  # fmt: skip
 HEADING = b"Name,Duration(us)\n"
 

@@ -6,6 +6,7 @@ reading or writing is, and by neither where both wait: small kernels, scalar wor
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,20 +42,21 @@ class Unit:
 
 def units_of_table(table: KernelTable) -> list[Unit]:
     """By kernel_details.csv; empty where it names no unit (Level0)."""
-    names = np.array([UNITS.get(name, "other") if name else "" for name in table.texts.get("unit", ())])
-    if not names.size or not (names != "").any():
+    if not table.has("unit"):
         return []
-    return [_unit(table, name, names == name) for name in _order(names)]
+    told, code = table.texts["unit"]
+    ours = [UNITS.get(name, "other") if name else "" for name in told]
+    return [_unit(table, name, _is(name, ours)[code]) for name in _order(ours)]
 
 
 def units_of_trace(trace: Trace) -> list[Unit]:
     """By the timeline's Task Type, which older versions call AI_CORE for the vector unit too."""
     rows = trace.where(("compute",))
     ours = {**UNITS, "AI_CORE": "core", "KERNEL_AICORE": "core"}
-    names = np.array([ours.get(one, "other") if one else "" for one in trace.engines])[trace.engine[rows]]
-    durations = trace.duration_ns[rows]
-    found = [name for name in _order(names) if name]
-    return [Unit(name, int((names == name).sum()), int(durations[names == name].sum())) for name in found]
+    names = [ours.get(one, "other") if one else "" for one in trace.engines]
+    engine, durations = trace.engine[rows], trace.duration_ns[rows]
+    masks = {name: _is(name, names)[engine] for name in _order(names) if name}
+    return [Unit(name, int(of.sum()), int(durations[of].sum())) for name, of in masks.items() if of.any()]
 
 
 def bounds(table: KernelTable) -> tuple[Mask, Mask] | None:
@@ -91,6 +93,9 @@ def _cube(table: KernelTable, name: str, where: Mask) -> float | None:
     return float((np.nan_to_num(column) * weight).sum() / weight.sum()) if weight.sum() else None
 
 
-def _order(names: npt.NDArray[np.str_]) -> list[str]:
-    wanted = ["core", *dict.fromkeys(UNITS.values()), "other", ""]
-    return [name for name in wanted if (names == name).any()]
+def _is(name: str, ours: Sequence[str]) -> Mask:
+    return np.array([one == name for one in ours], np.bool_)
+
+
+def _order(names: Collection[str]) -> list[str]:
+    return [name for name in ("core", *dict.fromkeys(UNITS.values()), "other", "") if name in names]

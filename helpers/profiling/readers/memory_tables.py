@@ -6,21 +6,18 @@ Profiler, "memory_record", "operator_memory", "npu_module_mem")
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite, nan
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from helpers.errors import WorkbookError
 from helpers.profiling.intervals import I64
-from helpers.profiling.readers.tables import ABSENT, MEMORY, columns, times_ns
+from helpers.profiling.readers.cells import F64, Cells
+from helpers.profiling.readers.tables import MEMORY, columns, times_ns
 
 RECORD, MODULES = "memory_record.csv", "npu_module_mem.csv"
-F64 = npt.NDArray[np.float64]
 #: PyTorch's caching allocator; APP is the whole process as the driver sees it
 ALLOCATOR, PROCESS = "PTA", "APP"
 FOREVER = 2**62
@@ -50,55 +47,56 @@ def memory_tables(folder: Path) -> MemoryTables | None:
     """
     path = folder / RECORD
     needed = ("Component", "Timestamp(us)", "Total Allocated(MB)", "Total Reserved(MB)")
-    component, told, *sizes = columns(path, *needed) if path.is_file() else [()] * len(needed)
-    mine = [row for row, one in enumerate(component) if one == ALLOCATOR]
-    if not mine:
+    times: list[I64] = []
+    held: tuple[list[F64], list[F64]] = ([], [])
+    process = [nan]
+    for component, told, *sizes in columns(path, *needed) if path.is_file() else ():
+        mine = component.equal(ALLOCATOR)
+        times.append(times_ns(told.where(mine), needed[1], path))
+        for found, cells, name in zip(held, sizes, needed[2:]):
+            found.append(_sizes(cells.where(mine), name, path))
+        process += _sizes(sizes[1].where(component.equal(PROCESS)), needed[3], path).tolist()
+    if not times or np.isnan(np.concatenate(held[0])).all():
         return None
-    at = times_ns([told[row] for row in mine], [row + 2 for row in mine], needed[1], path)
+    at = np.concatenate(times)
     order = np.argsort(at, kind="stable")
-    allocated, reserved = (_sizes(cells, mine, name, path)[order] for cells, name in zip(sizes, needed[2:]))
-    if np.isnan(allocated).all():
-        return None
-    whole = [row for row, one in enumerate(component) if one == PROCESS]
-    process = float(np.fmax.reduce(_sizes(sizes[1], whole, needed[3], path), initial=nan))
-    allocations = _allocations(folder / MEMORY)
-    return MemoryTables(at[order], allocated, reserved, *allocations, process, _modules(folder / MODULES))
+    allocated, reserved = (np.concatenate(pieces)[order] for pieces in held)
+    most, allocations = float(np.fmax.reduce(process)), _allocations(folder / MEMORY)
+    return MemoryTables(at[order], allocated, reserved, *allocations, most, _modules(folder / MODULES))
 
 
 def _allocations(path: Path) -> tuple[tuple[str, ...], F64, I64, I64]:
     needed = ("Name", "Size(KB)", "Allocation Time(us)", "Release Time(us)")
-    names, sizes, starts, ends = columns(path, *needed) if path.is_file() else [()] * len(needed)
-    rows = [row for row, start in enumerate(starts) if start]  # taken before the recording: only its release
-    start = times_ns([starts[row] for row in rows], [row + 2 for row in rows], needed[2], path)
-    released = np.array([bool(ends[row]) for row in rows], np.bool_)
-    until = np.full(len(rows), FOREVER, np.int64)
-    known = [row for row in rows if ends[row]]
-    until[released] = times_ns([ends[row] for row in known], [row + 2 for row in known], needed[3], path)
-    return tuple(names[row] for row in rows), _sizes(sizes, rows, needed[1], path) / 1024, start, until
+    names: list[str] = []
+    found: list[tuple[F64, I64, I64]] = [(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))]
+    for piece in columns(path, *needed) if path.is_file() else ():
+        started = piece[2].filled()  # taken before the recording: only its release
+        name, size, start, end = (column.where(started) for column in piece)
+        until = np.full(end.begins.size, FOREVER, np.int64)
+        until[end.filled()] = times_ns(end.where(end.filled()), needed[3], path)
+        texts, code = name.texts()
+        names += map(texts.__getitem__, code.tolist())
+        found.append((_sizes(size, needed[1], path) / 1024, times_ns(start, needed[2], path), until))
+    sizes, starts, ends = map(np.concatenate, zip(*found))
+    return tuple(names), sizes, starts, ends
 
 
 def _modules(path: Path) -> dict[str, float]:
     needed = ("Component", "Total Reserved(MB)")
-    names, cells = columns(path, *needed) if path.is_file() else [()] * len(needed)
     most: dict[str, float] = {}
-    for name, size in zip(names, _sizes(cells, range(len(cells)), needed[1], path).tolist()):
-        most[name] = max(most.get(name, 0.0), size)
+    for name, cells in columns(path, *needed) if path.is_file() else ():
+        texts, code = name.texts()
+        for at, size in zip(code.tolist(), _sizes(cells, needed[1], path).tolist()):
+            most[texts[at]] = max(most.get(texts[at], 0.0), size)
     return most
 
 
-def _sizes(cells: Sequence[str], rows: Sequence[int], column: str, path: Path) -> F64:
-    """The column's numbers in these rows, NaN where the file has none. Raises WorkbookError for what is no number."""
-    texts = [cells[row] for row in rows]
-    with suppress(ValueError):
-        found = np.fromiter(map(float, texts), np.float64, len(texts))
-        if np.isfinite(found).all():
-            return found
-    return np.array([_size(text, column, path, row + 2) for text, row in zip(texts, rows)])
+def _sizes(cells: Cells, column: str, path: Path) -> F64:
+    """The cells of a column as numbers, NaN where the file has none. Raises WorkbookError for what is no number."""
+    return cells.numbers(lambda cell, row: _size(cell, column, path, row + 2))
 
 
 def _size(text: str, column: str, path: Path, line: int) -> float:
-    if text in ABSENT:
-        return nan
     try:
         size = float(text)
     except ValueError:

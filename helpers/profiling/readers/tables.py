@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
-from operator import itemgetter
+from collections.abc import Iterator
 from pathlib import Path
-
-import numpy as np
 
 from helpers.errors import WorkbookError
 from helpers.profiling.intervals import I64
+from helpers.profiling.readers.cells import Cells
 from helpers.profiling.readers.csv_files import opened
-from helpers.profiling.readers.times import NO_TIME, OUT_OF_RANGE, nanoseconds, nanoseconds_of
+from helpers.profiling.readers.sheet import sheet
+from helpers.profiling.readers.times import nanoseconds
 from helpers.profiling.readers.types import dtypes
 from helpers.profiling.trace import Event
 from helpers.words import Scalar
@@ -23,8 +22,6 @@ STEPS = "step_trace_time.csv"
 #: Columns of step_trace_time.csv that hold no time; newer versions add the parallel groups' indices
 NO_TIMES = ("Step", "Device_id", "DP Index", "PP Index", "TP Index")
 MEMORY = "operator_memory.csv"
-#: What stands in a cell that has no value
-ABSENT = frozenset(("", "N/A"))
 
 
 def rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
@@ -37,27 +34,20 @@ def rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
         return [{key: (value or "").strip() for key, value in row.items() if key} for row in reader]
 
 
-def columns(path: Path, *needed: str) -> list[Sequence[str]]:
-    """These columns' cells (n,) as texts, of two or more; the others are never held. Errors as in `rows`."""
+def columns(path: Path, *needed: str) -> Iterator[list[Cells]]:
+    """These columns' cells, piece after piece; the others are never held. Errors as in `rows`."""
     with opened(path) as file:
-        lines = csv.reader(file)
-        places = {name: at for at, name in enumerate(next(lines, []))}
-        missing = [name for name in needed if name not in places]
+        head, pieces = sheet(file)
+        missing = [name for name in needed if name not in head]
         if missing:
             raise WorkbookError("profiling.no_column", path=str(path), columns=missing)
-        used, width = itemgetter(*(places[name] for name in needed)), max(places.values()) + 1
-        kept = [used(row if len(row) >= width else row + [""] * width) for row in lines if row]
-        return [[*map(str.strip, cells)] for cells in zip(*kept)] or [() for _ in needed]
+        for piece in pieces:
+            yield [piece.column(head.index(name)) for name in needed]
 
 
-def times_ns(cells: Sequence[str], lines: Sequence[int], column: str, path: Path) -> I64:
-    """Many cells of a column, in these lines, as nanoseconds (n,); errors as in `time_ns`."""
-    texts = "\n".join(cells)
-    if cells and '"' not in texts and texts.count("\n") == len(cells) - 1:
-        found = nanoseconds_of(texts.encode().split(b"\n"))
-        if not np.isin(found, (NO_TIME, OUT_OF_RANGE)).any():
-            return found
-    return np.array([time_ns({column: one}, column, path, line) for line, one in zip(lines, cells)], np.int64)
+def times_ns(cells: Cells, column: str, path: Path) -> I64:
+    """The cells of a column as nanoseconds (n,); errors as in `time_ns`."""
+    return cells.times_ns(lambda cell, row: time_ns({column: cell}, column, path, row + 2))
 
 
 def time_ns(row: dict[str, str], column: str, path: Path, line: int) -> int:
@@ -74,7 +64,7 @@ def count(path: Path) -> int:
     if not path.is_file():
         return 0
     with opened(path) as file:
-        return max(0, sum(1 for row in csv.reader(file) if row) - 1)
+        return sum(map(len, sheet(file)[1]))
 
 
 def kernels(path: Path) -> tuple[list[Event], bool]:

@@ -20,9 +20,9 @@ def check(profile: Profile) -> Iterator[Finding]:
     needs_npu(profile, CODE)
     table, trace = profile.kernels, profile.trace
     if table is not None and table.has("unit"):
-        on_it = np.array([unit in UNITS for unit in table.texts["unit"]])
-        part, names = table.ns(on_it) / max(1, table.ns()), table.texts.get("type", table.texts["name"])
-        found = sorted({name for name, there in zip(names, on_it.tolist()) if there})
+        on_it = table.where("unit", UNITS.__contains__)
+        part = table.ns(on_it) / max(1, table.ns())
+        found = table.said("type" if "type" in table.texts else "name", on_it)
     elif any(trace.engines):
         rows = trace.where(("compute",))
         on_it = np.isin(trace.engine, [at for at, unit in enumerate(trace.engines) if unit in UNITS]) & rows

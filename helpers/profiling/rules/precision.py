@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from helpers.finding import Finding
 from helpers.profiling.facts import Profile
 from helpers.profiling.savings import advice, needs_npu
@@ -23,9 +21,9 @@ def check(profile: Profile) -> Iterator[Finding]:
     table = profile.kernels
     if table is None or not table.has("unit", "inputs"):
         raise CannotCheck("advice.no_dtypes", topic={"say": "PRF369.topic"})
-    cube = np.array([unit in CUBE for unit in table.texts["unit"]])
-    single = cube & np.array([told.split()[:1] == ["float32"] for told in table.texts["inputs"]])
-    hf32 = np.array([told == "YES" for told in table.texts.get("hf32", [""] * len(table))])
+    cube = table.where("unit", CUBE.__contains__)
+    single = cube & table.where("inputs", lambda told: told.split()[:1] == ["float32"])
+    hf32 = table.where("hf32", "YES".__eq__)
     share = table.ns(single) / max(1, table.ns()) * profile.breakdown.share("computing")
     args = {"kernels": int(single.sum()), "cube": int(cube.sum()), "hf32": int((single & hf32).sum())}
     yield advice(profile, "PRF369.change", share, SOURCE, **args)

@@ -51,7 +51,7 @@ def test_units_and_what_bounds_them(table: Path) -> None:
     assert cube.cube_utilisation == 80
     assert (vector.by_memory, vector.cube_utilisation) == (1, None)
     assert (ai_cpu.name, ai_cpu.by_computing) == ("ai_cpu", None)
-    assert found.texts["inputs"][0] == "bfloat16 float32"
+    assert found.said("inputs", np.arange(4) == 0) == ["bfloat16 float32"]
     assert found.ns(found.is_type("Cast", "Mat*")) == 450_000
 
 
@@ -66,7 +66,7 @@ def test_a_table_without_metrics_or_units(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_used_of_a_table_is_counted_and_told(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("helpers.profiling.readers.kernel_table.PIECE", 2)
+    monkeypatch.setattr("helpers.profiling.readers.sheet.ROWS", 2)
     whole = kernel_table(table)
     assert whole is not None and (whole.bad_rows, whole.bad_cells) == (0, 0)
     broken = (*ROWS[:2], ROWS[0] + ",x", ROWS[2].replace("50", "fifty"), "cut,Cast", ROWS[3].replace("N/A", "inf", 1))
@@ -74,7 +74,7 @@ def test_what_cannot_be_used_of_a_table_is_counted_and_told(table: Path, monkeyp
     found = kernel_table(table)
     assert found is not None and len(found) == 4
     assert (found.bad_rows, found.bad_line, found.bad_cells, found.bad_cell) == (2, 4, 2, "fifty")
-    assert (found.ns(), found.texts["name"]) == (450_000, ["mm1", "mm2", "cast", "index"])
+    assert (found.ns(), found.texts["name"].texts) == (450_000, ("mm1", "mm2", "cast", "index"))
     profile = replace(load_profile(DATA / "timeline_ascend_pt"), output=table)
     told = [one for one in judge(replace(profile, tier="npu"), rules_of(rules), strict=True) if one.rule == "PRF323"]
     assert [(one.key, one.status) for one in told[:2]] == [("PRF323.rows", Status.WARN), ("PRF323.cells", Status.WARN)]

@@ -7,9 +7,10 @@ Made here: dumps in msprobe's layout, --tensors (and --large) files of --mebibyt
 Times are wall seconds of the best round. `command` is the whole process, interpreter start and CSV included, as it is
 for msprobe; `warm` is the call in a process that has called it before, held against the floor: the same metrics over
 the same files in plain numpy (child/blocked_floor.py, nothing of ours in it), nothing paired and nothing reported, by
-as many processes that are already there. msprobe runs as it
-is and with its allocator tuned (BLAS on one thread, freed memory kept). Values: every row against msprobe's CSV, the
-ratios exactly and the rest to 1e-9 relative. Pairing: --entries operators whose modules have other names on one side.
+as many processes that are already there; below that, for how near the machine's limit it is, they only read. msprobe
+runs as it is and with its allocator tuned (BLAS on one thread, freed memory kept). Values: every row against msprobe's
+CSV, the ratios exactly and the rest to 1e-9 relative. Pairing: --entries operators whose modules have other names on
+one side.
 --divergence: whether the right operator is named, by the short form of benchmarks/divergence.py, which has the rest.
 Needs mindstudio-probe 26.x and twice the dumps' size of free memory, so that files are read from the page cache.
 """
@@ -131,6 +132,7 @@ def speed(bars: Bars, name: str, folder: Path, tensors: int, mebibytes: float, r
     bars.tell(f"{name}: times msprobe, tuned", best["msprobe, tuned"] / best["compare (command)"], "x",
               least=FASTER_TUNED)  # fmt: skip
     bars.tell(f"{name}: of the floor, both warm", best["compare (warm)"] / best["floor (warm)"], "x", most=OF_FLOOR)
+    bars.tell(f"{name}: of reading alone, both warm", best["compare (warm)"] / best["reading alone (warm)"], "x")
     bars.tell(f"{name}: worker's peak memory", worker_peak(), "MB", most=WORKER_MB)
     values(bars, name, folder)
 
@@ -154,6 +156,13 @@ def warm(folder: Path) -> dict[str, Any]:
         assert all(math.isfinite(one["euclidean"]) for one in found), "the floor read nothing"
         return seconds
 
+    def reading() -> float:
+        began = time.perf_counter()
+        read = sum(pool.map(blocked_floor.read, pairs, chunksize=max(1, len(pairs) // (4 * workers.cores()))))
+        seconds = time.perf_counter() - began
+        assert read >= 4 * sum(blocked_floor.floats(path)[1] for path in pairs[0]) * len(pairs), "not all was read"
+        return seconds
+
     def metrics_alone() -> float:
         files = [sorted((folder / side).rglob("*.pt")) for side in "ab"]
         elements = (files[0][0].stat().st_size // 4 // 1024, 1024)
@@ -169,7 +178,8 @@ def warm(folder: Path) -> dict[str, Any]:
     pairs = list(zip(*paths))
     pool = waiting(workers.cores())
     check_floor(folder, *pairs[0])
-    return {"compare (warm)": again, "floor (warm)": floor, "our metrics alone (warm)": metrics_alone}
+    return {"compare (warm)": again, "floor (warm)": floor, "reading alone (warm)": reading,
+            "our metrics alone (warm)": metrics_alone}
 
 
 def waiting(count: int) -> Any:

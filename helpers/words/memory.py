@@ -23,6 +23,7 @@ WORDS: dict[str, Words] = {
         "Record with profile_memory=True, or with `ascend-workbook profile`.",
         "请以 profile_memory=True 采集，或使用 `ascend-workbook profile`。",
     ),
+    "PRF324.unread": Words("memory not looked at: {error}", "未检查内存：{error}"),
     "PRF324.no_table": Words(
         "memory not looked at: only an NPU's profile has the allocator's table",
         "未检查内存：只有 NPU 的性能数据带有内存分配器的记录表",

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.profiling.facts import Profile
 from helpers.profiling.readers.memory_tables import MemoryTables
 from helpers.report import Chart, Column, Report, Table
+from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
+UNREAD = "PRF324.unread"
 #: Points of the curve that are shown; in each piece of it the highest
 POINTS = 300
 
@@ -34,9 +37,18 @@ class Peak:
         return 1 - self.allocated_mb / self.reserved_mb if self.reserved_mb else 0.0
 
 
+def recorded(profile: Profile) -> MemoryTables | None:
+    """The allocator's tables. Raises CannotCheck with the place where one cannot be read: what the timeline tells does
+    not go with it."""
+    try:
+        return profile.memory
+    except WorkbookError as error:
+        raise CannotCheck(UNREAD, error={"say": error.key, "args": error.arguments}) from error
+
+
 def peak_of(tables: MemoryTables) -> Peak:
     """The peak of the allocator's curve and the allocations alive at it, the largest first."""
-    highest = int(np.nanargmax(tables.allocated_mb))
+    highest = int(np.argmax(tables.allocated_mb))
     at = int(tables.at_ns[highest])
     alive = np.flatnonzero((tables.from_ns <= at) & (tables.until_ns > at))
     held: dict[str, list[float]] = defaultdict(list)
@@ -52,9 +64,11 @@ def peak_of(tables: MemoryTables) -> Peak:
 def memory_answers(profile: Profile, stage: str, findings: list[Finding], top: int) -> list[Report]:
     """The peak by operator and the curve; with the findings alone where the allocator was not recorded."""
     mine = tuple(one for one in findings if one.rule == "PRF324")
-    tables = profile.memory
+    unread = any(one.key == UNREAD for one in mine)
+    tables = None if unread else recorded(profile)
     if tables is None:
-        return [Report(stage, "memory_peak", mine, tier=profile.tier)] if profile.trace.on_device else []
+        looked_for = unread or profile.trace.on_device
+        return [Report(stage, "memory_peak", mine, tier=profile.tier)] if looked_for else []
     peak = peak_of(tables)
     rows: list[tuple[Scalar, ...]] = [({"say": "profiling.memory.earlier"}, peak.earlier_mb, None)]
     rows += [(name, size, count) for name, (size, count) in list(peak.holders.items())[:top]]
@@ -68,7 +82,7 @@ def memory_answers(profile: Profile, stage: str, findings: list[Finding], top: i
 
 def _curve(profile: Profile, stage: str, tables: MemoryTables) -> Report:
     pieces = np.array_split(np.arange(tables.at_ns.size), min(POINTS, tables.at_ns.size))
-    highest = [int(piece[np.nanargmax(tables.allocated_mb[piece])]) for piece in pieces]
+    highest = [int(piece[np.argmax(tables.allocated_mb[piece])]) for piece in pieces]
     rows: tuple[tuple[Scalar, ...], ...] = tuple(
         (
             float(tables.at_ns[at] - tables.at_ns[0]) / 1e6,

@@ -56,13 +56,17 @@ def memory_tables(folder: Path) -> MemoryTables | None:
         for found, cells, name in zip(held, sizes, needed[2:]):
             found.append(_sizes(cells.where(mine), name, path))
         process += _sizes(sizes[1].where(component.equal(PROCESS)), needed[3], path).tolist()
-    if not times or np.isnan(np.concatenate(held[0])).all():
+    if not times:
         return None
     at = np.concatenate(times)
     order = np.argsort(at, kind="stable")
     allocated, reserved = (np.concatenate(pieces)[order] for pieces in held)
+    known = ~(np.isnan(allocated) | np.isnan(reserved))  # of the others the file tells nothing
+    if not known.any():
+        return None
+    at, allocated, reserved = at[order][known], allocated[known], reserved[known]
     most, allocations = float(np.fmax.reduce(process)), _allocations(folder / MEMORY)
-    return MemoryTables(at[order], allocated, reserved, *allocations, most, _modules(folder / MODULES))
+    return MemoryTables(at, allocated, reserved, *allocations, most, _modules(folder / MODULES))
 
 
 def _allocations(path: Path) -> tuple[tuple[str, ...], F64, I64, I64]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.profiling.device.memory import peak_of
+from helpers.profiling.device.memory import peak_of, recorded
 from helpers.profiling.facts import Profile
 from helpers.profiling.savings import environment
 from helpers.rules import CannotCheck
@@ -21,9 +21,10 @@ EXCLUDES = ("max_split_size_mb", "garbage_collection_threshold")
 
 
 def check(profile: Profile) -> Iterator[Finding]:
-    if profile.memory is None or profile.simulated:
+    tables = None if profile.simulated else recorded(profile)
+    if tables is None:
         raise CannotCheck("PRF343.absent")
-    peak = peak_of(profile.memory)
+    peak = peak_of(tables)
     mb = peak.reserved_mb - peak.allocated_mb
     args: dict[str, Scalar] = {"mb": round(mb), "unused": round(100 * peak.unused, 1), "source": SOURCE}
     args |= {"topic": {"say": "PRF343.topic"}, "gain_ms": None, "share": None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.profiling.device.memory import peak_of
+from helpers.profiling.device.memory import peak_of, recorded
 from helpers.profiling.facts import Profile
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
@@ -14,7 +14,7 @@ CODE = "PRF324"
 
 
 def check(profile: Profile) -> Iterator[Finding]:
-    tables = profile.memory
+    tables = recorded(profile)
     if tables is None:
         raise CannotCheck("PRF324.absent" if profile.trace.dialect == "ascend" else "PRF324.no_table")
     peak = peak_of(tables)

@@ -152,8 +152,8 @@ def test_a_record_that_was_cut_short_and_one_without_a_column(tmp_path: Path) ->
     whole = (output / "memory_record.csv").read_text()
     (output / "memory_record.csv").write_text(whole + "\nPTA,300.000")
     found = memory_tables(output)
-    assert found is not None and found.at_ns.tolist() == [100_000, 200_000, 300_000]
-    assert found.allocated_mb[:2].tolist() == [1, 3] and found.allocated_mb[2] != found.allocated_mb[2]
+    assert found is not None and found.at_ns.tolist() == [100_000, 200_000]
+    assert (found.allocated_mb.tolist(), found.reserved_mb.tolist()) == ([1, 3], [2, 4])
     (output / "memory_record.csv").write_text(whole.replace("Component", "Part"))
     with pytest.raises(WorkbookError) as told:
         memory_tables(output)
@@ -186,7 +186,17 @@ def test_a_size_that_is_no_number_is_named_by_its_place(
 
 
 def test_what_the_file_says_it_does_not_have_is_no_fault(tmp_path: Path) -> None:
-    output = written(tmp_path, [(100, "N/A", "N/A"), (200, 3, 4)], [])
-    found = memory_tables(output)
-    assert found is not None and peak_of(found).allocated_mb == 3 and found.allocated_mb[0] != found.allocated_mb[0]
+    found = memory_tables(written(tmp_path, [(100, "N/A", "N/A"), (150, 9, ""), (200, 3, 4)], []))
+    assert found is not None and peak_of(found).allocated_mb == 3 and found.at_ns.tolist() == [200_000]
     assert memory_tables(written(tmp_path, [(100, "N/A", 4), (200, "", 4)], [])) is None
+
+
+def test_a_table_that_cannot_be_read_takes_nothing_else_along(profile_of: Make, tmp_path: Path) -> None:
+    output = written(tmp_path, [(100, "1 MB", 2), (200, 3, 4)], [])
+    profile = replace(profile_of([("compute", "k", 0, 500)]), output=output)
+    for code in ("PRF324", "PRF343"):
+        told = judged(profile, code)
+        assert told.status is Status.SKIPPED and told.key == "PRF324.unread"
+        assert "line 3, column Total Allocated(MB): 1 MB is not a number" in told.message("en")
+    (peak,) = memory_answers(profile, "profiling", [judged(profile, "PRF324")], 5)
+    assert peak.status is Status.SKIPPED and peak.table is None

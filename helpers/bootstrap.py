@@ -19,6 +19,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+PYPI = "https://pypi.org/simple"
+#: The one setting for networks where PyPI is slow or closed: one of these names, or the address of an index.
+MIRROR = "ASCEND_WORKBOOK_MIRROR"
+MIRRORS = {
+    "tuna": "https://pypi.tuna.tsinghua.edu.cn/simple",
+    "ustc": "https://mirrors.ustc.edu.cn/pypi/simple",
+    "aliyun": "https://mirrors.aliyun.com/pypi/simple",
+    "huaweicloud": "https://repo.huaweicloud.com/repository/pypi/simple",
+}
+#: Mirrors of PyPI have CUDA's build of torch; the CPU's wheels lie in this folder of links.
+MIRROR_CPU_LINKS = "https://mirrors.aliyun.com/pytorch-wheels/cpu"
 #: As helpers/cann.py looks for it; a test holds the two together.
 CANN_ROOTS = (
     "/usr/local/Ascend/cann",
@@ -35,12 +46,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--venv", default=".venv", help="folder of the virtual environment (default: .venv)")
     parser.add_argument("--dev", action="store_true", help="install the test packages too")
+    parser.add_argument("--pair", default="", metavar="VERSION",
+                        help="where there is CANN and no torch: torch and torch_npu of this version")  # fmt: skip
     args = parser.parse_args()
     if sys.version_info < (3, 9):  # noqa: UP036 - started by whatever Python the user has
         return stop(f"Python {sys.version.split()[0]} is too old.", "Start make with PYTHON=python3.10 or newer.")
     venv = Path(args.venv).resolve()
     try:
-        set_up(make_venv(venv), venv, dev=args.dev)
+        os.environ.update(mirror_settings(os.environ.get(MIRROR, "")))
+        set_up(make_venv(venv), venv, dev=args.dev, pair=args.pair)
     except subprocess.CalledProcessError as error:
         return stop(f"failed: {' '.join(map(str, error.cmd))}", "Read the lines above, then start it again.")
     except SetupError as error:
@@ -52,13 +66,30 @@ class SetupError(Exception):
     """What went wrong and the next step."""
 
 
-def set_up(python: Path, venv: Path, *, dev: bool) -> None:
+def mirror_settings(told: str) -> dict[str, str]:
+    """What pip's processes inherit for the mirror: nothing without one. Never an address with a password in it."""
+    if not told:
+        return {}
+    address = MIRRORS.get(told, told)
+    known = f"Give {MIRROR} one of {', '.join(MIRRORS)}, or an address that begins with https://."
+    if not address.startswith(("https://", "file://")):
+        raise SetupError(f"{MIRROR}={told!r} is no mirror.", known)
+    if "@" in address.split("/")[2]:
+        raise SetupError(f"{MIRROR} holds a user or password, which children and logs would see.",
+                         "Keep them in ~/.netrc (mode 600), which pip reads, and give the address alone.")  # fmt: skip
+    say(f"mirror: {address}")
+    return {"PIP_INDEX_URL": address}
+
+
+def set_up(python: Path, venv: Path, *, dev: bool, pair: str = "") -> None:
     """Every step, each skipped when its inputs have not changed."""
     stamp = venv / "setup-stamp.json"
     files = ["requirements.txt", "requirements-torch.txt", "pyproject.toml"] + (["requirements-dev.txt"] if dev else [])
     done = json.loads(stamp.read_text()) if stamp.is_file() else {}
     wanted = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in files}
     if not wanted.items() <= done.items():
+        if pair and has_cann() and not has_torch(python):
+            install_pair(python, pair)
         install_torch(python)
         install_packages(python, dev=dev)
         stamp.write_text(json.dumps({**done, **wanted}))
@@ -112,24 +143,42 @@ def pinned(package: str) -> str:
     return next(line.strip() for line in lines if line.startswith(f"{package}=="))
 
 
-def install_torch(python: Path) -> None:
-    """A CPU build of torch from pip's own links, else from PyTorch's CPU index; never a CUDA build."""
+def install_torch(python: Path, wanted: str = "") -> None:
+    """A CPU build of torch from pip's own links, else a mirror's, else PyTorch's CPU index; never a CUDA build."""
     if has_torch(python):
         say(f"keeping torch {installed_version(python, 'torch')}")
         return
-    wanted = pinned("torch")
+    wanted = wanted or pinned("torch")
     answers = []
-    for source in ([], ["--index-url", CPU_INDEX, "--extra-index-url", "https://pypi.org/simple"]):
+    for place, source in torch_sources():
         brings, answer = resolve(python, [wanted, *source])
-        answers.append(answer)
+        answers.append(f"{place} ({answer})")
         if brings and not any(name.lower().startswith(CUDA_PREFIXES) for name in brings):
             say(f"installing {wanted} (CPU build)")
             pip(python, [wanted, *source])
             return
     raise SetupError(
-        f"no CPU build of {wanted} is in pip's configured links ({answers[0]}) or {CPU_INDEX} ({answers[1]}).",
+        f"no CPU build of {wanted} is in {', '.join(answers)}.",
         "Install one yourself (pip install a CPU wheel of torch) and run make setup again; a CUDA build was not taken.",
     )
+
+
+def torch_sources() -> list[tuple[str, list[str]]]:
+    """Where a CPU build may be, with pip's options for it."""
+    other = os.environ.get("PIP_INDEX_URL") if os.environ.get(MIRROR) else None
+    found: list[tuple[str, list[str]]] = [("pip's configured links", [])]
+    if other:
+        found.append((MIRROR_CPU_LINKS, ["--find-links", MIRROR_CPU_LINKS]))
+    return [*found, (CPU_INDEX, ["--index-url", CPU_INDEX, "--extra-index-url", other or PYPI])]
+
+
+def install_pair(python: Path, version: str) -> None:
+    """torch, torch_npu of the same version and what CANN's own Python imports; torch_npu's wheel would bring a torch of
+    its own, so it comes without its dependencies."""
+    install_torch(python, f"torch=={version}")
+    pip(python, ["--no-deps", f"torch_npu=={version}"])
+    modules = json.loads((ROOT / "helpers" / "compatibility.json").read_text(encoding="utf-8"))["python_modules"]
+    pip(python, list(modules))
 
 
 def resolve(python: Path, what: list[str]) -> tuple[list[str], str]:

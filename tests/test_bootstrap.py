@@ -119,3 +119,72 @@ def test_an_environments_own_torch_stays_visible(monkeypatch: pytest.MonkeyPatch
         [str(python), "-c", "import papermill; print(papermill.__file__)"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_one_variable_sets_the_mirror() -> None:
+    assert bootstrap.mirror_settings("") == {}
+    assert bootstrap.mirror_settings("tuna") == {"PIP_INDEX_URL": bootstrap.MIRRORS["tuna"]}
+    own = "https://pypi.example.cn/simple"
+    assert bootstrap.mirror_settings(own) == {"PIP_INDEX_URL": own}
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [("tsinghua", "tuna, ustc"), ("http://pypi.example.cn", "https://"), ("https://me:word@pypi.example.cn", "netrc")],
+)
+def test_a_mirror_that_cannot_be_one_is_refused(told: str, why: str) -> None:
+    with pytest.raises(bootstrap.SetupError) as raised:
+        bootstrap.mirror_settings(told)
+    assert why in raised.value.args[1] and "word" not in " ".join(raised.value.args).replace("password", "")
+
+
+def test_the_mirror_reaches_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Through the environment that its processes inherit."""
+    seen: list[str] = []
+    ask = [sys.executable, "-m", "pip", "config", "list"]
+
+    def set_up(python: Path, venv: Path, *, dev: bool, pair: str) -> None:
+        seen.append(subprocess.run(ask, capture_output=True, text=True, check=True).stdout)
+
+    monkeypatch.setenv("PIP_INDEX_URL", "")  # put back after the test
+    monkeypatch.setenv(bootstrap.MIRROR, "ustc")
+    monkeypatch.setattr(sys, "argv", ["bootstrap.py", "--venv", str(tmp_path)])
+    monkeypatch.setattr(bootstrap, "make_venv", lambda venv: Path(sys.executable))
+    monkeypatch.setattr(bootstrap, "set_up", set_up)
+    assert bootstrap.main() == 0 and bootstrap.MIRRORS["ustc"] in seen[0]
+    monkeypatch.setenv(bootstrap.MIRROR, "nowhere")
+    assert bootstrap.main() == 2 and len(seen) == 1
+
+
+def test_torch_is_sought_at_the_mirror_before_abroad(
+    monkeypatch: pytest.MonkeyPatch, pip_calls: list[list[str]]
+) -> None:
+    versions(monkeypatch)
+    monkeypatch.setenv("ASCEND_WORKBOOK_MIRROR", "tuna")
+    monkeypatch.setenv("PIP_INDEX_URL", bootstrap.MIRRORS["tuna"])
+    asked: list[list[str]] = []
+
+    def resolve(python: Path, what: list[str]) -> tuple[list[str], str]:
+        asked.append(what)
+        return (["torch"] if bootstrap.MIRROR_CPU_LINKS in what else ["torch", "nvidia-cublas"]), ""
+
+    monkeypatch.setattr(bootstrap, "resolve", resolve)
+    bootstrap.install_torch(Path("python"))
+    assert [bootstrap.CPU_INDEX in one for one in asked] == [False, False] and len(pip_calls) == 1
+
+
+def test_a_pair_is_installed_only_where_there_is_no_torch(
+    monkeypatch: pytest.MonkeyPatch, pip_calls: list[list[str]], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(bootstrap, "resolve", lambda python, what: (["torch"], ""))
+    monkeypatch.setattr(bootstrap, "CANN_ROOTS", (str(tmp_path),))
+    monkeypatch.delenv("ASCEND_HOME_PATH", raising=False)
+    monkeypatch.setattr(bootstrap, "install_packages", lambda python, dev: None)
+    monkeypatch.setattr(bootstrap, "build_native", lambda python: None)
+    versions(monkeypatch, torch="2.7.1")
+    bootstrap.set_up(Path("python"), tmp_path, dev=False, pair="2.12.0")
+    assert pip_calls == []
+    (tmp_path / "setup-stamp.json").unlink()
+    versions(monkeypatch)
+    bootstrap.set_up(Path("python"), tmp_path, dev=False, pair="2.12.0")
+    assert pip_calls[:2] == [["torch==2.12.0"], ["--no-deps", "torch_npu==2.12.0"]] and "decorator" in pip_calls[2]

@@ -43,6 +43,10 @@ WORDS: dict[str, Words] = {
     "plan.state.died": Words("died", "异常退出"),
     "plan.state.stopped": Words("stopped", "已中止"),
     "plan.state.not_run": Words("not run yet", "尚未运行"),
+    "plan.state.timed_out": Words("timed out", "超时"),
+    "plan.state.out_of_memory": Words("out of memory", "内存不足"),
+    "plan.state.expected": Words("expected failure", "预期失败"),
+    "plan.state.left_out": Words("left out", "未纳入本次"),
     "RUN410.run": Words("{run}: {verdict}", "{run}：{verdict}"),
     "RUN410.total": Words(
         "{runs} runs: {red} red, {waiting} not run yet", "共 {runs} 个运行：{red} 个未通过，{waiting} 个尚未运行"

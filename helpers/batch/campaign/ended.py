@@ -10,8 +10,10 @@ from typing import Any
 from helpers.storage import open_storage
 from helpers.words import Scalar
 
-#: How a run ended. GOOD and RED are its own verdict; of the others nothing vouches for it.
+#: How a run ended. GOOD and RED are its own verdict; of the others nothing vouches for it. EXPECTED is a red that the
+#: plan knows of, LEFT_OUT one that this start was told to leave out.
 GOOD, RED, DIED, STOPPED, NOT_RUN = "good", "red", "died", "stopped", "not_run"
+TIMED_OUT, OUT_OF_MEMORY, EXPECTED, LEFT_OUT = "timed_out", "out_of_memory", "expected", "left_out"
 FILE = "ended.json"
 
 
@@ -33,7 +35,7 @@ class Ended:
     @property
     def red(self) -> bool:
         """Whether the night is red by it."""
-        return self.state not in (GOOD, NOT_RUN)
+        return self.state not in (GOOD, NOT_RUN, EXPECTED, LEFT_OUT)
 
 
 def save(folder: Path, ended: Ended) -> None:

@@ -13,14 +13,17 @@ from helpers.words import Scalar
 #: How a run ended. GOOD and RED are its own verdict; of the others nothing vouches for it. EXPECTED is a red that the
 #: plan knows of, LEFT_OUT one that this start was told to leave out.
 GOOD, RED, DIED, STOPPED, NOT_RUN = "good", "red", "died", "stopped", "not_run"
-TIMED_OUT, OUT_OF_MEMORY, EXPECTED, LEFT_OUT = "timed_out", "out_of_memory", "expected", "left_out"
+TIMED_OUT, OUT_OF_MEMORY, DISK_FULL = "timed_out", "out_of_memory", "disk_full"
+EXPECTED, LEFT_OUT = "expected", "left_out"
 FILE = "ended.json"
 
 
 @dataclass(frozen=True)
 class Ended:
     """`verdict` is a sentence of the catalogue or a text; `attempts` counts tries, `reused` says that an earlier start
-    of the plan had ended it."""
+    of the plan had ended it. `key` is the hash of all that its result depends on; `peak_mb` the most memory its
+    processes were seen to hold together (0: not measured); `cards` the NPUs or GPUs it had; `where` the machine;
+    `notes` are sentences: what earlier tries ended with, what was dropped."""
 
     name: str
     state: str
@@ -31,6 +34,11 @@ class Ended:
     seconds: float = 0.0
     attempts: int = 1
     reused: bool = False
+    key: str = ""
+    peak_mb: int = 0
+    cards: tuple[int, ...] = ()
+    where: str = ""
+    notes: tuple[Scalar, ...] = ()
 
     @property
     def red(self) -> bool:
@@ -47,6 +55,12 @@ def load(folder: Path) -> Ended | None:
     """What is kept in the folder; None where nothing whole is."""
     try:
         content: dict[str, Any] = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        return Ended(**content)
+        return restored(content)
     except (OSError, ValueError, TypeError):
         return None
+
+
+def restored(content: dict[str, Any]) -> Ended:
+    """What `asdict` and JSON made of one. Raises TypeError for other fields."""
+    lists = {name: tuple(content.get(name) or ()) for name in ("cards", "notes")}
+    return Ended(**{**content, **lists})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from helpers.words import Scalar
 
 #: Written by torch_npu beside its output; the profiler itself chooses which variables it keeps
 METADATA = "profiler_metadata.json"
+#: Variables that advice depends on: `profile` records them
+ADVISED = ("PYTORCH_NPU_ALLOC_CONF", "TASK_QUEUE_ENABLE", "MULTI_STREAM_MEMORY_REUSE", "HCCL_BUFFSIZE")
 
 
 def saving(
@@ -112,20 +115,27 @@ def launched_within(profile: Profile, operators: Sequence[str]) -> tuple[float, 
 def environment(profile: Profile, name: str, code: str) -> str:
     """The value of an environment variable while the profile was taken, empty where it was not set.
 
-    Raises CannotCheck where the profile does not tell it.
+    torch_npu's metadata tells it, or the record that `profile` left. Raises CannotCheck where neither does.
     """
-    topic: Scalar = {"say": f"{code}.topic"}
+    told = {**_told(profile.record.get("environment")), **_told(_metadata(profile).get("ENV_VARIABLES"))}
+    if name not in told:
+        raise CannotCheck("advice.no_environment", topic={"say": f"{code}.topic"}, name=name)
+    return str(told[name])
+
+
+def _metadata(profile: Profile) -> dict[str, Any]:
+    """What torch_npu tells beside its output of how it was recorded; empty where there is none."""
     path = profile.output.parent / METADATA if profile.output else None
     if path is None or not path.is_file():
-        raise CannotCheck("advice.no_environment", topic=topic, name=name)
+        return {}
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        return _told(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as cause:
         raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
-    known = told.get("ENV_VARIABLES") if isinstance(told, dict) else None
-    if not isinstance(known, dict) or name not in known:
-        raise CannotCheck("advice.no_environment", topic=topic, name=name)
-    return str(known[name])
+
+
+def _told(content: Any) -> dict[str, Any]:
+    return content if isinstance(content, dict) else {}
 
 
 def called_from(profile: Profile, row: int) -> str:

@@ -19,6 +19,7 @@ from helpers.profiling.collecting.account import Recording, overhead, recorded, 
 from helpers.profiling.collecting.options import Options, for_child, remarks
 from helpers.profiling.facts import load_profile
 from helpers.profiling.rules import whole
+from helpers.profiling.savings import ADVISED
 from tests.profiling.conftest import DATA
 from tests.profiling.ranks.test_reading import on_cpu
 
@@ -221,7 +222,8 @@ def step() -> Any:
     return lambda: model(torch.randn(4, 8)).sum().backward()
 
 
-def test_a_loop_of_ones_own_is_recorded(tmp_path: Path, step: Any) -> None:
+def test_a_loop_of_ones_own_is_recorded(tmp_path: Path, step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HCCL_BUFFSIZE", "512")
     with recording(tmp_path, device="cpu", steps=2, warmup=1, wait=1, flops=True) as recorder:
         with pytest.raises(WorkbookError, match="has no report"):
             _ = recorder.report
@@ -234,7 +236,9 @@ def test_a_loop_of_ones_own_is_recorded(tmp_path: Path, step: Any) -> None:
     assert recorder.report.facts["flops_per_step"] == 2 * (2 * 4 * 8 * 8), "forward, and the weight's gradient"
     assert recorder.report.status <= Status.NOTE
     assert analyse(recorder.report.facts["profile"]).tier == "cpu"
-    assert json.loads((tmp_path / "data" / "collected.json").read_text())["status"] == "complete"
+    record = json.loads((tmp_path / "data" / "collected.json").read_text())
+    assert record["status"] == "complete" and record["environment"]["HCCL_BUFFSIZE"] == "512"
+    assert set(record["environment"]) == set(ADVISED), "nothing else of the environment is kept"
 
 
 def test_a_loop_that_fails_raises_its_own_error_and_leaves_a_failed_record(tmp_path: Path, step: Any) -> None:

@@ -250,6 +250,15 @@ def test_the_buffer_of_hccl(profile_of: Make, tmp_path: Path) -> None:
     assert judged(profile_of([KERNEL]), "PRF342").status is Status.OK
 
 
+def test_the_environment_is_also_known_from_our_own_record(profile_of: Make, tmp_path: Path) -> None:
+    """torch_npu's metadata is the later word: a script may have set the variable itself."""
+    exposed = profile_of([KERNEL, ("communication", "hcom_allReduce__1", 500, 400)])
+    small, large = (replace(exposed, record={"environment": {"HCCL_BUFFSIZE": one}}) for one in ("", "800"))
+    assert judged(small, "PRF342").status is Status.NOTE and judged(large, "PRF342").status is Status.OK
+    said = with_table(large, tmp_path, environment={"HCCL_BUFFSIZE": "200"})
+    assert judged(said, "PRF342").status is Status.NOTE
+
+
 def test_batch_size(profile_of: Make) -> None:
     assert judged(launched(profile_of([KERNEL]), 10), "PRF345").args["share"] == 50.0
     assert judged(launched(profile_of([("compute", "k", 0, 990)]), 10), "PRF345").status is Status.OK

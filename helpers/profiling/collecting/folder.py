@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from helpers.device import Device
 from helpers.errors import WorkbookError
 from helpers.profiling.facts import RECORD
+from helpers.profiling.savings import ADVISED
 from helpers.storage import open_storage
 
 #: What child/recorder.py and the profilers below it write
@@ -44,9 +46,11 @@ def end(folder: Path, content: dict[str, Any], *, complete: bool) -> None:
     _write(folder, {**content, "status": "complete" if complete else "failed"})
 
 
-def about(found: Device) -> dict[str, Any]:
-    """What `analyse` must know and no trace tells: above all whether the device was a real one."""
-    return {"tier": found.tier, "device": found.name, "versions": found.versions}
+def about(found: Device, environ: Mapping[str, str]) -> dict[str, Any]:
+    """What `analyse` must know and no trace tells: above all whether the device was a real one, and of the recorded
+    process's environment the variables that its advice is about, empty where one is not set."""
+    told = {name: environ.get(name, "") for name in ADVISED}
+    return {"tier": found.tier, "device": found.name, "versions": found.versions, "environment": told}
 
 
 def data_of(folder: Path, accelerator: str, rank: int) -> Path:

@@ -103,7 +103,8 @@ class Recorder:
         plan = self._plan
         schedule = {"steps": plan.steps, "warmup": plan.warmup, "wait": plan.wait}
         ranks = plan.recorded_ranks(self.nproc)
-        return {**folder.about(self._found), "script": "", "args": [], "nproc": self.nproc, **schedule, "ranks": ranks}
+        about = folder.about(self._found, os.environ)
+        return {**about, "script": "", "args": [], "nproc": self.nproc, **schedule, "ranks": ranks}
 
 
 def _profiler(config: dict[str, Any], rank: int, nproc: int, model: Any) -> Any:

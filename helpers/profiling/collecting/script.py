@@ -62,7 +62,7 @@ def profile(
         plugins=[Plugin(PLUGIN, for_child(plan, found.accelerator, str(where)))],
         grad_norm=False,  # its kernels are none of the script's
     ).on(found)
-    record = {**folder.about(found), "script": str(script), "args": list(args), "nproc": nproc,
+    record = {**folder.about(found, spec.env or os.environ), "script": str(script), "args": list(args), "nproc": nproc,
               "transform": spec.transform, "steps": plan.steps, "warmup": plan.warmup, "wait": plan.wait,
               "ranks": plan.recorded_ranks(nproc)}  # fmt: skip
     folder.begin(where, record)

@@ -41,10 +41,10 @@ class Native:
 
 @functools.cache
 def load(source: Path) -> Native:
-    """The library of a C++ source that needs no other file; compiled where it is not there yet."""
+    """The library of a C++ source that needs no file but headers beside it; compiled where it is not there yet."""
     if os.environ.get(SWITCH) == "0":
         return Native(None, WorkbookError("native.switched_off", switch=SWITCH))
-    text = source.read_bytes()
+    text = b"\0".join(path.read_bytes() for path in [source, *sorted(source.parent.glob("*.h"))])
     name = f"{source.stem}.{_digest(text)}.so"
     try:
         found = next((place / name for place in _places() if (place / name).is_file()), None)

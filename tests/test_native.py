@@ -49,6 +49,16 @@ def test_it_is_compiled_once_and_again_when_its_source_changes(tmp_path: Path, p
 
 
 @needs_compiler
+def test_a_header_beside_it_is_part_of_it(tmp_path: Path) -> None:
+    path = source(tmp_path, "VALUE")
+    for value in (7, 8):
+        path.write_text(f'#include "value.h"\n{FUNCTION % "VALUE"}')
+        (tmp_path / "value.h").write_text(f"#define VALUE {value}\n")
+        native.load.cache_clear()
+        assert answer(native.load(path)) == value
+
+
+@needs_compiler
 def test_processes_that_compile_at_once_leave_one_whole_library(tmp_path: Path, place: Path) -> None:
     code = "import sys; sys.prefix = sys.argv[2]; from pathlib import Path; from helpers import native; " \
            "print(native.load(Path(sys.argv[1])).library.answer())"  # fmt: skip

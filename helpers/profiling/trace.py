@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from helpers.profiling.intervals import I64, Intervals
+from helpers.words import Scalar
 
 #: What an event is. The first five happen on the device, the others on the host.
 KINDS = (
@@ -85,8 +86,9 @@ class Trace:
     `marked` is False where the profile has no step marks and one step stands for the whole of it. `left_out`
     counts events that could not be used, by reason; `memory_records` the allocations seen. `simulated`: the file says
     that its device was a simulated one, whose times are the CPU's. `cut_at`: the byte at which a file that was cut
-    short ends; the events are those before it. `detail` (n,) indexes into `details`, whose first says nothing. `about`:
-    what the file says of itself beside its events. Raises ValueError when the columns do not fit.
+    short ends; the events are those before it. `slower`: why the fast reader had no part in
+    it, empty where it had or where its form has none. `detail` (n,) indexes into `details`, whose first says nothing.
+    `about`: what the file says of itself beside its events. Raises ValueError when the columns do not fit.
     """
 
     names: tuple[str, ...]
@@ -115,6 +117,7 @@ class Trace:
     simulated: bool = False
     left_out: dict[str, int] = field(default_factory=dict)
     cut_at: int | None = None
+    slower: Scalar = ""
     details: tuple[Detail, ...] = (NO_DETAIL,)
     detail: I32 | None = None
     about: dict[str, Any] = field(default_factory=dict)
@@ -248,6 +251,7 @@ def assemble(
     memory_records: int = 0,
     simulated: bool = False,
     cut_at: int | None = None,
+    slower: Scalar = "",
     detail: tuple[Sequence[Detail], I32] | None = None,
     about: dict[str, Any] | None = None,
 ) -> Trace:
@@ -285,6 +289,7 @@ def assemble(
         simulated=simulated,
         left_out=left_out or {},
         cut_at=cut_at,
+        slower=slower,
         details=tuple(detail[0]) if detail else (NO_DETAIL,),
         detail=detail[1] if detail else None,
         about=about or {},

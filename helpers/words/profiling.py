@@ -274,6 +274,12 @@ _DATA = {
         "again.",
         "采集在写文件时被中断，或复制不完整：缺少若干步。请重新采集或复制。",
     ),
+    "PRF304.slower": Words(
+        "the trace was read by the reader in Python, several times slower and with the same result: {reason}",
+        "数据由 Python 读取器读取，速度慢数倍，结果相同：{reason}",
+        "Large traces gain by the fast reader: it compiles itself where g++ or clang++ is installed.",
+        "大文件建议使用快速读取器：安装 g++ 或 clang++ 后会自动编译。",
+    ),
     "PRF304.unpaired": Words(
         "{count} beginnings or ends of events lack the other and were left out, beside {events} events",
         "{count} 个事件的开始或结束缺少另一半，已略去（另有 {events} 个事件）",

@@ -89,6 +89,7 @@ def read_timeline(loaded: Loaded) -> Trace:
         memory_records=tables.count(loaded.path.with_name(tables.MEMORY)),
         simulated=any(task == SIMULATED for _, _, task in events.groups),
         cut_at=loaded.cut_at,
+        slower=loaded.slower,
         detail=(events.details, columns.detail),
         launch_ns=launch_ns,
         engine=Texts(engines, columns.group),

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
 
 import numpy as np
+import numpy.typing as npt
 
 from helpers.profiling.intervals import I64
+from helpers.profiling.readers.native.scanner import Scanner
+from helpers.profiling.readers.native.shares import Order, Shares
 from helpers.profiling.readers.pairs import pairs
 from helpers.profiling.readers.records import (
     NONE,
@@ -94,9 +97,9 @@ class Events:
 
 
 class Collector:
-    """Takes batches of records, gives Events."""
+    """Takes batches of records, gives Events: of them and of what the scanner took of the same trace."""
 
-    def __init__(self) -> None:
+    def __init__(self, scanner: Scanner | None = None) -> None:
         self._names, self._origins, self._called = Interned(), Interned(), Interned({NOT_CALLED: 0})
         self._places, self._ids, self._details = Interned(), Interned(), Interned({NOTHING: 0})
         self._starts, self._durations, self._moments = Times(), Times(), Times()
@@ -105,6 +108,9 @@ class Collector:
         self._halves: list[Union[Begin, End]] = []
         self._processes: dict[Label, str] = {}
         self._memory_records = 0
+        self._order, self._flow_order, self._scanner = Order(), Order(), scanner
+        tables = (self._names, self._origins, self._called, self._details, self._places)
+        self._shares = Shares(scanner, *tables) if scanner else None
 
     def take(self, batch: Sequence[Record]) -> None:
         complete = [one for one in batch if type(one) is Complete]
@@ -118,17 +124,15 @@ class Collector:
         paired, unpaired = pairs(self._halves)
         if paired:
             self._complete(paired)
-        name, origin, called, detail, external, correlation = _joined(self._columns, "iiiiqq")
-        is_end, number, place = _joined(self._flows, "iqi")
+        (name, origin, *others), flows = self._joined()
         lanes, groups = Interned(), Interned()
         lane = lanes.codes([origin[:4] for origin in self._origins], len(self._origins))
         group = groups.codes(
             [(pid, cat or "", task or "") for pid, _, _, _, cat, task in self._origins], len(self._origins)
         )
-        numbers = (lane[origin], group[origin], called, detail, external, correlation)
         return Events(
-            columns=Columns(name, *numbers, self._starts.nanoseconds(), self._durations.nanoseconds()),
-            flows=Flows(is_end, number, place, self._moments.nanoseconds()),
+            columns=Columns(name, lane[origin], group[origin], *others),
+            flows=Flows(*flows),
             names=list(self._names),
             lanes=list(lanes),
             groups=list(groups),
@@ -136,11 +140,30 @@ class Collector:
             details=[detail_of(told) for told in self._details],
             places=list(self._places),
             processes=self._processes,
-            memory_records=self._memory_records,
+            memory_records=self._memory_records + (self._scanner.count_memory_records() if self._scanner else 0),
             unpaired=unpaired,
         )
 
+    def _joined(self) -> tuple[Sequence[Any], Sequence[Any]]:
+        """The columns of events (name, origin, called, ...) and of flows, in the file's order."""
+        self._settle()
+        times = self._starts.nanoseconds(), self._durations.nanoseconds()
+        events = (*_joined(self._columns, "iiiiqq"), *times)
+        flows = (*_joined(self._flows, "iqi"), self._moments.nanoseconds())
+        if not self._shares:
+            return events, flows
+        mine = self._shares.events(), self._shares.flows()
+        return list(self._order.joined(mine[0], events)), list(self._flow_order.joined(mine[1], flows))
+
+    def _settle(self) -> None:
+        """What the scanner took by now comes before what follows here."""
+        if self._shares:
+            events, flows = self._shares.learn()
+            self._order.to(True, events)
+            self._flow_order.to(True, flows)
+
     def _complete(self, batch: list[Complete]) -> None:
+        self._settle()
         count = len(batch)
         args = [one.args or NONE for one in batch]
         origins = [(e.pid, e.tid, a.device, a.stream, e.cat, a.task) for e, a in zip(batch, args)]
@@ -162,6 +185,7 @@ class Collector:
         )
         self._starts.add([one.ts for one in batch])
         self._durations.add([one.dur for one in batch])
+        self._order.add(count)
 
     def _detail(self, args: list[Arguments]) -> I32:
         """Few events have any, so only these are looked at."""
@@ -179,10 +203,12 @@ class Collector:
         arrows = [one for one in rest if type(one) is Tail or type(one) is Head]
         flows = [one for one in arrows if one.cat == FLOW]
         if flows:
+            self._settle()
             is_head = np.array([type(one) is Head for one in flows], np.int32)
             places = self._places.codes([(one.pid, one.tid) for one in flows], len(flows))
             self._flows.append((is_head, self._numbers([one.id for one in flows]), places))
             self._moments.add([one.ts for one in flows])
+            self._flow_order.add(len(flows))
         if len(arrows) < len(rest):
             self._marks([one for one in rest if type(one) is not Tail and type(one) is not Head])
 
@@ -198,11 +224,10 @@ class Collector:
         none = labels.count(UNKNOWN)
         if none == len(labels):
             return np.full(none, UNKNOWN, np.int64) if otherwise is None else self._numbers(otherwise)
-        try:
-            found = np.array(labels, np.int64)
-        except (TypeError, ValueError, OverflowError):
-            found = np.array([self._number(one) for one in labels], np.int64)
-        if none and otherwise is not None and otherwise.count(UNKNOWN) < len(otherwise):
+        told: npt.NDArray[Any] = np.array(labels)
+        plain = told.dtype == np.int64 and told.min() > -FAR
+        found: I64 = told if plain else np.array([self._number(one) for one in labels], np.int64)
+        if otherwise is not None and otherwise.count(UNKNOWN) < len(otherwise):
             found = np.where(found == UNKNOWN, self._numbers(otherwise), found)
         return found
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.errors import WorkbookError
+from helpers.profiling.readers.native.scanner import Scanner
 from helpers.profiling.readers.records import Record, records
 from helpers.profiling.readers.stream import Source
 
@@ -39,31 +40,32 @@ class Document:
     them. `batches` reads it; after that `is_list` tells its form (False: an object with traceEvents),
     `members` holds the object's other members, and `cut_at` the byte at which a file cut short ends, or None."""
 
-    def __init__(self, path: Path, piece: int = PIECE, longest: int = LONGEST) -> None:
+    def __init__(
+        self, path: Path, piece: int = PIECE, longest: int = LONGEST, scanner: Scanner | None = None
+    ) -> None:
         self.path = path
         self.is_list = False
         self.members: dict[str, Any] = {}
         self.cut_at: int | None = None
-        self._piece, self._longest = piece, longest
+        self._piece, self._longest, self._scanner, self._some = piece, longest, scanner, False
         #: What is at hand of the file, from byte `_offset` on; read up to `_at`
         self._text, self._offset, self._at, self._ended = b"", 0, 0, False
 
     def batches(self) -> Iterator[list[Record]]:
-        """The events in their order. A file that is cut short gives those that are whole.
+        """The events in their order, but those that the scanner took. A file cut short gives those that are whole.
 
         Raises WorkbookError naming the file and the place where it is no trace, broken, or cut before any event.
         """
-        some = False
         with Source(self.path) as self._source:
             try:
                 for batch in self._document():
-                    some = some or bool(batch)
+                    self._some = self._some or bool(batch)
                     yield batch
             except _CutShort:
                 self.cut_at = self._offset + len(self._text)
             if self._source.cut:
                 self.cut_at = self._offset + len(self._text)
-        if self.cut_at is not None and not some:
+        if self.cut_at is not None and not self._some:
             raise self._fault("profiling.cut_short", self.cut_at, "no whole event comes before")
 
     def _document(self) -> Iterator[list[Record]]:
@@ -105,14 +107,25 @@ class Document:
         while more:
             if len(self._text) - self._at < self._piece:
                 self._more()
-            found = self._quick()
+            found = self._scan()
+            found = self._quick() if found is None else found
             yield self._walk() if found is None else found
             more = self._another(b"]")
         self._at += 1
 
+    def _scan(self) -> list[Record] | None:
+        """Lets the scanner take the events at hand; gives those that it leaves to Python, or None where it takes none:
+        the next one is odd, broken or not whole."""
+        taken, asides = self._scanner.scan(self._text, self._at, self.is_list) if self._scanner else (0, b"")
+        if not taken:
+            return None
+        self._at += taken
+        self._some = True
+        return records(asides) if len(asides) > 2 else []
+
     def _quick(self) -> list[Record] | None:
         """All events up to the last border at hand, or None where there is none or it is not between two events."""
-        end = len(self._text)
+        end = min(len(self._text), self._at + 2 * PIECE)
         for _ in range(8):
             end = self._text.rfind(b"}", self._at, end)
             if end >= 0 and BORDER.match(self._text, end):

@@ -66,6 +66,7 @@ def read(loaded: Loaded) -> Trace:
         left_out=dict(loaded.left_out),
         memory_records=events.memory_records,
         cut_at=loaded.cut_at,
+        slower=loaded.slower,
         detail=(events.details, columns.detail),
         about={name: loaded.members[name] for name in ABOUT if name in loaded.members},
         launch_ns=launch_ns,

@@ -17,9 +17,11 @@ import numpy.typing as npt
 from helpers.errors import WorkbookError
 from helpers.profiling.readers.columns import Collector, Columns, Events
 from helpers.profiling.readers.document import Document
+from helpers.profiling.readers.native.scanner import Scanner
 from helpers.profiling.readers.times import LIMIT, NO_TIME, OUT_OF_RANGE
 from helpers.profiling.readers.types import calls, dtypes
 from helpers.profiling.trace import I32, KINDS
+from helpers.words import Scalar
 
 I8 = npt.NDArray[np.int8]
 NO_KIND = -1
@@ -27,25 +29,36 @@ NO_KIND = -1
 
 @dataclass
 class Loaded:
-    """What a trace file holds. `members`: of the object around the events; `cut_at`: see Document."""
+    """What a trace file holds. `members`: of the object around the events; `cut_at`: see Document; `slower`: why the
+    scanner had no part in it, empty where it had."""
 
     path: Path
     is_list: bool
     members: dict[str, Any]
     events: Events
     cut_at: int | None
+    slower: Scalar = ""
     left_out: Counter[str] = field(default_factory=Counter)
 
 
 def load(path: Path) -> Loaded:
     """The events of a .json or .json.gz file. Raises WorkbookError naming the file and the place of a fault."""
-    document, collector = Document(path), Collector()
+    scanner, slower = _scanner()
+    document, collector = Document(path, scanner=scanner), Collector(scanner)
     with uncollected():
         for batch in document.batches():
             collector.take(batch)
         events = collector.events()
     left_out = Counter({"unpaired": events.unpaired} if events.unpaired else {})
-    return Loaded(path, document.is_list, document.members, events, document.cut_at, left_out)
+    return Loaded(path, document.is_list, document.members, events, document.cut_at, slower, left_out)
+
+
+def _scanner() -> tuple[Scanner | None, Scalar]:
+    """The scanner, or why there is none."""
+    try:
+        return Scanner(), ""
+    except WorkbookError as why:
+        return None, {"say": why.key, "args": why.arguments}
 
 
 @contextmanager

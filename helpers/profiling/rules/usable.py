@@ -1,5 +1,6 @@
 """Could every event be used? One without a time, or with a negative one, is left out and counted; of a file that
-was cut short, what is whole is read. Steps whose numbers do not rise with time tell of a clock that went back."""
+was cut short, what is whole is read. Steps
+whose numbers do not rise with time tell of a clock that went back. A slower reader gives the same, and is told."""
 
 from __future__ import annotations
 
@@ -23,5 +24,7 @@ def check(profile: Profile) -> Iterator[Finding]:
         args: dict[str, Scalar] = {"path": profile.trace.source, "byte": profile.trace.cut_at}
         args["events"] = len(profile.trace)
         yield Finding(CODE, Status.WARN, "PRF304.cut_short", args)
-    elif not profile.trace.left_out:
+    if profile.trace.slower:
+        yield Finding(CODE, Status.NOTE, "PRF304.slower", {"reason": profile.trace.slower})
+    if profile.trace.cut_at is None and not profile.trace.left_out:
         yield Finding(CODE, Status.OK, "PRF304.all", {"events": len(profile.trace)})

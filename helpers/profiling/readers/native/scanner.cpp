@@ -1,0 +1,173 @@
+// Reads whole events of a Chrome trace into columns. Every doubt is left to the reader in Python, which decides.
+#include <cstdint>
+#include <new>
+
+#include "events.h"
+#include "fields.h"
+#include "json.h"
+
+namespace trace {
+
+class Scanner {
+ public:
+  explicit Scanner(std::uint64_t seed) : events_(seed) {}
+
+  Events& events() { return events_; }
+
+  // How many bytes of `text` are events, with the commas between them, that were taken. A NUL stands behind the text.
+  std::int64_t scan(const char* text, std::int64_t size, bool arrows) {
+    const Json json(text + size);
+    std::int64_t taken = 0;
+    events_.asides.clear();
+    for (const char* p = Json::space(text); *p == '{'; p = Json::space(p + 1)) {
+      Event event;
+      const char* behind = object(json, p, event, field_of, 0);
+      if (!behind || !take(event, p - text, behind - text, arrows)) break;
+      taken = behind - text;
+      p = Json::space(behind);
+      if (*p != ',') break;
+    }
+    return taken;
+  }
+
+ private:
+  using Named = Field (*)(const char*, std::size_t);
+
+  // Behind the object at `p`; the fields that `named` knows are told in `event`.
+  template <typename Names>
+  const char* object(const Json& json, const char* p, Event& event, Names named, int depth) {
+    p = Json::space(p + 1);
+    if (*p == '}') return p + 1;
+    for (;;) {
+      if (*p != '"') return nullptr;
+      const char* key = p + 1;
+      bool escaped = false;
+      p = json.string(key, escaped);
+      if (!p || escaped) return nullptr;
+      const Field field = named(key, static_cast<std::size_t>(p - key - 1));
+      p = Json::space(p);
+      if (*p != ':') return nullptr;
+      p = member(json, Json::space(p + 1), event, field, depth);
+      if (!p) return nullptr;
+      p = Json::space(p);
+      if (*p == '}') return p + 1;
+      if (*p != ',') return nullptr;
+      p = Json::space(p + 1);
+    }
+  }
+
+  const char* member(const Json& json, const char* p, Event& event, Field field, int depth) {
+    if (field == kUnused) return json.skip(p, depth + 1);
+    if (event.seen & bit(field)) return nullptr;  // the last of two counts, as json has it
+    event.seen |= bit(field);
+    Token& token = event.tokens[field];
+    if (field == kArgs && *p == '{') {
+      token = Token{p, 0, Kind::nested};
+      return object(json, p, event, argument_of, depth + 1);
+    }
+    if (field != kStack) return json.value(p, depth + 1, token);
+    event.stack = events_.stack_at(p, json.end());
+    if (event.stack) return p + events_.stacks.size_of(event.stack);
+    p = json.value(p, depth + 1, token);
+    if (p) event.stack = events_.stack(token);
+    return p;
+  }
+
+  bool take(const Event& event, std::int64_t begin, std::int64_t end, bool arrows) {
+    if (!(event.seen & bit(kPh))) return true;
+    const Token& letter = event.tokens[kPh];
+    if (letter.kind != Kind::string) return false;
+    switch (letter.size == 3 ? letter.at[1] : '\0') {
+      case 'X':
+        return events_.complete(event);
+      case 's':
+      case 'f':
+        return !arrows || arrow(event, letter.at[1] == 'f');
+      case 'B':
+      case 'E':
+        return aside(begin, end);
+      case 'M':
+        return event.is(kName, "\"process_name\"", 14) || event.kind(kName) == Kind::escaped ? aside(begin, end) : true;
+      case 'i':
+      case 'I':
+        events_.memory_records += event.is(kName, "\"[memory]\"", 10);
+        return event.kind(kName) == Kind::escaped ? aside(begin, end) : true;
+      default:
+        return true;
+    }
+  }
+
+  bool arrow(const Event& event, bool head) {
+    if (event.kind(kCat) == Kind::escaped) return false;
+    return !event.is(kCat, "\"async_npu\"", 11) || events_.flow(event, head);
+  }
+
+  bool aside(std::int64_t begin, std::int64_t end) {
+    events_.asides.push_back(begin);
+    events_.asides.push_back(end);
+    return true;
+  }
+
+  Events events_;
+};
+
+}  // namespace trace
+
+#define TRACE_API extern "C" __attribute__((visibility("default")))
+
+// A table is shown by its bytes and by where each text ends in them, behind a first 0.
+struct View {
+  const void* data;
+  std::int64_t size;
+};
+
+// nullptr: there is no memory left.
+TRACE_API void* trace_new(std::uint64_t seed) {
+  try {
+    return new trace::Scanner(seed);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+TRACE_API void trace_free(void* scanner) { delete static_cast<trace::Scanner*>(scanner); }
+
+// -1: there is no memory left.
+TRACE_API std::int64_t trace_scan(void* scanner, const char* text, std::int64_t size, int arrows) {
+  try {
+    return static_cast<trace::Scanner*>(scanner)->scan(text, size, arrows != 0);
+  } catch (const std::bad_alloc&) {
+    return -1;
+  }
+}
+
+// The columns, lists and tables by number, as native/scanner.py counts them; valid until the next scan.
+TRACE_API View trace_view(void* scanner, int which) {
+  const trace::Events& events = static_cast<trace::Scanner*>(scanner)->events();
+  const auto column = [](const auto& one) { return View{one.data(), one.size()}; };
+  const auto list = [](const auto& one) { return View{one.data(), static_cast<std::int64_t>(one.size())}; };
+  switch (which) {
+    case 0: return column(events.name_);
+    case 1: return column(events.origin_);
+    case 2: return column(events.called_);
+    case 3: return column(events.detail_);
+    case 4: return column(events.external_);
+    case 5: return column(events.correlation_);
+    case 6: return column(events.start_ns_);
+    case 7: return column(events.duration_ns_);
+    case 8: return column(events.is_head_);
+    case 9: return column(events.id_);
+    case 10: return column(events.place_);
+    case 11: return column(events.at_ns_);
+    case 12: return list(events.asides);
+    case 13: return list(events.odd_times);
+    case 14: return list(events.odd_bytes);
+    case 15: return View{nullptr, events.memory_records};
+    default: break;
+  }
+  const trace::Table* tables[] = {&events.names,   &events.origins, &events.called,
+                                  &events.details, &events.places,  &events.stacks};
+  const int at = (which - 16) / 2;
+  if (which < 16 || at >= 6) return View{nullptr, -1};
+  return which % 2 ? list(tables[at]->ends()) : list(tables[at]->bytes());
+}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import pytest
 
+import helpers
 from helpers.__main__ import build_parser, main
 from helpers.errors import WorkbookError
 from helpers.number_lists import numbers, spans
+from helpers.profiling.collecting.options import Options
 
 #: Verb, option, what stands before and behind it
 OPTIONS = (
@@ -43,6 +46,20 @@ def test_every_verb_takes_them_alike(
     assert f"{option} 1,x: no list of numbers" in capsys.readouterr().err
     (found,) = [one for one in _options(verb) if option in one.option_strings]
     assert found.metavar == "LIST" and "numbers from 0 and ranges, such as 0,3-5 (default: " in str(found.help)
+
+
+def test_the_functions_take_the_same_texts(tmp_path: Path) -> None:
+    assert Options.of({"ranks": "0,2-3"}).ranks == Options.of({"ranks": [3, 2, 0]}).ranks == (0, 2, 3)
+    script = tmp_path / "train.py"
+    script.write_text("")
+    for call in (
+        lambda: Options.of({"ranks": "0-"}),
+        lambda: helpers.capture(script, out=tmp_path / "out", ranks="0-"),
+        lambda: helpers.capture(script, out=tmp_path / "out", dump_steps="0-"),
+        lambda: helpers.verify("net.py:a", "net.py:b", "data.py:c", only="0-"),
+    ):
+        with pytest.raises(WorkbookError, match="0-: no list of numbers"):
+            call()
 
 
 def test_no_verb_has_a_list_of_its_own() -> None:

@@ -54,7 +54,7 @@ def bisect(
     device: str = "auto",
     baseline: str = "baseline",
     steps: int = 1,
-    dump_steps: Sequence[int] = (0,),
+    dump_steps: str | Sequence[int] = (0,),
     level: str = "L1",
     seed: int = 1234,
     limit_mib: int = 2048,
@@ -82,7 +82,7 @@ def bisect(
                    for side, folder in zip(SIDES, folders)]  # fmt: skip
         return folders[0], folders[1], sum(written)
 
-    whole = {"steps": steps, "dump_steps": tuple(dump_steps)}
+    whole = {"steps": steps, "dump_steps": dump_steps}
     left, right, first_bytes = both("statistics", dict.fromkeys(SIDES, whole))
     facts = examine(left.absolute(), right.absolute(), replaying=False)
     place, all_bytes = suspicious(facts), sum(_values(run) for side in (facts.baseline, facts.target)

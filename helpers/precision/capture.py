@@ -22,6 +22,7 @@ from helpers import device as devices
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
+from helpers.number_lists import numbers
 from helpers.precision.capturing import manifest, written
 from helpers.precision.capturing.failing import check_ran
 from helpers.precision.capturing.options import FINGERPRINTS, MIB, Options, room
@@ -43,14 +44,14 @@ def capture(
     out: str | Path,
     device: str = "auto",
     steps: int = 1,
-    dump_steps: Sequence[int] = (0,),
+    dump_steps: str | Sequence[int] = (0,),
     level: str = "L1",
     task: str = "tensor",
     seed: int = 1234,
     limit_mib: int = 2048,
     settings: Mapping[str, str] | None = None,
     nproc: int = 1,
-    ranks: Sequence[int] = (),
+    ranks: str | Sequence[int] = (),
     scope: Sequence[str] = (),
     names: Sequence[str] = (),
     data_mode: Sequence[str] = ("all",),
@@ -60,7 +61,7 @@ def capture(
     python: str = sys.executable,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Trains `steps` steps and dumps those of `dump_steps` (counted from 0) into `out`.
+    """Trains `steps` steps and dumps those of `dump_steps` (from 0: [0, 3] or "0,3-5") into `out`.
 
     `device` is auto, npu, npu-simulated, cuda, cpu, or `baseline` (CUDA if present, else the CPU in its place).
     `settings` are environment variables of the child, out of options.SETTINGS.
@@ -72,9 +73,9 @@ def capture(
     The capture ends with capture.json, which lists every file with its SHA-256; one without it, or whose
     `complete` is false, was killed. Raises WorkbookError where it cannot run or would write more than `limit_mib`.
     """
-    options = Options(Path(script), tuple(map(str, args)), steps, tuple(dump_steps), level, task, seed, limit_mib,
-                      dict(settings or {}), nproc, tuple(ranks), tuple(scope), tuple(names),
-                      tuple(data_mode))  # fmt: skip
+    options = Options(Path(script), tuple(map(str, args)), steps, tuple(numbers(dump_steps, "dump_steps")), level, task,
+                      seed, limit_mib, dict(settings or {}), nproc, tuple(numbers(ranks or (), "ranks")), tuple(scope),
+                      tuple(names), tuple(data_mode))  # fmt: skip
     options.check()
     found = devices.baseline(python=python) if device == "baseline" else devices.find(device, python=python)
     options.check_tier(found.tier)

@@ -61,7 +61,7 @@ def baseline(
     out: str | Path,
     device: str = "baseline",
     steps: int = 4,
-    dump_steps: Sequence[int] | None = None,
+    dump_steps: str | Sequence[int] | None = None,
     level: str = "L1",
     seed: int = 1234,
     statistics: bool = True,

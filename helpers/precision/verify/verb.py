@@ -13,6 +13,7 @@ from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.launch import together
+from helpers.number_lists import numbers
 from helpers.precision.capturing.options import SETTINGS
 from helpers.precision.verify.findings import findings
 from helpers.precision.verify.layers import Comparing, Layer
@@ -42,7 +43,7 @@ def verify(
     tolerance: float | None = None,
     required: float = 1.0,
     reference: bool = False,
-    only: Sequence[int] = (),
+    only: str | Sequence[int] = (),
     limit: int | None = None,
     settings: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
@@ -59,13 +60,14 @@ def verify(
 
     Input N runs with the generators at `seed` + N on both sides. Models in this process keep their mode, buffers and
     generators; nothing is put into eval mode silently: what training mode does is told. `reference` runs the baseline
-    in float64 on the CPU too. `only` are numbers of inputs to run, `limit` the most to take. One input's tensors are
-    held at a time. An input passes where no module is off by more than rounding and its inputs explain (or by more
-    than `tolerance`, a relative L2 error); FAIL where fewer than `required` of them do. Raises WorkbookError where a
-    side cannot be made, an option cannot be, or there is no input.
+    in float64 on the CPU too. `only` are numbers of inputs to run ([0, 3] or "0,3-5"), `limit` the most to take. One
+    input's tensors are held at a time. An input passes where no module is off by more than rounding and its inputs
+    explain (or by more than `tolerance`, a relative L2 error); FAIL where fewer than `required` of them do. Raises
+    WorkbookError where a side cannot be made, an option cannot be, or there is no input.
     """
+    only = numbers(only or (), "only")
     _check(tolerance, required, mode, only, limit, settings)
-    wanted = sorted(set(only)) if only else count() if limit is None else range(limit)
+    wanted = only or (count() if limit is None else range(limit))
     if not (isinstance(model_a, str) or isinstance(model_b, str) or isinstance(inputs, str)):
         if mode or settings:
             raise WorkbookError("verify.own_models", option="mode" if mode else "settings")

@@ -14,6 +14,7 @@ from typing import Any
 
 from helpers.device import Device
 from helpers.errors import WorkbookError
+from helpers.number_lists import numbers
 from helpers.words import Scalar
 
 #: Our name -> torch_npu.profiler.AiCMetrics'
@@ -47,8 +48,8 @@ class Options:
     shapes, memory, stack, flops, modules: of the operators. On an NPU: level 0, 1 (default) or 2; metrics, one of
     METRICS (default: pipe, none at level 0); export: text, db or both; l2_cache; op_attr (needs a database); mstx
     marks; gc_ms: collections of Python's garbage that took at least so many milliseconds; simplify: False keeps the
-    raw data. ranks: which to record (default: all). limit_mib: the most room on the disk the recording may need by
-    its estimate (default: what is free, less a reserve).
+    raw data. ranks: which to record ([0, 3] or "0,3-5"; default: all). limit_mib: the most room on the disk
+    the recording may need by its estimate (default: what is free, less a reserve).
     """
 
     steps: int = 10
@@ -78,7 +79,9 @@ class Options:
             if name not in known:
                 near = get_close_matches(name, known, 1, 0.4) or ["level"]
                 raise WorkbookError("profiling.option_unknown", name=name, nearest=near[0])
-        options = cls(**given)
+        asked = given.get("ranks")
+        ranks = None if asked is None else tuple(numbers(asked, "ranks"))
+        options = cls(**{**given, "ranks": ranks})
         options._check_values()
         if options.level == 0 and options.metrics not in (None, "none"):
             raise WorkbookError("profiling.metrics_level0", metrics=options.metrics)

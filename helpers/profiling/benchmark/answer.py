@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from helpers.finding import Finding
+from helpers.finding import Finding, Status
 from helpers.profiling.benchmark import relative, rules
 from helpers.profiling.benchmark.facts import Bench, Measured
+from helpers.profiling.benchmark.rules import against, speed
 from helpers.report import Chart, Column, Report, Table
 from helpers.rules import judge, rules_of
 from helpers.words import Scalar
@@ -28,7 +29,8 @@ def report(bench: Bench) -> Report:
     table = Table(tuple(columns[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows))
     chart = Chart("bars", "bench_configuration", ("bench_rate",), f"{bench.unit}/s") if bench.ran else None
     facts = {"benchmark": _facts(bench), "simulator": bench.facts.get("simulator") or {}}
-    return Report("profiling", "benchmark", _headed(findings), table, chart, facts=facts, tier=bench.tier)
+    return Report("profiling", "benchmark", _headed(findings), table, chart, facts=facts, tier=bench.tier,
+                  answers=_answers(findings))  # fmt: skip
 
 
 def without_samples(one: Measured) -> Measured:
@@ -36,10 +38,18 @@ def without_samples(one: Measured) -> Measured:
     return replace(one, samples=None)
 
 
+def _answers(findings: list[Finding]) -> tuple[str, ...]:
+    """What was measured answers; not so where it was asked for beside a baseline that cannot be held against it."""
+    asked = any(one.rule == against.CODE and one.status is Status.SKIPPED for one in findings)
+    return () if asked else (speed.CODE,)
+
+
 def _headed(findings: list[Finding]) -> tuple[Finding, ...]:
-    """PRF370 is the verdict: it carries the worst status, so that it stays the headline."""
-    worst = max(one.status for one in findings)
-    return tuple(replace(one, status=max(one.status, worst)) if one.weight >= 100 else one for one in findings)
+    """What was measured is the verdict: it carries the worst status, so that it stays the headline. Beside its answer,
+    questions that these configurations cannot answer are only listed."""
+    listed = Status.SKIPPED if _answers(findings) else None
+    worst = max((one.status for one in findings if one.status is not listed), default=Status.OK)
+    return tuple(replace(one, status=max(one.status, worst)) if one.rule == speed.CODE else one for one in findings)
 
 
 def _row(bench: Bench, one: Measured) -> list[Scalar]:

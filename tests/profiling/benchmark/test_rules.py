@@ -188,6 +188,20 @@ def test_a_loader_by_itself_is_not_said_to_be_unseen() -> None:
     assert not any(key.startswith("PRF375") for key in keys(bench(measured({}), facts={"kind": "loading"})))
 
 
+def test_what_one_configuration_cannot_answer_is_listed_and_takes_no_answer_away() -> None:
+    levels = [measured({"amp": level}) for level in ("O1", "O2")]
+    report = answer.report(bench(*levels, axes=("amp",)))
+    listed = {one.key for one in report.findings if one.status is Status.SKIPPED}
+    assert "PRF374.no_switch" in listed and report.status is not Status.SKIPPED
+    assert report.headline is not None and report.headline.rule == "PRF370"
+
+
+def test_a_baseline_that_cannot_be_held_against_it_leaves_the_question_open() -> None:
+    base = answer.report(bench(measured({"b": "1"})))
+    report = answer.report(bench(measured({"b": "2"}), baseline=base))
+    assert report.status is Status.SKIPPED and report.headline is not None and report.headline.rule == "PRF370"
+
+
 def test_the_simulated_npu_is_never_called_fast() -> None:
     rows = [
         measured({"batch-size": batch, "autocast": mixed, "pin_memory": pin}, loading_s=(0.01,) * 10)

@@ -80,7 +80,7 @@ def _pieces(file: TextIO) -> Iterator[Piece]:
             yield from _by_csv(file, width, row, lines)
             return
         yield piece
-        read, lines = read + len(block), lines + block.count(b"\n")
+        read, lines = read + len(block), lines + _count(block, LINE_END)
         row, width = row + len(piece), piece.ends.shape[1]
 
 
@@ -88,19 +88,25 @@ def _blocks(file: TextIO) -> Iterator[bytes]:
     """The file's bytes, cut where a line ends outside of quotes, so far as quotes are in pairs."""
     while block := file.buffer.read(AT_ONCE):
         block += file.buffer.readline(LONGEST_CELL)
-        quotes = block.count(b'"')
-        while quotes % 2 and len(block) < 2 * AT_ONCE and (line := file.buffer.readline(AT_ONCE)):
+        odd = _count(block, QUOTE) % 2
+        while odd and len(block) < 2 * AT_ONCE and (line := file.buffer.readline(AT_ONCE)):
             block += line
-            quotes += line.count(b'"')
+            odd = (odd + _count(line, QUOTE)) % 2
         yield block
+
+
+def _count(block: bytes, byte: int) -> int:
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == byte))
 
 
 def _plain(block: bytes, width: int, row: int) -> Piece | None:
     """The rows of a plain block; of the first one the heading tells the `width`. None where it is not plain."""
     mark = b"\xef\xbb\xbf" if row < 0 and block.startswith(b"\xef\xbb\xbf") else b""
-    if len(block) >= LONGEST_CELL or not _readable(block):
+    if len(block) >= LONGEST_CELL or b"\0" in block or not _is_text(block):
         return None
     text = np.frombuffer(block if block.endswith(b"\n") else block + b"\n", np.uint8)
+    if b"\r" in block and not (text[np.flatnonzero(text == RETURN) + 1] == LINE_END).all():
+        return None
     found = np.flatnonzero((text == COMMA) | (text == LINE_END) | (text == QUOTE))
     kind = text[found]
     quote = kind == QUOTE
@@ -116,14 +122,13 @@ def _plain(block: bytes, width: int, row: int) -> Piece | None:
     return Piece(text, len(mark), found.reshape(-1, width), row, {})
 
 
-def _readable(block: bytes) -> bool:
-    """Whether it is UTF-8 without zeros and lone carriage returns."""
+def _is_text(block: bytes) -> bool:
     if not block.isascii():
         try:
             block.decode("utf-8")
         except UnicodeDecodeError:
             return False
-    return b"\0" not in block and block.count(b"\r") == block.count(b"\r\n")
+    return True
 
 
 def _paired(text: BYTES, quotes: I64) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from statistics import fmean, median
 
 import numpy as np
 
-from helpers.profiling.intervals import EMPTY, Intervals
+from helpers.profiling.intervals import EMPTY, I64, Intervals
 from helpers.profiling.trace import Trace
 
 #: In order of precedence: what two parts cover at once counts for the first, so communication and copies count
@@ -17,6 +17,9 @@ PARTS = ("computing", "communication", "copy", "loading", "free")
 ON_DEVICE = {"computing": ("compute",), "communication": ("communication",), "copy": ("copy",), "loading": ("loading",)}
 #: Without a device the operators run on the host, and those inside a DataLoader's next() are loading.
 ON_HOST = {"loading": ("loading",), "computing": ("host_op",)}
+
+#: (number, start, end) of a step
+Window = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -78,12 +81,12 @@ def break_down(trace: Trace) -> Breakdown:
     """The breakdown of every step that has any time."""
     on_device = trace.on_device  # looks at every event, so not once a step
     windows = device_windows(trace) if on_device else [(s.number, s.start_ns, s.end_ns) for s in trace.steps]
-    at_work = busy(trace)
-    steps = [_step(at_work, *window, on_device) for window in windows if window[2] > window[1]]
-    return Breakdown(tuple(steps), on_device)
+    windows = [window for window in windows if window[2] > window[1]]
+    edges = np.array([window[1:] for window in windows], np.int64).reshape(-1, 2)
+    return Breakdown(tuple(_steps(busy(trace), windows, edges, on_device)), on_device)
 
 
-def device_windows(trace: Trace) -> list[tuple[int, int, int]]:
+def device_windows(trace: Trace) -> list[Window]:
     """(number, start, end) of each step as the device lives it: the host runs ahead by some of a step."""
     rows = trace.where(("compute", "communication")) & (trace.step >= 0)
     last = np.full(len(trace.steps), -1, np.int64)
@@ -103,26 +106,41 @@ def busy(trace: Trace) -> dict[str, Intervals]:
     return {part: trace.intervals(trace.where(of)) for part, of in kinds.items()}
 
 
-def _step(at_work: dict[str, Intervals], number: int, start: int, end: int, on_device: bool) -> StepTime:
-    parts = dict.fromkeys(PARTS, 0)
-    covered, inside = EMPTY, {}
+def _steps(at_work: dict[str, Intervals], windows: list[Window], edges: I64, on_device: bool) -> Iterator[StepTime]:
+    """All windows at once: `edges` (n, 2) are their starts and ends."""
+    parts: dict[str, list[int]] = {part: [0] * len(windows) for part in PARTS}
+    covered = EMPTY
     for part, intervals in at_work.items():
-        inside[part] = intervals.within(start, end)
-        both = covered | inside[part]
-        parts[part] = both.length_ns - covered.length_ns
+        both = covered | intervals
+        parts[part] = (_inside(both, edges) - _inside(covered, edges)).tolist()
         covered = both
-    parts["free"] = end - start - covered.length_ns
-    communication = inside.get("communication", EMPTY)
-    first = min([int(one.start_ns[0]) for one in (inside["computing"], communication) if one.start_ns.size] or [start])
-    preparing = first - start if on_device else 0
-    return StepTime(number, start, end, parts, inside["computing"].common_ns(communication), preparing)
+    parts["free"] = (edges[:, 1] - edges[:, 0] - _inside(covered, edges)).tolist()
+    computing, communication = at_work["computing"], at_work.get("communication", EMPTY)
+    either = _inside(computing | communication, edges)
+    overlapped = (_inside(computing, edges) + _inside(communication, edges) - either).tolist()
+    preparing = _until_first(computing | communication, edges).tolist() if on_device else [0] * len(windows)
+    for at, (number, start, end) in enumerate(windows):
+        yield StepTime(number, start, end, {part: ns[at] for part, ns in parts.items()}, overlapped[at], preparing[at])
+
+
+def _inside(intervals: Intervals, edges: I64) -> I64:
+    """How much the intervals cover of each window: (n,)."""
+    before = intervals.before_ns(edges)
+    inside: I64 = before[:, 1] - before[:, 0]
+    return inside
+
+
+def _until_first(intervals: Intervals, edges: I64) -> I64:
+    """From the start of each window until one of the intervals goes on in it, 0 where none does: (n,)."""
+    begins = np.append(intervals.start_ns, 2**62)[np.searchsorted(intervals.end_ns, edges[:, 0], "right")]
+    return np.where(begins < edges[:, 1], np.maximum(begins - edges[:, 0], 0), 0)
 
 
 def idle_gaps(trace: Trace, windows: Iterable[StepTime]) -> Intervals:
     """When the device neither computes nor communicates nor copies, within the steps; cut where two steps meet."""
     covered = trace.intervals(trace.where(("compute", "communication", "copy")))
-    gaps = [covered.gaps(window.start_ns, window.end_ns) for window in windows]
-    return Intervals(np.concatenate([one.start_ns for one in gaps]), np.concatenate([one.end_ns for one in gaps]))
+    edges = np.array([(window.start_ns, window.end_ns) for window in windows], np.int64).reshape(-1, 2)
+    return covered.gaps_in(edges[:, 0], edges[:, 1])
 
 
 def gaps_begun_in(gaps: Intervals, causes: Intervals) -> int:

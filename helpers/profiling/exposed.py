@@ -63,14 +63,5 @@ def _bare_ns(calls: Calls, computing: Intervals, begin: int, end: int) -> I64:
     reached = np.concatenate([[begin], np.maximum.accumulate(calls.end_ns)[:-1]]) if len(calls) else calls.start_ns
     first = np.maximum(np.maximum(calls.start_ns, reached), begin)
     last = np.maximum(first, np.minimum(calls.end_ns, end))
-    bare: I64 = last - first - (_covered_before(computing, last) - _covered_before(computing, first))
+    bare: I64 = last - first - (computing.before_ns(last) - computing.before_ns(first))
     return bare
-
-
-def _covered_before(computing: Intervals, moments_ns: I64) -> I64:
-    """How much the intervals cover until each moment: (n,)."""
-    sums = np.concatenate([[0], np.cumsum(computing.end_ns - computing.start_ns)])
-    at = np.searchsorted(computing.start_ns, moments_ns, "right")
-    over = np.maximum(computing.end_ns[at - 1] - moments_ns, 0) if computing.end_ns.size else np.zeros_like(sums[at])
-    found: I64 = sums[at] - np.where(at > 0, over, 0)
-    return found

@@ -9,11 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from helpers.errors import WorkbookError
-from helpers.profiling.breakdown import Breakdown, break_down
+from helpers.profiling.breakdown import Breakdown, break_down, idle_gaps
 from helpers.profiling.device.idle import idle_by_cause
+from helpers.profiling.device.launches import Launches, launches
 from helpers.profiling.exposed import Exposed, exposed
 from helpers.profiling.intervals import Intervals
 from helpers.profiling.operators import Operator, operators
@@ -74,8 +73,18 @@ class Profile:
     @cached_property
     def waiting(self) -> Intervals:
         """When the host waits for the device: synchronising calls, and reading a value such as loss.item()."""
-        wanted = [at for at, name in enumerate(self.trace.names) if any(call in name for call in CALLS_THAT_WAIT)]
-        return self.trace.intervals(self.trace.where(("host_op", "runtime")) & np.isin(self.trace.name, wanted))
+        waits = self.trace.named(lambda name: any(call in name for call in CALLS_THAT_WAIT))
+        return self.trace.intervals(self.trace.where(("host_op", "runtime")) & waits)
+
+    @cached_property
+    def gaps(self) -> Intervals:
+        """When the device rests within the steady steps."""
+        return idle_gaps(self.trace, self.breakdown.steady)
+
+    @cached_property
+    def launches(self) -> Launches:
+        """How the kernels of the steady steps came to the device."""
+        return launches(self.trace, self.breakdown.steady)
 
     @cached_property
     def idle(self) -> dict[str, int]:

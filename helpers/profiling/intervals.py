@@ -58,6 +58,26 @@ class Intervals:
         left = np.concatenate((np.array([start_ns], np.int64), inside.end_ns))
         return Intervals.of(left, np.concatenate((inside.start_ns, np.array([end_ns], np.int64))))
 
+    def gaps_in(self, start_ns: I64, end_ns: I64) -> Intervals:
+        """What of each of several windows (m,), in order of time, is not covered; cut where two of them meet."""
+        first = np.searchsorted(self.end_ns, start_ns, "right")
+        count = np.maximum(np.searchsorted(self.start_ns, end_ns, "left") - first, 0)
+        window = np.repeat(np.arange(count.size), count)
+        at = np.arange(window.size) + np.repeat(first - np.cumsum(count) + count, count)
+        behind = np.cumsum(count)  # a window has one gap more than intervals, which may be empty
+        left = np.insert(np.minimum(self.end_ns[at], end_ns[window]), behind - count, start_ns)
+        right = np.insert(np.maximum(self.start_ns[at], start_ns[window]), behind, end_ns)
+        return Intervals(left[right > left], right[right > left])
+
+    def before_ns(self, moments_ns: I64) -> I64:
+        """How much is covered before each moment: (n,)."""
+        if not self.start_ns.size:
+            return np.zeros(moments_ns.shape, np.int64)
+        before = np.concatenate(([0], np.cumsum(self.end_ns - self.start_ns)))
+        at = np.searchsorted(self.start_ns, moments_ns, "right") - 1
+        inside = np.minimum(moments_ns, self.end_ns[at]) - self.start_ns[at]
+        return np.where(at >= 0, before[at] + inside, 0).astype(np.int64)
+
     def common_ns(self, other: Intervals) -> int:
         """How long both cover at once."""
         return self.length_ns + other.length_ns - (self | other).length_ns

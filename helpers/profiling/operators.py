@@ -47,22 +47,20 @@ class _Costs(NamedTuple):
 
 def operators(trace: Trace, numbers: Iterable[int]) -> list[Operator]:
     """Operators of the steps with these numbers, the costliest first; equal ones by name."""
-    wanted = set(numbers)
-    steps = np.array([*(step.number in wanted for step in trace.steps), False])  # the last for what is outside of all
-    looked_at = np.flatnonzero(steps[trace.step])
-    return _sorted_sums(trace, _device(trace, looked_at) if trace.on_device else _host(trace, looked_at))
+    looked_at = trace.in_steps(set(numbers))
+    return _sorted_sums(trace, (_device if trace.on_device else _host)(trace, looked_at))
 
 
-def _device(trace: Trace, rows: Rows) -> _Costs:
+def _device(trace: Trace, looked_at: npt.NDArray[np.bool_]) -> _Costs:
     """Kernels and copies go to whoever launched them, collectives to themselves."""
-    rows = rows[np.isin(trace.kind[rows], [KINDS.index(kind) for kind in MEASURED])]
+    rows = np.flatnonzero(looked_at & trace.where(MEASURED))
     by, kind = trace.launched_by[rows], trace.kind[rows]
     return _Costs(np.where((by >= 0) & (kind != COMMUNICATION), by, rows), kind, trace.duration_ns[rows])
 
 
-def _host(trace: Trace, rows: Rows) -> _Costs:
+def _host(trace: Trace, looked_at: npt.NDArray[np.bool_]) -> _Costs:
     """Operators on the host by self time."""
-    rows = rows[trace.kind[rows] == KINDS.index("host_op")]
+    rows = np.flatnonzero(looked_at & trace.where(("host_op",)))
     return _Costs(rows, trace.kind[rows], host_self_ns(trace)[rows])
 
 

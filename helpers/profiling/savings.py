@@ -99,12 +99,11 @@ def launched_within(profile: Profile, operators: Sequence[str]) -> tuple[float, 
     deep: on CUDA `aten::to` calls `aten::_to_copy`, and that `aten::copy_`, which launches. Never more than the step's
     computing; a kernel without a known launch goes by its own name."""
     trace, steady = profile.trace, {step.number for step in profile.breakdown.steady}
-    wanted = np.array([name in operators for name in trace.names] or [False])[trace.name].astype(np.int32)
+    wanted = trace.named(operators.__contains__).astype(np.int32)
     hosts = np.flatnonzero(trace.where(("host_op",)))
     for one in nestings(trace.lane[hosts], trace.start_ns[hosts], trace.duration_ns[hosts], hosts).values():
         one.inherit(wanted, (True, False), hosts.astype(np.int32))
-    steps = np.array([*(step.number in steady for step in trace.steps), False])[trace.step]
-    kernels = np.flatnonzero(trace.where(("compute",)) & steps)
+    kernels = np.flatnonzero(trace.where(("compute",)) & trace.in_steps(steady))
     by = trace.launched_by[kernels]
     found = kernels[wanted[np.where(by >= 0, by, kernels)] > 0]
     total = int(trace.duration_ns[kernels].sum())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,8 +146,19 @@ class Trace:
 
     def where(self, kinds: Collection[str], step: int | None = None) -> npt.NDArray[np.bool_]:
         """A mask (n,) of the events of these kinds, of one step where given."""
-        wanted = np.isin(np.arange(len(KINDS)), [KINDS.index(kind) for kind in kinds])[self.kind]
+        wanted = np.zeros(len(self), np.bool_)
+        for kind in kinds:
+            wanted |= self.kind == KINDS.index(kind)
         return wanted if step is None else wanted & (self.step == step)
+
+    def named(self, wanted: Callable[[str], object]) -> npt.NDArray[np.bool_]:
+        """A mask (n,) of the events whose names are wanted."""
+        return np.array([bool(wanted(name)) for name in self.names] or [False])[self.name]
+
+    def in_steps(self, numbers: Collection[int]) -> npt.NDArray[np.bool_]:
+        """A mask (n,) of the events in steps with these numbers."""
+        outside = False  # the last, which -1 points at
+        return np.array([*(step.number in numbers for step in self.steps), outside])[self.step]
 
     def intervals(self, mask: npt.NDArray[np.bool_]) -> Intervals:
         """When at least one of the events is going on."""
@@ -157,22 +169,31 @@ class Trace:
         return NO_DETAIL if self.detail is None else self.details[self.detail[row]]
 
     def count(self, *kinds: str) -> int:
-        return int(self.where(kinds).sum())
+        """How many events of these kinds there are."""
+        return sum(self._counts[kind] for kind in kinds)
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        return {kind: int(np.count_nonzero(self.kind == at)) for at, kind in enumerate(KINDS)}
 
     def device_of(self) -> npt.NDArray[np.object_]:
         """For each row the device that its lane names, or an empty text: (n,)."""
-        names = [lane.split(" ")[1] if lane.startswith("device ") and " stream " in lane else "" for lane in self.lanes]
-        return np.array(names or [""], np.object_)[self.lane]
+        return np.array([*map(_device, self.lanes)] or [""], np.object_)[self.lane]
 
-    @property
+    @cached_property
     def devices(self) -> tuple[str, ...]:
         """The devices whose kernels are in it; one that has no name is one too."""
-        return tuple(sorted(set(self.device_of()[self.where(("compute",))].tolist())))
+        kernels = np.bincount(self.lane[self.where(("compute",))], minlength=len(self.lanes))
+        return tuple(sorted({_device(lane) for lane, count in zip(self.lanes, kernels.tolist()) if count}))
 
     @property
     def on_device(self) -> bool:
         """Whether anything that ran on an accelerator was recorded."""
         return self.count("compute", "communication", "copy") > 0
+
+
+def _device(lane: str) -> str:
+    return lane.split(" ")[1] if lane.startswith("device ") and " stream " in lane else ""
 
 
 class Texts(NamedTuple):

@@ -69,6 +69,22 @@ def test_covers(pairs: list[tuple[int, int]], moments: list[int]) -> None:
     assert found.tolist() == [bool(bits(pairs)[moment]) for moment in moments]
 
 
+@given(PAIRS, st.lists(st.integers(0, END), max_size=8))
+def test_covered_before(pairs: list[tuple[int, int]], moments: list[int]) -> None:
+    found = made(pairs).before_ns(np.array(moments, np.int64))
+    assert found.tolist() == [bits(pairs)[:moment].sum() for moment in moments]
+
+
+@given(PAIRS, st.lists(st.integers(0, END), max_size=8))
+def test_the_gaps_of_many_windows_are_those_of_each(pairs: list[tuple[int, int]], borders: list[int]) -> None:
+    edges = sorted(borders)
+    windows = list(zip(edges, edges[1:]))  # they meet, and some are empty
+    found = made(pairs).gaps_in(*np.array(windows, np.int64).reshape(-1, 2).T)
+    each = [made(pairs).gaps(*window) for window in windows]
+    assert found.start_ns.tolist() == [at for one in each for at in one.start_ns.tolist()]
+    assert found.end_ns.tolist() == [at for one in each for at in one.end_ns.tolist()]
+
+
 def test_touching_intervals_are_joined() -> None:
     assert made([(0, 5), (5, 9)]).start_ns.tolist() == [0]
 

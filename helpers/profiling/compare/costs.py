@@ -102,8 +102,7 @@ def _measured(profile: Profile, found: Scopes) -> Iterator[tuple[int, int, int]]
 
 
 def _steady_rows(profile: Profile) -> npt.NDArray[np.bool_]:
-    numbers = {step.number for step in profile.breakdown.steady}
-    return np.isin(profile.trace.step, [at for at, one in enumerate(profile.trace.steps) if one.number in numbers])
+    return profile.trace.in_steps({step.number for step in profile.breakdown.steady})
 
 
 def _hidden_ns(profile: Profile, found: Scopes) -> int:

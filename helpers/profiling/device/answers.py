@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helpers.finding import Finding
-from helpers.profiling.device.launches import Launches, launches
+from helpers.profiling.device.launches import Launches
 from helpers.profiling.device.units import Unit, units_of_table, units_of_trace
 from helpers.profiling.facts import Profile
 from helpers.report import Chart, Column, Report, Table
@@ -45,7 +45,7 @@ def idle_time(profile: Profile, stage: str, findings: list[Finding]) -> Report:
 
 def launching(profile: Profile, stage: str, findings: list[Finding]) -> Report:
     """A row per number."""
-    found = launches(profile.trace, profile.breakdown.steady)
+    found = profile.launches
     steps = len(profile.breakdown.steady)
     rows: Rows = tuple(({"say": f"profiling.launch.{name}"}, *told) for name, *told in _numbers(found, steps))
     columns = (Column("launch_number"), Column("value"), Column("unit_of"))

@@ -79,7 +79,7 @@ def idle_by_cause(trace: Trace, steps: Sequence[StepTime], waiting: Intervals) -
     loading = trace.intervals(trace.where(("loading",)))
     # nothing is built in a moment of which the launch is not known to lie behind it
     early = parts["synchronisation"] | parts["host"]
-    compiling = trace.intervals(trace.where(("host_op", "runtime", "python")) & _named(trace, COMPILES))
+    compiling = trace.intervals(trace.where(("host_op", "runtime", "python")) & trace.named(COMPILES.search))
     spent = {"loading": idle.common_ns(loading)}
     spent["compiling"] = _without(early, loading).common_ns(compiling)
     for cause in ("synchronisation", "host"):
@@ -112,8 +112,3 @@ def _common(one: Intervals, other: Intervals) -> Intervals:
     at, depth = at[order], np.cumsum(change[order])
     both = np.flatnonzero(depth == 2)
     return Intervals.of(at[both], at[both + 1])
-
-
-def _named(trace: Trace, like: re.Pattern[str]) -> npt.NDArray[np.bool_]:
-    wanted = [at for at, name in enumerate(trace.names) if like.search(name)]
-    return np.isin(trace.name, wanted)

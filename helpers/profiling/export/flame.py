@@ -51,10 +51,7 @@ class Stacks:
 
 def stacks(trace: Trace, steps: Iterable[int] | None = None) -> Stacks:
     """The stacks of the steps with these numbers, of the whole trace where None."""
-    numbers = None if steps is None else set(steps)
-    wanted = np.ones(len(trace), np.bool_)
-    if numbers is not None:
-        wanted = np.isin(trace.step, [at for at, one in enumerate(trace.steps) if one.number in numbers])
+    wanted = np.ones(len(trace), np.bool_) if steps is None else trace.in_steps(set(steps))
     rows = np.flatnonzero(wanted & trace.where(CALLERS))
     tree = _Tree(trace)
     threads = nestings(trace.lane[rows], trace.start_ns[rows], trace.duration_ns[rows], rows)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -79,8 +80,7 @@ class Call:
 def columns(calls: Iterable[Call]) -> Calls:
     """Calls in order of time."""
     ordered = sorted(calls, key=lambda one: one.start_ns)
-    rows = [asdict(one) for one in ordered]
-    rows_of = {name: [row[name] for row in rows] for name in Call.__dataclass_fields__}
+    rows_of: dict[str, Any] = {name: [*map(attrgetter(name), ordered)] for name in Call.__dataclass_fields__}
     rows_of["key"] = numbered(rows_of["key"])
     return Calls.from_dict(rows_of)
 

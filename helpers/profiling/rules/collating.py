@@ -21,7 +21,8 @@ def check(profile: Profile) -> Iterator[Finding]:
     if not profile.conclusive or not trace.count("loading"):
         raise CannotCheck("PRF395.unseen")
     loading = trace.intervals(trace.where(("loading",)))
-    inside = trace.where(("host_op",)) & loading.covers(trace.start_ns)
+    inside = trace.where(("host_op",))
+    inside[inside] = loading.covers(trace.start_ns[inside])
     spent = trace.intervals(inside).length_ns / max(1, loading.length_ns)
     share = min(1.0, spent) * profile.breakdown.share("loading")
     key = "PRF395.change" if profile.device_times else "PRF395.change_host"

@@ -26,8 +26,7 @@ def check(profile: Profile) -> Iterator[Finding]:
         raise CannotCheck("advice.no_accelerator", topic={"say": "PRF366.topic"})
     if not trace.count("host_op"):
         raise CannotCheck("advice.no_host", topic={"say": "PRF366.topic"})
-    marks = [at for at, name in enumerate(trace.names) if name == MARK]
-    at = np.flatnonzero(np.isin(trace.name, marks) & (trace.step >= 0))
+    at = np.flatnonzero(trace.named(MARK.__eq__) & (trace.step >= 0))
     callers = _around(profile, at) if at.size else at
     spent = int(trace.duration_ns[callers].sum()) / max(1, len(trace.steps)) / profile.breakdown.step_ns
     share = min(spent, profile.breakdown.share("free") + profile.breakdown.share("copy")) if callers.size else 0.0

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from helpers.finding import Finding
-from helpers.profiling.breakdown import idle_gaps
 from helpers.profiling.facts import Profile
 from helpers.profiling.savings import advice
 from helpers.rules import CannotCheck
@@ -23,13 +20,13 @@ def check(profile: Profile) -> Iterator[Finding]:
     trace = profile.trace
     if not profile.conclusive or profile.simulated:
         raise CannotCheck("advice.no_device", topic={"say": "PRF393.topic"})
-    wanted = [at for at, name in enumerate(trace.names) if name == "GC" or "gc.collect" in name or "gc collect" in name]
-    if not wanted and not trace.count("python"):
+    collected = trace.named(lambda name: name == "GC" or "gc.collect" in name or "gc collect" in name)
+    if not collected.any() and not trace.count("python"):
         raise CannotCheck("PRF393.unseen")
-    collecting = trace.intervals(np.isin(trace.name, wanted))
+    collecting = trace.intervals(collected)
     steady = profile.breakdown.steady
     if trace.on_device:
-        lost = idle_gaps(trace, steady).common_ns(collecting)
+        lost = profile.gaps.common_ns(collecting)
     else:
         lost = sum(collecting.within(step.start_ns, step.end_ns).length_ns for step in steady)
     share = lost / sum(step.total_ns for step in steady)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
-from helpers.profiling.device.launches import launches
 from helpers.profiling.facts import Profile
 from helpers.rules import CannotCheck
 from helpers.words import Scalar
@@ -26,7 +25,7 @@ def check(profile: Profile) -> Iterator[Finding]:
         raise CannotCheck("PRF322.no_device")
     if len(profile.trace.devices) > 1:
         raise CannotCheck("PRF322.devices", count=len(profile.trace.devices))
-    found = launches(profile.trace, profile.breakdown.steady)
+    found = profile.launches
     if not found.kernels:
         raise CannotCheck("PRF322.no_kernels")
     if 2 * profile.idle["unexplained"] > sum(profile.idle.values()) or not found.known:

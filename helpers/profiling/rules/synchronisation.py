@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.finding import Finding, Status
-from helpers.profiling.breakdown import gaps_begun_in, idle_gaps
+from helpers.profiling.breakdown import gaps_begun_in
 from helpers.profiling.facts import Profile
 from helpers.profiling.savings import called_from, saving
 from helpers.rules import CannotCheck
@@ -41,7 +41,7 @@ def check(profile: Profile) -> Iterator[Finding]:
     if not profile.trace.count("host_op", "runtime"):
         raise CannotCheck("PRF314.no_host")
     steady = profile.breakdown.steady
-    lost = gaps_begun_in(idle_gaps(profile.trace, steady), profile.waiting)
+    lost = gaps_begun_in(profile.gaps, profile.waiting)
     share = lost / sum(step.total_ns for step in steady)
     yield saving(profile, CODE, share, good="harmless", bad="dry")
 
@@ -53,11 +53,10 @@ def _reads(profile: Profile) -> Finding | None:
     trace, steady = profile.trace, profile.breakdown.steady
     if not profile.conclusive:
         return None
-    numbers = [at for at, one in enumerate(trace.steps) if one.number in {step.number for step in steady}]
-    wanted = [at for at, name in enumerate(trace.names) if name == READ]
-    rows = np.flatnonzero(np.isin(trace.name, wanted) & trace.where(("host_op",)) & np.isin(trace.step, numbers))
-    steps = [at for at, name in enumerate(trace.names) if name.startswith("Optimizer.step#")]
-    hosts = trace.where(("loading",)) | (trace.where(("annotation",)) & np.isin(trace.name, steps))
+    looked_at = trace.in_steps({step.number for step in steady})
+    rows = np.flatnonzero(trace.named(READ.__eq__) & trace.where(("host_op",)) & looked_at)
+    optimizers = trace.named(lambda name: name.startswith("Optimizer.step#"))
+    hosts = trace.where(("loading",)) | (trace.where(("annotation",)) & optimizers)
     rows = rows[~trace.intervals(hosts).covers(trace.start_ns[rows])]
     if not rows.size:
         return None

@@ -27,7 +27,7 @@ def check(profile: Profile) -> Iterator[Finding]:
         raise CannotCheck("PRF397.unseen")
     numbers = {step.number for step in steady}
     at = [place for place, step in enumerate(trace.steps) if step.number in numbers]
-    rows = trace.where(("host_op",)) & (trace.shape != 0) & np.isin(trace.step, at)
+    rows = trace.where(("host_op",)) & (trace.shape != 0) & trace.in_steps(numbers)
     # all pairs of step and shape at once, for steps may be many
     pairs = np.unique(trace.step[rows] * np.int64(len(trace.shapes)) + trace.shape[rows])
     step, shape = pairs // len(trace.shapes), pairs % len(trace.shapes)

@@ -27,7 +27,7 @@ def check(profile: Profile) -> Iterator[Finding]:
     if not trace.count("host_op"):
         raise CannotCheck("advice.no_host", topic={"say": "PRF390.topic"})
     wanted = [at for at, name in enumerate(trace.names) if name in READS]
-    rows = np.flatnonzero(np.isin(trace.name, wanted) & trace.where(("host_op",)) & (trace.step >= 0))
+    rows = np.flatnonzero(trace.named(READS.__contains__) & trace.where(("host_op",)) & (trace.step >= 0))
     found = {trace.names[at]: int((trace.name[rows] == at).sum()) for at in wanted}
     most = max(found, key=lambda name: found[name], default="")
     first = rows[trace.name[rows] == trace.names.index(most)][:1] if most and rows.size else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from helpers.profiling.intervals import I64, Intervals
+from helpers.profiling.intervals import Intervals
 from helpers.profiling.timeline.lanes import Lane, lanes
 from helpers.profiling.trace import Trace
 
@@ -37,15 +37,5 @@ def overview(trace: Trace, columns: int = COLUMNS) -> Overview:
     for at, number in enumerate(shown):
         rows = order[bounds[number] : bounds[number + 1]]
         going_on = Intervals.of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
-        busy[at] = np.diff(covered_ns(going_on, edges)) / np.maximum(1, np.diff(edges))
+        busy[at] = np.diff(going_on.before_ns(edges)) / np.maximum(1, np.diff(edges))
     return Overview(start, end, tuple(found[at] for at in shown), busy)
-
-
-def covered_ns(of: Intervals, moments_ns: I64) -> I64:
-    """How much the intervals cover before each moment: (n,)."""
-    if not of.start_ns.size:
-        return np.zeros(moments_ns.size, np.int64)
-    before = np.concatenate(([0], np.cumsum(of.end_ns - of.start_ns)))
-    at = np.searchsorted(of.start_ns, moments_ns, "right") - 1
-    inside = np.minimum(moments_ns, of.end_ns[at]) - of.start_ns[at]
-    return np.where(at >= 0, before[at] + inside, 0).astype(np.int64)

@@ -10,9 +10,8 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.profiling.facts import Profile, load_profile
-from helpers.profiling.intervals import Intervals
 from helpers.profiling.timeline.lanes import lanes, levels, sub_lanes
-from helpers.profiling.timeline.overview import covered_ns, overview
+from helpers.profiling.timeline.overview import overview
 from helpers.profiling.timeline.report import timeline
 from helpers.profiling.timeline.window import MERGED, window
 from helpers.profiling.trace import Event, Trace, build
@@ -106,11 +105,6 @@ def test_merging_is_told(crowded: Trace) -> None:
     report = timeline(Profile.of(crowded), most=50)
     assert "900 of them" in report.verdict("en") and "合并" in report.verdict("zh")
     assert report.table and sum(int(str(one)) for one in report.table.values("lane_events")) == 902
-
-
-def test_covered_time_before_moments() -> None:
-    of = Intervals.of(i64(10, 40), i64(20, 60))
-    assert covered_ns(of, i64(0, 10, 15, 30, 50, 99)).tolist() == [0, 0, 5, 10, 20, 30]
 
 
 def test_the_overview_is_as_busy_as_the_lanes() -> None:

@@ -17,7 +17,7 @@ from helpers.diagnosis import explanation
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.report import Chart, Column, Report, Table
-from helpers.storage import open_storage
+from helpers.storage import is_address, open_storage
 from helpers.words import Scalar, language, say
 
 STAGES = ("environment", "migration", "precision", "profiling")
@@ -224,11 +224,15 @@ def _check_script(values: dict[str, Any]) -> None:
 
 
 def _check_baseline(values: dict[str, Any]) -> None:
-    """The same of a baseline that was recorded elsewhere; an address is refused in words, before anything starts."""
+    """The same of a baseline that was recorded elsewhere; one in object storage is fetched by its stage."""
     given = values.get("baseline")
     if not given:
         return
-    root = open_storage(given).root
+    if is_address(given):
+        if not open_storage(given).exists(""):
+            raise WorkbookError("run.no_baseline", path=str(given))
+        return
+    root = Path(given)
     for path in (root, NOTEBOOKS.parent / root):
         if path.exists():
             values["baseline"] = str(path.resolve())

@@ -97,24 +97,6 @@ WORDS: dict[str, Words] = {
         "Give numbers and ranges, such as 0,3-5.",
         "请给出编号或范围，例如 0,3-5。",
     ),
-    "storage.outside": Words(
-        "the name {name} leaves the folder {root}",
-        "名称 {name} 超出了目录 {root}",
-        "Give a relative path below the folder.",
-        "请给出该目录之下的相对路径。",
-    ),
-    "storage.obs": Words(
-        "{place}: object storage is not read directly yet",
-        "{place}：尚不能直接读取对象存储",
-        "Fetch it first, a folder with -r, and give the local path: `obsutil cp {place} ./{name} -r -f`.",
-        "请先下载（目录加 -r），再给出本地路径：`obsutil cp {place} ./{name} -r -f`。",
-    ),
-    "storage.scheme": Words(
-        "{place}: storage of the kind {scheme}:// is not supported yet",
-        "{place}：尚不支持 {scheme}:// 存储",
-        "Give a local folder.",
-        "请使用本地目录。",
-    ),
     "device.unknown": Words(
         "device {wanted}: expected one of auto, npu, npu-simulated, cuda, cpu",
         "设备 {wanted}：应为 auto、npu、npu-simulated、cuda、cpu 之一",

@@ -170,7 +170,7 @@ def test_a_red_report_is_red_though_nothing_raised(notebooks: Make, tmp_path: Pa
         ({"precision.steps": "1"}, "no notebook has"),
         ({"script": "/nowhere.py"}, "is not there"),
         ({"baseline": "/nowhere.zip"}, "the baseline /nowhere.zip is not there"),
-        ({"baseline": "obs://bucket/gpu.zip"}, "obsutil cp obs://bucket/gpu.zip"),
+        ({"baseline": "obs://bucket/gpu.zip"}, "no keys for object storage"),
     ],
 )
 def test_bad_parameters_stop_before_anything_starts(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError, reason
 from helpers.precision.attempts.record import Attempt, parsed
-from helpers.storage import open_storage, refuse_unwritable
+from helpers.storage import LocalStorage, refuse_unwritable
 
 FOLDER = "attempts"
 NAME = re.compile(r"(\d{4,8})\.json", re.ASCII)
@@ -17,7 +17,7 @@ MOST_BYTES = 8 << 20
 def keep(run: Path, attempt: Attempt) -> int:
     """Writes the attempt as the next one; its number, from 1. Two that are kept at once get a number each: a number
     is taken by making its file, and what stands in it comes whole or not at all."""
-    storage = open_storage(str(run / FOLDER))
+    storage = LocalStorage(run / FOLDER)
     refuse_unwritable(run / FOLDER / "0001.part")
     storage.root.mkdir(parents=True, exist_ok=True)
     number = max(numbers(run), default=0) + 1

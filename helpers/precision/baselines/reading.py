@@ -20,7 +20,7 @@ from helpers.precision.baselines.bundle import MOST_BYTES, MOST_FILES, NAME, Bun
 from helpers.precision.capturing import manifest
 from helpers.settings import Settings
 from helpers.settings.record import checked
-from helpers.storage import open_storage
+from helpers.storage import is_address, open_storage
 
 #: What zipfile, json and our own checks raise of bytes that are not a bundle's; RuntimeError for an encrypted one.
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
@@ -41,16 +41,20 @@ class Opened:
 
 @contextmanager
 def opened(place: str | Path) -> Iterator[Opened]:
-    """Raises WorkbookError: `storage.…` for an address, `baseline.damaged` for a bundle that is not as written."""
-    path = open_storage(str(place)).root
+    """What lies in object storage is fetched first, into a folder that goes with this process.
+
+    Raises WorkbookError: `storage.…` where it cannot be, `baseline.damaged` for a bundle that is not as written.
+    """
+    path = open_storage(str(place)).local("")
+    shown = str(place) if is_address(place) else str(path)
     if path.is_dir() and (path / NAME).is_file():
-        yield Opened(path, str(path), _checked(path, lambda: _of_folder(path)))
+        yield Opened(path, shown, _checked(path, lambda: _of_folder(path)))
     elif path.is_file() and path.suffix.lower() == ".zip":
         with tempfile.TemporaryDirectory(prefix="baseline-") as aside:
             folder = Path(aside).resolve()
-            yield Opened(folder, str(path), _checked(path, lambda: _extracted(path, folder)))
+            yield Opened(folder, shown, _checked(path, lambda: _extracted(path, folder)))
     else:
-        yield Opened(path, str(path))
+        yield Opened(path, shown)
 
 
 def _checked(path: Path, read: Callable[[], Bundle]) -> Bundle:

@@ -14,7 +14,7 @@ from typing import Protocol, Union
 from helpers.errors import WorkbookError
 from helpers.precision.layouts import msprobe, ptdbg, tree
 from helpers.precision.record import Run
-from helpers.storage import LocalStorage, open_storage
+from helpers.storage import Storage, open_storage
 
 #: So many names of what was found are told.
 SHOWN = 6
@@ -27,9 +27,9 @@ class Layout(Protocol):
 
     NAME: str
 
-    def recognises(self, storage: LocalStorage) -> bool: ...
+    def recognises(self, storage: Storage) -> bool: ...
 
-    def read(self, storage: LocalStorage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]: ...
+    def read(self, storage: Storage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]: ...
 
 
 #: In this order: a folder is read by the first that knows it.
@@ -59,7 +59,7 @@ def read_runs(folder: Place, root: Path | None = None) -> tuple[list[Run], list[
     return sorted(runs, key=lambda run: (run.step, run.rank)), troubles
 
 
-def _found(storage: LocalStorage) -> str:
+def _found(storage: Storage) -> str:
     names = storage.children()
     more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
     return ", ".join([*names[:SHOWN], *more]) or "nothing"

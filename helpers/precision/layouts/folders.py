@@ -10,7 +10,7 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.precision.record import Run
-from helpers.storage import LocalStorage
+from helpers.storage import Storage
 
 RANKS, STEP = ("rank", "proc"), "step"
 
@@ -21,7 +21,7 @@ def number(name: str, prefix: str) -> int:
     return int(digits) if name.startswith(prefix) and digits.isdecimal() else 0
 
 
-def below(storage: LocalStorage, name: str = "") -> Iterator[str]:
+def below(storage: Storage, name: str = "") -> Iterator[str]:
     """Rank folders of a folder that holds steps, or is a step: names with `/` at their end."""
     for found in _folders(storage, name):
         if found.startswith(STEP):
@@ -31,14 +31,14 @@ def below(storage: LocalStorage, name: str = "") -> Iterator[str]:
             yield f"{name}{found}"
 
 
-def of(storage: LocalStorage, name: str) -> tuple[int, int]:
+def of(storage: Storage, name: str) -> tuple[int, int]:
     """Step and rank that a rank folder's own name and its parent's tell."""
     path = Path(os.path.abspath(storage.shown(name)))  # noqa: PTH100 (a link keeps its own name)
     return number(path.parent.name, STEP), number(path.name, "rank")
 
 
 def unambiguous(
-    storage: LocalStorage, names: list[str], key: Callable[[str], object]
+    storage: Storage, names: list[str], key: Callable[[str], object]
 ) -> tuple[list[str], list[WorkbookError]]:
     """Folders of a step and rank that no other folder claims too, and an error for each step and rank that several
     do: none of those is taken. Two names of one folder are one."""
@@ -65,5 +65,5 @@ def each(
     return runs, troubles
 
 
-def _folders(storage: LocalStorage, name: str) -> list[str]:
+def _folders(storage: Storage, name: str) -> list[str]:
     return [found for found in storage.children(name) if found.endswith("/")]

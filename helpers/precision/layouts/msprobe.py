@@ -18,7 +18,7 @@ from helpers.finding import Place
 from helpers.precision.layouts import folders, salvage, stacks
 from helpers.precision.layouts.entries import operator, saved
 from helpers.precision.record import Run
-from helpers.storage import LocalStorage
+from helpers.storage import Storage
 
 NAME = "msprobe"
 #: Level debug has DEBUG in place of DUMP: what the script itself gave to PrecisionDebugger.save.
@@ -28,23 +28,23 @@ DUMP, STACK, CONSTRUCT, TENSORS = "dump.json", "stack.json", "construct.json", "
 ODD = (KeyError, TypeError, ValueError, AttributeError)
 
 
-def recognises(storage: LocalStorage) -> bool:
+def recognises(storage: Storage) -> bool:
     """Whether the folder, or a rank's folder in it, has one of msprobe's JSON files."""
     return any(_marked(storage, name) for name in ("", *folders.below(storage)))
 
 
-def read(storage: LocalStorage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]:
+def read(storage: Storage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]:
     """Every rank of every step, and what could not be read."""
     found = [""] if _marked(storage, "") else list(folders.below(storage))
     single = folders.unambiguous(storage, found, partial(folders.of, storage))
     return folders.each(single, lambda name, troubles: _run(storage, name, root, troubles))
 
 
-def _marked(storage: LocalStorage, name: str) -> bool:
+def _marked(storage: Storage, name: str) -> bool:
     return not {DUMP, STACK, CONSTRUCT, DEBUG}.isdisjoint(storage.children(name))
 
 
-def _run(storage: LocalStorage, name: str, root: Path | None, troubles: list[WorkbookError]) -> Run:
+def _run(storage: Storage, name: str, root: Path | None, troubles: list[WorkbookError]) -> Run:
     """One rank's folder. A broken stack.json or construct.json goes to the troubles and the run is read without it; of
     a dump.json that was cut short the whole entries are taken, and that is told."""
     debug = storage.exists(f"{name}{DEBUG}") and not storage.exists(f"{name}{DUMP}")
@@ -66,7 +66,7 @@ def _run(storage: LocalStorage, name: str, root: Path | None, troubles: list[Wor
     return run
 
 
-def _dump(storage: LocalStorage, name: str) -> tuple[Any, WorkbookError | None]:
+def _dump(storage: Storage, name: str) -> tuple[Any, WorkbookError | None]:
     """The content, and where it is only the part before the damage, the error that tells so."""
     text = _text(storage, name)
     try:
@@ -79,7 +79,7 @@ def _dump(storage: LocalStorage, name: str) -> tuple[Any, WorkbookError | None]:
         return content, WorkbookError("precision.json_salvaged", **args)
 
 
-def _around(storage: LocalStorage, name: str, root: Path | None,
+def _around(storage: Storage, name: str, root: Path | None,
             troubles: list[WorkbookError]) -> tuple[dict[str, Place], frozenset[str], frozenset[str]]:  # fmt: skip
     places: dict[str, Place] = {}
     modules: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
@@ -99,19 +99,19 @@ def _around(storage: LocalStorage, name: str, root: Path | None,
     return places, *modules
 
 
-def read_json(storage: LocalStorage, name: str) -> Any:
+def read_json(storage: Storage, name: str) -> Any:
     """A JSON file; missing, cut short or not text is one error that names the file and the place."""
     return _parsed(storage, name, _text(storage, name))
 
 
-def _text(storage: LocalStorage, name: str) -> str:
+def _text(storage: Storage, name: str) -> str:
     try:
         return storage.read_text(name)
     except (OSError, UnicodeDecodeError) as cause:
         raise WorkbookError("precision.json_unreadable", path=storage.shown(name), error=str(cause)) from cause
 
 
-def _parsed(storage: LocalStorage, name: str, text: str) -> Any:
+def _parsed(storage: Storage, name: str, text: str) -> Any:
     path = storage.shown(name)
     try:
         return json.loads(text)
@@ -121,5 +121,5 @@ def _parsed(storage: LocalStorage, name: str, text: str) -> Any:
         raise WorkbookError("precision.json_unreadable", path=path, error=str(cause)) from cause
 
 
-def _malformed(storage: LocalStorage, name: str, cause: BaseException) -> WorkbookError:
+def _malformed(storage: Storage, name: str, cause: BaseException) -> WorkbookError:
     return WorkbookError("precision.dump_malformed", path=storage.shown(name), error=repr(cause))

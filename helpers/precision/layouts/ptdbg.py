@@ -21,7 +21,7 @@ from helpers.errors import WorkbookError
 from helpers.precision.layouts import folders, names, stacks
 from helpers.precision.layouts.entries import number
 from helpers.precision.record import FORWARD, Operator, Run, TensorRecord
-from helpers.storage import LocalStorage
+from helpers.storage import Storage
 
 NAME = "ptdbg_ascend"
 SUFFIX = ".pkl"
@@ -31,18 +31,18 @@ PLAIN = {"<class 'bool'>": bool, "<class 'int'>": int, "<class 'float'>": float}
 Line = list[Any]
 
 
-def recognises(storage: LocalStorage) -> bool:
+def recognises(storage: Storage) -> bool:
     """Whether there is a .pkl whose first byte begins a JSON list."""
     return any(storage.start(name, 1) == b"[" for name in _records(storage))
 
 
-def read(storage: LocalStorage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]:
+def read(storage: Storage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]:
     """Every .pkl of every step and rank, and what could not be read."""
     single = folders.unambiguous(storage, list(_records(storage)), lambda name: _step_and_rank(storage, name))
     return folders.each(single, lambda name, troubles: _run(storage, name, root, troubles))
 
 
-def _records(storage: LocalStorage, name: str = "", depth: int = DEPTH) -> Iterator[str]:
+def _records(storage: Storage, name: str = "", depth: int = DEPTH) -> Iterator[str]:
     """All .pkl files; folders of tensors, which have a .pkl's name, are not looked into."""
     children = storage.children(name)
     stems = [child[: -len(SUFFIX)] for child in children if child.endswith(SUFFIX)]
@@ -52,14 +52,14 @@ def _records(storage: LocalStorage, name: str = "", depth: int = DEPTH) -> Itera
             yield from _records(storage, f"{name}{child}", depth - 1)
 
 
-def _step_and_rank(storage: LocalStorage, name: str) -> tuple[int, int]:
+def _step_and_rank(storage: Storage, name: str) -> tuple[int, int]:
     parents = Path(os.path.abspath(storage.shown(name))).parents  # noqa: PTH100 (a link keeps its own name)
     above = [parent.name for parent in parents][:DEPTH]
     step, rank = (max(folders.number(part, prefix) for part in above) for prefix in ("step", "rank"))
     return step, rank
 
 
-def _run(storage: LocalStorage, name: str, root: Path | None, troubles: list[WorkbookError]) -> Run:
+def _run(storage: Storage, name: str, root: Path | None, troubles: list[WorkbookError]) -> Run:
     lines, cut = _lines(storage, name)
     files = _files(storage, name)
     try:
@@ -74,7 +74,7 @@ def _run(storage: LocalStorage, name: str, root: Path | None, troubles: list[Wor
     return run
 
 
-def _files(storage: LocalStorage, name: str) -> Path | None:
+def _files(storage: Storage, name: str) -> Path | None:
     """The folder of .npy files; None where there is none (`summary_only`)."""
     stem = name[: -len(SUFFIX)]
     folder, _, own = stem.rpartition("/")
@@ -89,7 +89,7 @@ def _files(storage: LocalStorage, name: str) -> Path | None:
     return storage.local(f"{above}{chosen}")
 
 
-def _lines(storage: LocalStorage, name: str) -> tuple[list[Line], WorkbookError | None]:
+def _lines(storage: Storage, name: str) -> tuple[list[Line], WorkbookError | None]:
     """Lines up to the first that is damaged, and the error that tells of it."""
     found: list[Line] = []
     path = storage.shown(name)

@@ -18,7 +18,7 @@ from helpers.errors import WorkbookError
 from helpers.precision.layouts import folders, names
 from helpers.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, Run, TensorRecord
 from helpers.precision.tensors.tensorfile import locate
-from helpers.storage import LocalStorage, natural
+from helpers.storage import Storage, natural
 
 NAME = "files"
 TENSORS, PICKLE = (".pt", ".npy"), ".pkl"
@@ -28,14 +28,14 @@ RECORD = re.compile(r"(^|/)(dump|capture)\.json$")
 WAYS = (FORWARD, BACKWARD, PARAMETERS)
 
 
-def recognises(storage: LocalStorage) -> bool:
+def recognises(storage: Storage) -> bool:
     """Whether there is any file of a tensor, or a .pkl, of which it is said that it is not opened; and no record of
     another layout, which would lie one level further down."""
     found = list(storage.list())
     return any(name.endswith((*TENSORS, PICKLE)) for name in found) and not any(map(RECORD.search, found))
 
 
-def read(storage: LocalStorage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]:
+def read(storage: Storage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]:
     """A run for each step and rank; `root` is of no use, nothing tells of a script."""
     found = sorted(storage.list(), key=natural)
     troubles = [WorkbookError("precision.pkl_refused", path=storage.shown(name)) for name in found
@@ -62,7 +62,7 @@ def _step_and_rank(name: str) -> tuple[int, int]:
     return step, rank
 
 
-def _operators(storage: LocalStorage, files: list[str]) -> tuple[Operator, ...]:
+def _operators(storage: Storage, files: list[str]) -> tuple[Operator, ...]:
     """Forward before backward before parameter gradients, by name."""
     found: dict[tuple[str, str], Operator] = {}
     for name in files:
@@ -81,7 +81,7 @@ def _operators(storage: LocalStorage, files: list[str]) -> tuple[Operator, ...]:
     return tuple(replace(operator, order=order) for order, operator in enumerate(ordered))
 
 
-def _record(storage: LocalStorage, name: str, slot: str) -> TensorRecord:
+def _record(storage: Storage, name: str, slot: str) -> TensorRecord:
     """What the file's head tells; a file that cannot be read is a record that says why."""
     try:
         file = storage.local(name)

@@ -1,4 +1,4 @@
-"""Where runs are kept. One small interface; folders here, `obs://` refused with a clear word until it is there."""
+"""A folder as storage. Writes are whole or not at all; names stay inside."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import errno
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from helpers.errors import WorkbookError
 
 DIGITS = re.compile(r"(\d+)", re.ASCII)
+_UMASK = threading.Lock()
 
 
 class LocalStorage:
@@ -59,7 +61,7 @@ class LocalStorage:
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(data)
-            Path(aside).chmod(0o666 & ~_umask())
+            Path(aside).chmod(0o666 & ~umask())
             Path(aside).replace(target)
         except BaseException:
             Path(aside).unlink(missing_ok=True)
@@ -91,16 +93,6 @@ class LocalStorage:
                 yield found.relative_to(self.root.resolve()).as_posix()
 
 
-def open_storage(place: str) -> LocalStorage:
-    """A folder path. Other schemes (`obs://`) are not covered yet and say so."""
-    scheme, separator, behind = place.partition("://")
-    if scheme == "obs" and separator:
-        raise WorkbookError("storage.obs", place=place, name=behind.rstrip("/").rpartition("/")[2])
-    if separator:
-        raise WorkbookError("storage.scheme", place=place, scheme=scheme)
-    return LocalStorage(place)
-
-
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """Sorts names as a reader would: `step2` before `step10`."""
     parts = DIGITS.split(name)
@@ -121,7 +113,9 @@ def refuse_unwritable(path: str | os.PathLike[str]) -> None:
         raise OSError(code, os.strerror(code), str(path))
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
+def umask() -> int:
+    """The process's; it can be read only by setting it, which no two threads may do at once."""
+    with _UMASK:
+        mask = os.umask(0o077)
+        os.umask(mask)
     return mask

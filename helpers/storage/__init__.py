@@ -1,0 +1,30 @@
+"""Where runs are kept: folders, and `obs://bucket/prefix`, behind one small interface.
+
+local.py and obs.py keep it (interface.py). Whole folders go up and down through upload.py and download.py, with a
+manifest of sizes and SHA-256 that is written last (manifest.py); requests.py asks the service, again where it fails.
+The SDK, esdk-obs-python, is optional and imported by the first request.
+"""
+
+from __future__ import annotations
+
+import os
+
+from helpers.errors import WorkbookError
+from helpers.storage.interface import Storage
+from helpers.storage.local import LocalStorage, natural, refuse_unwritable
+from helpers.storage.names import Address, is_address
+from helpers.storage.obs import ObsStorage
+
+__all__ = ["Address", "LocalStorage", "ObsStorage", "Storage", "is_address", "natural", "open_storage",
+           "refuse_unwritable"]  # fmt: skip
+
+
+def open_storage(place: str | os.PathLike[str]) -> Storage:
+    """A folder path, or `obs://bucket/prefix`. Raises WorkbookError `storage.scheme` for another scheme,
+    `storage.address` for an address that names no bucket or could leave its prefix. Asks nothing of the service yet."""
+    if is_address(place):
+        return ObsStorage(Address.of(str(place)))
+    scheme, separator, _ = os.fspath(place).partition("://")
+    if separator:
+        raise WorkbookError("storage.scheme", place=os.fspath(place), scheme=scheme)
+    return LocalStorage(place)

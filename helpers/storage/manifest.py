@@ -1,0 +1,90 @@
+"""transfer.json: every file of a folder that was sent, with its size and SHA-256. Written last: without it a transfer
+has not ended. It comes from elsewhere, so nothing in it is taken for granted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from helpers.errors import WorkbookError
+from helpers.storage.names import Address, unsafe
+from helpers.storage.requests import Bucket
+
+NAME = "transfer.json"
+KIND, VERSION = "ascend-workbook/transfer", 1
+#: A manifest of a million files with long names stays below.
+MOST_BYTES = 512 << 20
+_SUM = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """`sha256` is empty where nobody told it."""
+
+    bytes: int
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Files by name, with `/`."""
+
+    files: Mapping[str, Entry]
+
+    @property
+    def bytes(self) -> int:
+        return sum(one.bytes for one in self.files.values())
+
+    def text(self) -> str:
+        about = {"kind": KIND, "version": VERSION, "count": len(self.files), "bytes": self.bytes}
+        files = {name: asdict(self.files[name]) for name in sorted(self.files)}
+        return json.dumps({**about, "files": files}, indent=1, ensure_ascii=False) + "\n"
+
+    def below(self, prefix: str) -> Manifest:
+        """Of a folder in it, `prefix` ending in `/` or empty."""
+        inside = {name[len(prefix) :]: one for name, one in self.files.items() if name.startswith(prefix)}
+        return Manifest(inside)
+
+
+def parsed(data: bytes, place: str) -> Manifest:
+    """Raises WorkbookError `storage.manifest` that says what is wrong with it."""
+    try:
+        told = json.loads(data)
+        files = {str(name): _entry(name, one) for name, one in told["files"].items()}
+        found = Manifest(files)
+        if told["kind"] != KIND or told["version"] != VERSION:
+            raise ValueError(f"{told['kind']} {told['version']}, expected {KIND} {VERSION}")
+        if (told["count"], told["bytes"]) != (len(files), found.bytes):
+            raise ValueError(f"count {told['count']} and bytes {told['bytes']} are not those of its files")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as cause:
+        raise WorkbookError("storage.manifest", place=place, error=f"{type(cause).__name__}: {cause}") from cause
+    return found
+
+
+def _entry(name: str, told: Any) -> Entry:
+    if unsafe(name) or name == NAME:
+        raise ValueError(f"the name {ascii(name)} is refused")
+    count, total = told["bytes"], told["sha256"]
+    if type(count) is not int or count < 0 or not isinstance(total, str) or not _SUM.fullmatch(total):
+        raise ValueError(f"{name}: expected bytes and sha256")
+    return Entry(count, total)
+
+
+def find(bucket: Bucket, address: Address) -> Manifest | None:
+    """Of an address, or of the folder above that it was sent with; None where no transfer around it has ended."""
+    parts = address.key.split("/") if address.key else []
+    for depth in range(len(parts), -1, -1):
+        above = Address(address.bucket, "/".join(parts[:depth]))
+        try:
+            about = bucket.head(above.prefix + NAME)
+        except FileNotFoundError:
+            continue
+        if about.bytes > MOST_BYTES:
+            raise WorkbookError("storage.manifest", place=str(above), error=f"{about.bytes} bytes")
+        inside = parsed(bucket.get(about.key), f"{above}/{NAME}").below("/".join([*parts[depth:], ""]))
+        if inside.files or depth == len(parts):
+            return inside
+    return None

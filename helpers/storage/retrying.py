@@ -1,0 +1,95 @@
+"""Asks the service, again where asking again may help, a bounded number of times; else says what it answered."""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from helpers.errors import WorkbookError
+from helpers.storage.credentials import Access
+
+#: What a connection raises that broke, was refused or answered nothing in time.
+BROKEN = (OSError, http.client.HTTPException)
+#: https://support.huaweicloud.com/intl/en-us/api-obs/obs_04_0115.html: error codes of the service.
+BUSY = ("RequestTimeout", "SlowDown", "ServiceUnavailable", "InternalError")
+SKEWED = ("RequestTimeTooSkewed", "RequestExpired")
+WRONG_KEYS = ("InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "InvalidSecurity")
+#: Behind this much difference between two clocks requests are refused.
+SKEW_S = 900
+
+
+class CutShort(OSError):
+    """An answer had fewer bytes than it said."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """`attempts` in all; pauses double from `pause_s`; `timeout_s` is how long one answer may keep silent."""
+
+    attempts: int = 5
+    pause_s: float = 0.5
+    timeout_s: float = 60.0
+
+
+def ask(request: Callable[[], Any], shown: str, access: Access, patience: Patience) -> Any:
+    """The service's answer with a status below 300.
+
+    Raises FileNotFoundError for 404, WorkbookError for any other refusal, and `storage.no_answer` after the last
+    attempt with what the last one met.
+    """
+    last = ""
+    for attempt in range(patience.attempts):
+        if attempt:
+            time.sleep(min(patience.pause_s * 2 ** (attempt - 1), 20.0))
+        try:
+            answer = request()
+        except BROKEN as cause:
+            if _certificate(cause):
+                raise WorkbookError("storage.certificate", server=access.server, error=str(cause)) from cause
+            last = access.without(f"{type(cause).__name__}: {cause}")
+            continue
+        if answer.status < 300:
+            return answer
+        if answer.status < 500 and answer.status not in (408, 429) and answer.errorCode not in BUSY:
+            raise _refused(answer, shown, access)
+        last = access.without(f"{answer.status} {answer.errorCode or ''} {answer.errorMessage or answer.reason or ''}")
+    raise WorkbookError("storage.no_answer", place=shown, server=access.server, attempts=patience.attempts, error=last)
+
+
+def _certificate(cause: BaseException) -> bool:
+    return type(cause).__name__ == "SSLCertVerificationError"
+
+
+def _refused(answer: Any, shown: str, access: Access) -> Exception:
+    code = answer.errorCode or ""
+    skew = _skew_s(answer)
+    if code in SKEWED or (answer.status == 403 and not code and abs(skew) > SKEW_S):
+        return WorkbookError("storage.skew", place=shown, seconds=abs(round(skew)),
+                             which={"say": "storage.behind" if skew > 0 else "storage.ahead"})  # fmt: skip
+    if code == "NoSuchBucket":
+        return WorkbookError("storage.no_bucket", place=shown, server=access.server)
+    if answer.status == 404:
+        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown)
+    if code in WRONG_KEYS:
+        return WorkbookError("storage.keys_refused", code=code, server=access.server)
+    if answer.status == 403:
+        return WorkbookError("storage.denied", place=shown, code=code or "403")
+    said = access.without(f"{code} {answer.errorMessage or answer.reason or ''}".strip())
+    return WorkbookError("storage.refused", place=shown, status=answer.status, error=said)
+
+
+def _skew_s(answer: Any) -> float:
+    """Seconds that the service's clock is ahead of ours; 0 where it does not tell."""
+    told = dict(answer.header or ()).get("date")
+    try:
+        there = parsedate_to_datetime(told) if told else None
+    except ValueError:
+        return 0.0
+    return (there - datetime.now(timezone.utc)).total_seconds() if there and there.tzinfo else 0.0

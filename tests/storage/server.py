@@ -1,0 +1,81 @@
+"""An S3-compatible server over loopback (moto), as a process of its own, that counts requests and fails on purpose.
+
+`python server.py FOLDER` prints its port. Each request is a line of FOLDER/requests. FOLDER/faults is a list of
+{"method", "match", "times", "status", "code", "cut", "reset", "delay_s", "date"} in JSON: requests of that method whose
+path matches are answered so, that many times.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+LOCK = threading.Lock()
+
+
+class Quiet(WSGIRequestHandler):
+    """One that writes no line per request."""
+
+    def log(self, type: str, message: str, *args: Any) -> None: ...
+
+
+class Faulty:
+    """Around the real application."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.inner = DomainDispatcherApplication(create_backend_app)
+        self.used: dict[str, int] = {}
+
+    def __call__(self, environ: dict[str, Any], start: Any) -> Any:
+        path = environ["PATH_INFO"] + ("?" + environ["QUERY_STRING"] if environ["QUERY_STRING"] else "")
+        path = path.encode("latin-1").decode("utf-8", "replace")
+        fault = self._fault(environ["REQUEST_METHOD"], path)
+        with LOCK, (self.folder / "requests").open("a", encoding="utf-8") as lines:
+            lines.write(f"{environ['REQUEST_METHOD']} {path} {'fault' if fault else 'ok'}\n")
+        if fault is None:
+            return self.inner(environ, start)
+        time.sleep(fault.get("delay_s", 0))
+        if fault.get("reset"):
+            environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+            return []
+        if "cut" in fault:
+            return self._cut(environ, start, fault["cut"])
+        if "status" not in fault:
+            return self.inner(environ, start)
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        body = f"<Error><Code>{fault.get('code', '')}</Code><Message>on purpose</Message></Error>".encode()
+        headers = [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))]
+        start(f"{fault['status']} Fault", headers + ([("Date", fault["date"])] if "date" in fault else []))
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
+
+    def _fault(self, method: str, path: str) -> dict[str, Any] | None:
+        with LOCK:
+            file = self.folder / "faults"
+            for fault in json.loads(file.read_text()) if file.exists() else []:
+                key = json.dumps(fault)
+                fits = fault["method"] == method and re.search(fault["match"], path)
+                if fits and self.used.get(key, 0) < fault["times"]:
+                    self.used[key] = self.used.get(key, 0) + 1
+                    return dict(fault)
+        return None
+
+    def _cut(self, environ: dict[str, Any], start: Any, count: int) -> Any:
+        """The real answer's headers with fewer bytes of its body."""
+        data = b"".join(self.inner(environ, start))
+        return [data[:count]]
+
+
+if __name__ == "__main__":
+    server = make_server("127.0.0.1", 0, Faulty(Path(sys.argv[1])), threaded=True, request_handler=Quiet)
+    print(server.server_port, flush=True)
+    server.serve_forever()

@@ -63,8 +63,14 @@ def compiler() -> str | None:
 
 def _digest(text: bytes) -> str:
     """Of all that the library depends on."""
-    facts = "\0".join([*FLAGS, platform.machine(), platform.libc_ver()[0]])
+    facts = "\0".join([*FLAGS, platform.machine(), _libc()])
     return hashlib.sha256(facts.encode() + b"\0" + text).hexdigest()[:16]
+
+
+def _libc() -> str:
+    """The C library: what is linked to a newer one does not load with an older one, in a home that machines share."""
+    name = "CS_GNU_LIBC_VERSION"
+    return (os.confstr(name) or "") if name in getattr(os, "confstr_names", {}) else sys.platform
 
 
 def _places() -> list[Path]:

@@ -9,6 +9,8 @@ Examples:
   ascend-workbook run --name zh --lang zh --stage environment --stage migration
   ascend-workbook run --name demo -p precision.steps 3
   ascend-workbook run plan.yaml --workers 2
+  ascend-workbook run plan.yaml --list --skip-tag slow
+  ascend-workbook run plan.yaml --only "*resnet*" --shard 1/4
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import argparse
 
 from helpers import batch
+from helpers.errors import WorkbookError
 from helpers.report import Report
 
 NAME = "run"
@@ -24,6 +27,7 @@ NAME = "run"
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", nargs="?", metavar="PLAN", help="a YAML file that says which runs there shall be")
     parser.add_argument("--workers", type=int, default=0, help="with PLAN: runs side by side (default: as it says)")
+    _add_selection(parser)
     parser.add_argument("--name", default="demo", help="folder of the run below runs/ (default: demo)")
     parser.add_argument(
         "-p",
@@ -42,9 +46,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=int, default=1800, metavar="SECONDS", help="time limit of a cell")
 
 
+def _add_selection(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--list", action="store_true", help="with PLAN: check it and show its runs; nothing starts")
+    for option, what in (("--tag", "runs that have this tag"), ("--skip-tag", "no run that has this tag")):
+        parser.add_argument(option, action="append", default=[], help=f"with PLAN: {what} (may be repeated)")
+    for option, what in (("--only", "runs whose name it matches"), ("--skip", "no run whose name it matches")):
+        told = f"with PLAN: {what}, with * and ? (may be repeated)"
+        parser.add_argument(option, action="append", default=[], metavar="PATTERN", help=told)
+    parser.add_argument("--shard", type=batch.parse_shard, metavar="I/N",
+                        help="with PLAN: the I-th of N parts; a run's part hangs on its name alone")  # fmt: skip
+
+
 def run(args: argparse.Namespace) -> Report:
+    selection = batch.Selection(args.tag, args.skip_tag, args.only, args.skip, args.shard or (1, 1))
+    if args.plan and args.list:
+        return batch.list_plan(args.plan, selection, lang=args.lang)
+    if not args.plan and (args.list or selection != batch.Selection([], [], [], [])):
+        raise WorkbookError("plan.needed")
     if args.plan:
-        return batch.run_plan(args.plan, workers=args.workers, root=args.root, lang=args.lang, force=args.force)
+        return batch.run_plan(args.plan, workers=args.workers, root=args.root, lang=args.lang, force=args.force,
+                              selection=selection)  # fmt: skip
     stages = tuple(stage for stage in batch.STAGES if not args.stage or stage in args.stage)
     return batch.run(
         args.name,

@@ -10,23 +10,179 @@ WORDS: dict[str, Words] = {
         "Write it as the example of `ascend-workbook run --help` shows.",
         "请参照 `ascend-workbook run --help` 中的示例编写。",
     ),
+    "plan.line": Words("line {line}: {error}", "第 {line} 行：{error}"),
+    "plan.too_large": Words(
+        "the plan {path}, line {line}: larger than a plan may be ({limit})",
+        "计划 {path} 第 {line} 行：超出计划允许的大小（{limit}）",
+        "Split it into several plans; an alias (*name) counts each time it is used.",
+        "请拆分为多个计划；别名（*名称）每次使用都会计数。",
+    ),
+    "plan.limit": Words(
+        "{values} values, lists and mappings {deep} deep", "最多 {values} 个值，列表与映射最多嵌套 {deep} 层"
+    ),
     "plan.shape": Words(
-        "the plan {path}: {place} is {found}, expected {wanted}",
-        "计划 {path}：{place} 为 {found}，应为 {wanted}",
+        "the plan {path}, line {line}: {place} is {found}, expected {wanted}",
+        "计划 {path} 第 {line} 行：{place} 为 {found}，应为{wanted}",
         "Write it as the example of `ascend-workbook run --help` shows.",
         "请参照 `ascend-workbook run --help` 中的示例编写。",
     ),
-    "plan.unknown": Words(
-        "the plan {path}: {place} has {name!r}, which is not known",
-        "计划 {path}：{place} 中的 {name!r} 不是已知项",
-        "Known: {known}.",
-        "可用项：{known}。",
+    "plan.a_list": Words("a list", "列表"),
+    "plan.a_mapping": Words("a mapping", "映射"),
+    "plan.nothing": Words("empty", "空值"),
+    "plan.want.mapping": Words("a mapping (`name: value`)", "映射（`名称: 值`）"),
+    "plan.want.list": Words("a list with at least one entry (`[a, b]`)", "至少有一项的列表（`[a, b]`）"),
+    "plan.want.text": Words("a text (a number or true/false in quotes)", "文本（数字或 true/false 需加引号）"),
+    "plan.want.plain": Words(
+        "one plain value; a list may stand in `matrix:` alone", "单个值；列表只能写在 `matrix:` 中"
     ),
+    "plan.want.number": Words("a whole number from {least} to {most}", " {least} 到 {most} 的整数"),
+    "plan.want.time": Words(
+        "a time such as 90s, 30m or 2h, or whole seconds; at most 30 days", "时间，如 90s、30m、2h 或整数秒，最长 30 天"
+    ),
+    "plan.want.size": Words("a size with its unit, such as 512MiB or 4GB", "带单位的大小，如 512MiB、4GB"),
+    "plan.want.share": Words(
+        "a number from zero up such as 0.01, or a share such as 1%", "不小于零的数（如 0.01）或百分比（如 1%）"
+    ),
+    "plan.want.day": Words("a day such as 2026-12-31", "日期，如 2026-12-31"),
+    "plan.want.name": Words(
+        "a plain folder name of at most 180 bytes, without any of / \\ < > : \" | ? * and not the name of a file "
+        "of the workbook's own",
+        "普通目录名：最长 180 字节，不含 / \\ < > : \" | ? *，且不与本工具自身的文件重名",
+    ),
+    "plan.key": Words(
+        "the plan {path}, line {line}: a name in {place} is itself a list or a mapping",
+        "计划 {path} 第 {line} 行：{place} 中的名称本身是列表或映射",
+        "Write `name: value`.",
+        "请写成 `名称: 值`。",
+    ),
+    "plan.twice": Words(
+        "the plan {path}, line {line}: {name!r} is there twice, already in line {before}",
+        "计划 {path} 第 {line} 行：{name!r} 重复，第 {before} 行已有",
+        "Keep one of them.",
+        "请只保留一处。",
+    ),
+    "plan.again": Words(
+        "the plan {path}, line {line}: {place} has {name} a second time",
+        "计划 {path} 第 {line} 行：{place} 的 {name} 重复",
+        "Keep one of them.",
+        "请只保留一处。",
+    ),
+    "plan.tag": Words(
+        "the plan {path}, line {line}: {place} has the tag {tag}; only plain values are read",
+        "计划 {path} 第 {line} 行：{place} 带有标签 {tag}，只允许普通值",
+        "Write the value without a tag.",
+        "请去掉标签，直接写值。",
+    ),
+    "plan.unknown": Words(
+        "the plan {path}, line {line}: {place} has {name!r}, which is not known",
+        "计划 {path} 第 {line} 行：{place} 中的 {name!r} 不是已知项",
+        "Did you mean {close}? Known: {known}.",
+        "是否想用 {close}？可用项：{known}。",
+    ),
+    "plan.missing": Words(
+        "the plan {path}, line {line}: {place} has no {name!r}",
+        "计划 {path} 第 {line} 行：{place} 缺少 {name!r}",
+        "Needed: {known}.",
+        "必需项：{known}。",
+    ),
+    "plan.not_on_axis": Words(
+        "the plan {path}, line {line}: {place} excludes {name} {value}, which the matrix does not have",
+        "计划 {path} 第 {line} 行：{place} 要排除 {name} {value}，但矩阵中没有该值",
+        "Values of this axis: {known}.",
+        "该轴的值：{known}。",
+    ),
+    "plan.too_many": Words(
+        "the plan {path}, line {line}: {place} makes {count} runs ({sizes}), more than {most}",
+        "计划 {path} 第 {line} 行：{place} 将产生 {count} 个运行（{sizes}），超过上限 {most}",
+        "Shorten an axis, or split the plan.",
+        "请缩短某个轴，或拆分计划。",
+    ),
+    "plan.same_name": Words(
+        "the plan {path}, line {line}: two runs would share the folder {name} (the other: {other})",
+        "计划 {path} 第 {line} 行：两个运行会共用目录 {name}（另一个：{other}）",
+        "Give one of them a `name:` of its own; upper and lower case do not tell folders apart everywhere.",
+        "请为其中一个写上自己的 `name:`；并非所有系统都区分目录名大小写。",
+    ),
+    "plan.no_path": Words(
+        "the plan {path}, line {line}: {place} is {given}, which is not there",
+        "计划 {path} 第 {line} 行：{place} 为 {given}，但不存在",
+        "Paths are relative to the plan's folder, then to the project; looked for in {looked}.",
+        "路径先相对于计划所在目录，再相对于项目目录；已查找 {looked}。",
+    ),
+    "plan.matches_nothing": Words(
+        "the plan {path}, line {line}: {place} is {pattern!r}, which no run of the plan matches",
+        "计划 {path} 第 {line} 行：{place} 为 {pattern!r}，没有运行与之匹配",
+        "Nearest: {close}; `--list` shows all names.",
+        "最接近：{close}；`--list` 可列出全部名称。",
+    ),
+    "plan.parameter": Words(
+        "the plan {path}, line {line}: no notebook of run {run} ({stages}) has a parameter {name}",
+        "计划 {path} 第 {line} 行：运行 {run}（{stages}）的笔记本都没有参数 {name}",
+        "Did you mean {close}?",
+        "是否想用 {close}？",
+    ),
+    "plan.type": Words(
+        "the plan {path}, line {line}: {place} is {found}, expected {kind} (run {run})",
+        "计划 {path} 第 {line} 行：{place} 为 {found}，应为{kind}（运行 {run}）",
+        "A text that looks like a number, true or false needs quotes; a number must have none.",
+        "形似数字、true 或 false 的文本需加引号；数字不能加引号。",
+    ),
+    "plan.kind.int": Words("a whole number", "整数"),
+    "plan.kind.float": Words("a number", "数字"),
+    "plan.kind.bool": Words("true or false", "true 或 false"),
+    "plan.kind.str": Words("a text", "文本"),
     "plan.empty": Words(
         "the plan {path} has no run",
         "计划 {path} 中没有任何运行",
-        "Give `matrix:` or `runs:`.",
-        "请给出 `matrix:` 或 `runs:`。",
+        "Give `matrix:` or `runs:`, and do not exclude everything.",
+        "请给出 `matrix:` 或 `runs:`，且不要排除全部。",
+    ),
+    "plan.shard": Words(
+        "--shard {text}: expected I/N with I from 1 to N",
+        "--shard {text}：应为 I/N，且 I 在 1 到 N 之间",
+        "Write --shard 1/4 for the first of four parts.",
+        "四份中的第一份请写 --shard 1/4。",
+    ),
+    "plan.needed": Words(
+        "--list, --tag, --skip-tag, --only, --skip and --shard choose among the runs of a plan, and no plan is given",
+        "--list、--tag、--skip-tag、--only、--skip、--shard 用于挑选计划中的运行，但没有给出计划",
+        "Write `ascend-workbook run plan.yaml ...`.",
+        "请写成 `ascend-workbook run plan.yaml ...`。",
+    ),
+    "plan.no_tag": Words(
+        "no run of the plan has the tag {tag}",
+        "计划中没有带标签 {tag} 的运行",
+        "Nearest: {close}; `--list` shows all tags.",
+        "最接近：{close}；`--list` 可列出全部标签。",
+    ),
+    "plan.no_run": Words(
+        "no run of the plan matches {pattern}",
+        "计划中没有运行匹配 {pattern}",
+        "Nearest: {close}; `--list` shows all names.",
+        "最接近：{close}；`--list` 可列出全部名称。",
+    ),
+    "plan.none_left": Words(
+        "none of the {runs} runs of the plan is left: {why}",
+        "计划的 {runs} 个运行全部被排除：{why}",
+        "Choose otherwise; `--list` shows the names and tags.",
+        "请调整选择；`--list` 可列出名称与标签。",
+    ),
+    "plan.left.tag": Words("has none of the tags {tags}", "没有标签 {tags}"),
+    "plan.left.skip_tag": Words("has the tag {tag}", "带有标签 {tag}"),
+    "plan.left.only": Words("not matched by --only {patterns}", "不匹配 --only {patterns}"),
+    "plan.left.skip": Words("matched by --skip {pattern}", "匹配 --skip {pattern}"),
+    "plan.left.shard": Words("belongs to part {part} of {count}", "属于第 {part}/{count} 份"),
+    "name.plan": Words("Plan", "计划"),
+    "name.planned_stages": Words("Stages", "阶段"),
+    "name.planned_parameters": Words("Parameters", "参数"),
+    "name.planned_tags": Words("Tags", "标签"),
+    "name.left_out": Words("Left out", "未选入"),
+    "RUN420.listed": Words(
+        "{runs} runs planned and checked; nothing was started", "已检查计划的 {runs} 个运行；未启动任何运行"
+    ),
+    "RUN420.listed_but": Words(
+        "{runs} runs planned and checked, {left} left out; nothing was started",
+        "已检查计划的 {runs} 个运行，另有 {left} 个未选入；未启动任何运行",
     ),
     "plan.run": Words("run {run}: {error}", "运行 {run}：{error}"),
     "plan.died": Words(

@@ -11,8 +11,7 @@ from pathlib import Path
 from helpers.batch.campaign.ended import Ended
 from helpers.batch.campaign.summary import publish
 from helpers.batch.campaign.worker import run_item
-from helpers.batch.plan.checking import check
-from helpers.batch.plan.reading import read
+from helpers.batch.plan import Selection, chosen
 from helpers.batch.workbook import NOTEBOOKS, folder_of
 from helpers.report import Report
 from helpers.words import language, say
@@ -25,6 +24,7 @@ def run_plan(
     root: str | os.PathLike[str] = "runs",
     lang: str | None = None,
     force: bool = False,
+    selection: Selection | None = None,
     notebooks: Path = NOTEBOOKS,
     say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> Report:
@@ -33,8 +33,7 @@ def run_plan(
     Raises WorkbookError, before anything starts, for what is wrong with the plan.
     """
     lang = language(lang)
-    plan = read(Path(path), lang)
-    check(plan, notebooks)
+    plan = chosen(path, selection, lang=lang, notebooks=notebooks)
     folder = folder_of(plan.name, root)
     ended: dict[str, Ended] = {}
     report = publish(plan, ended, folder, lang)

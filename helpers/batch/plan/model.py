@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from helpers.batch.plan.entry import Entry
 from helpers.words import Scalar
 
 
@@ -68,7 +70,7 @@ class Targets:
 @dataclass(frozen=True)
 class Plan:
     """The runs of a plan. `workers` is how many go side by side; `card_ids` are the cards that may be given out;
-    `disk_mb` what the plan's folder may take (0: no bound)."""
+    `disk_mb` what the plan's folder may take (0: no bound); `given` has each run's parameters as the file has them."""
 
     name: str
     items: tuple[Item, ...]
@@ -78,3 +80,4 @@ class Plan:
     expect: tuple[Expected, ...] = ()
     targets: Targets = Targets()
     disk_mb: int = 0
+    given: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict, repr=False, compare=False)

@@ -1,0 +1,111 @@
+"""The YAML of a plan as entries with their lines. Only plain values: no tag makes an object, and size is bounded."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from helpers.batch.plan.entry import LONGEST_SHOWN, Entry
+from helpers.errors import WorkbookError, reason
+
+LARGEST_BYTES, MOST_VALUES, DEEPEST = 4 << 20, 200_000, 12
+Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+TAG = "tag:yaml.org,2002:"
+PLAIN_TAGS = {f"{TAG}{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp", "value",
+                                          "merge")}  # fmt: skip
+WHOLE = re.compile(r"[-+]?(0|[1-9]\d{0,17})", re.ASCII)
+BROKEN = re.compile(r"[-+]?(\d+\.\d*|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
+#: YAML 1.1 takes 1e-3 for a text, every reader for a number.
+POWER = re.compile(r"[-+]?\d+[eE][-+]?\d{1,3}", re.ASCII)
+
+
+def load(path: Path) -> Entry:
+    """The one document of a file. Raises WorkbookError for what is no YAML, too large, or written twice."""
+    try:
+        data = path.read_bytes() if path.stat().st_size <= LARGEST_BYTES else None
+    except OSError as cause:
+        raise WorkbookError("plan.unreadable", path=str(path), error=reason(cause)) from cause
+    if data is None:
+        raise WorkbookError("plan.too_large", path=str(path), line=1, limit=f"{LARGEST_BYTES >> 20} MiB")
+    try:
+        node = _composed(str(path), data.decode("utf-8-sig"))
+    except (yaml.YAMLError, ValueError) as cause:
+        mark = getattr(cause, "problem_mark", None)
+        problem = getattr(cause, "problem", None) or str(cause).split("\n")[0]
+        line: Any = {"say": "plan.line", "args": {"line": mark.line + 1, "error": problem}} if mark else problem
+        raise WorkbookError("plan.unreadable", path=str(path), error=line) from cause
+    if node is None:
+        return Entry(str(path), "", 1, None)
+    return _Reader(str(path)).entry(node, "", 0)
+
+
+def _composed(file: str, text: str) -> Any:
+    """The root node. Depth and number are counted before anything is built: the composer calls itself."""
+    depth = 0
+    for number, event in enumerate(yaml.parse(text, Loader)):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST or number > 2 * MOST_VALUES:
+            raise _too_large(file, event.start_mark.line + 1)
+    return yaml.compose(text, Loader)
+
+
+def _too_large(file: str, line: int) -> WorkbookError:
+    limit = {"say": "plan.limit", "args": {"values": MOST_VALUES, "deep": DEEPEST}}
+    return WorkbookError("plan.too_large", path=file, line=line, limit=limit)
+
+
+class _Reader:
+    """Counts what it has made: an alias brings its whole tree again each time it is used."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.made = 0
+
+    def entry(self, node: Any, place: str, depth: int) -> Entry:
+        self.made += 1
+        line = node.start_mark.line + 1
+        if self.made > MOST_VALUES or depth > DEEPEST:
+            raise _too_large(self.file, line)
+        self._check_tag(node, place, line)
+        if isinstance(node, yaml.MappingNode):
+            return Entry(self.file, place, line, self._mapping(node, place, depth))
+        if isinstance(node, yaml.SequenceNode):
+            of = [self.entry(each, f"{place}[{number}]", depth + 1) for number, each in enumerate(node.value, 1)]
+            return Entry(self.file, place, line, of)
+        value = node.value if node.style else plain(node.tag[len(TAG) :], node.value)
+        return Entry(self.file, place, line, value)
+
+    def _mapping(self, node: Any, place: str, depth: int) -> dict[str, Entry]:
+        found: dict[str, Entry] = {}
+        for name, value in node.value:
+            here = Entry(self.file, place, name.start_mark.line + 1, None)
+            if not isinstance(name, yaml.ScalarNode):
+                raise here.fail("plan.key")
+            if name.value in found:
+                raise here.fail("plan.twice", name=name.value[:LONGEST_SHOWN], before=found[name.value].line)
+            inner = self.entry(value, f"{place}.{name.value[:LONGEST_SHOWN]}".lstrip("."), depth + 1)
+            found[name.value] = Entry(self.file, inner.place, here.line, inner.value)
+        return found
+
+    def _check_tag(self, node: Any, place: str, line: int) -> None:
+        if node.tag not in PLAIN_TAGS:
+            tag = node.tag.replace(TAG, "!!")[:LONGEST_SHOWN]
+            raise Entry(self.file, place, line, None).fail("plan.tag", tag=tag)
+
+
+def plain(kind: str, text: str) -> Any:
+    """What an unquoted text is: what YAML's versions read differently (010, 1:30, a date) stays a text."""
+    if kind == "bool":
+        return text.lower() in ("true", "yes", "on")
+    if kind == "null":
+        return None
+    if kind == "int" and WHOLE.fullmatch(text):
+        return int(text)
+    pattern = BROKEN if kind == "float" else POWER
+    leading = re.match(r"[-+]?0\d", text, re.ASCII)
+    number = float(text) if pattern.fullmatch(text) and len(text) <= LONGEST_SHOWN and not leading else math.inf
+    return number if math.isfinite(number) else text

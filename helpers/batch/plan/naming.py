@@ -1,0 +1,59 @@
+"""A name for each run that tells it from the others, and is a plain folder name on every system."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from helpers.batch.plan.entry import Entry, written
+
+PLAIN = re.compile(r"[^\w.=+-]+")
+NAME = re.compile(r"[^\s./\\<>:\"|?*\x00-\x1f\x7f-][^/\\<>:\"|?*\x00-\x1f\x7f]*")
+#: Folders may not be called so on Windows, where a run may be copied to.
+DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
+#: Files of the plan's own folder.
+OURS = ("index.html", "report.json", "summary.json", "junit.xml")
+LONGEST_BYTES = 180
+
+
+def checked(entry: Entry) -> str:
+    """The text as a name. Raises WorkbookError for what is no plain folder name."""
+    name = entry.text()
+    if not is_plain(name):
+        raise entry.wrong("name")
+    return name
+
+
+def is_plain(name: str) -> bool:
+    """Whether it is one folder, here and on Windows, and none of our own files."""
+    encodable = name.isprintable() and len(name.encode("utf-8", "replace")) <= LONGEST_BYTES
+    free = not DEVICES.fullmatch(name) and name.lower() not in OURS
+    return bool(NAME.fullmatch(name)) and encodable and free and name[-1] not in " ."
+
+
+def of_parameters(given: Mapping[str, Entry], alike: Iterable[str] = ()) -> str:
+    """`train-cpu-steps=3`; scripts that are `alike` in their file's name are told apart by their folders."""
+    name = "-".join(filter(None, (PLAIN.sub("_", _word(name, entry.value, alike)) for name, entry in given.items())))
+    name = name.lstrip(".-_") or "run"
+    if len(name.encode()) > LONGEST_BYTES:
+        name = f"{name[:50]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return name if is_plain(name) else f"run-{name}".rstrip(".")
+
+
+def scripts_alike(all_given: Iterable[Mapping[str, Entry]]) -> set[str]:
+    """File names that more than one script of the plan has."""
+    scripts = {str(given["script"].value) for given in all_given if "script" in given}
+    stems = [PurePosixPath(script).stem for script in scripts]
+    return {stem for stem in stems if stems.count(stem) > 1}
+
+
+def _word(name: str, value: Any, alike: Iterable[str]) -> str:
+    if name == "script":
+        path = PurePosixPath(str(value))
+        return str(path.parent / path.stem) if path.stem in alike else path.stem
+    if isinstance(value, list):
+        return "+".join(str(each.value) for each in value)
+    return str(value) if name in ("device", "stages") else f"{name}={written(value)}"

@@ -19,7 +19,8 @@ class Nesting:
     starts, of equal ones the longer first. `parent` (n,): the place of the operator around each, or -1."""
 
     def __init__(self, start_ns: I64, duration_ns: I64, rows: Rows | Sequence[int]) -> None:
-        order = np.lexsort((-duration_ns, start_ns))
+        rising = bool(np.all(start_ns[1:] > start_ns[:-1]))
+        order = np.arange(start_ns.size) if rising else np.lexsort((-duration_ns, start_ns))
         self.start_ns = start_ns[order]
         self.end_ns = self.start_ns + duration_ns[order]
         self.rows = np.asarray(rows, np.int64)[order]

@@ -68,9 +68,10 @@ def read_timeline(loaded: Loaded) -> Trace:
     kind = renamed(kind, events.columns.name, ("host_op", "annotation"), [span_kind(name) for name in events.names])
     kind = renamed(kind, events.columns.name, ("communication_task",), [_collective(name) for name in events.names])
     unknown = [name == HARDWARE and task in UNKNOWN_TASKS for name, (_, _, task) in zip(process, events.groups)]
-    if count := int(np.array(unknown, np.bool_)[events.columns.group].sum()):
+    if count := int(np.bincount(events.columns.group, minlength=len(unknown))[unknown].sum()):
         loaded.left_out["unknown_task_type"] = count
     columns, kind = usable(loaded, kind)
+    events = loaded.events
     called = calls_of(loaded, columns, kind, lambda dims: tables.shape(str(dims or "")))
     launched_by, launch_ns, call = _launches(loaded, columns, kind, called)
     engines = [task if name == HARDWARE else "" for name, (_, _, task) in zip(process, events.groups)]
@@ -119,8 +120,8 @@ def _launches(loaded: Loaded, columns: Columns, kind: I8, called: Calls) -> tupl
     its own and gets those of the nearest around it (`aten::conv2d`).
     """
     hosts = np.flatnonzero(kind == KINDS.index("host_op"))
-    thread = Texts([str(tid) for _, tid, _, _ in loaded.events.lanes], columns.lane).compact()
-    threads = nestings(thread.code[hosts], columns.start_ns[hosts], columns.duration_ns[hosts], hosts)
+    thread = Texts([str(tid) for _, tid, _, _ in loaded.events.lanes], columns.lane[hosts]).compact()
+    threads = nestings(thread.code, columns.start_ns[hosts], columns.duration_ns[hosts], hosts)
     ends, begin_ns, operator = _arrows(loaded, thread, threads)
     arrow = _arrow(loaded, columns, ends)
     code = called.code.copy()
@@ -151,12 +152,16 @@ def _arrow(loaded: Loaded, columns: Columns, ends: Flows) -> I32:
     """For each event the last arrow that ends where it starts, or -1."""
     numbers = {place: at for at, place in enumerate(loaded.events.places)}
     of_lane = np.array([numbers.get((pid, tid), -1) for pid, tid, _, _ in loaded.events.lanes], np.int64)
+    found = np.full(columns.lane.size, -1, np.int32)
+    if not ends.at_ns.size:
+        return found
+    rows = np.flatnonzero(np.isin(of_lane, ends.place)[columns.lane])
     moments = np.unique(ends.at_ns)
-    at = np.searchsorted(moments, columns.start_ns)
-    hit = moments[np.minimum(at, moments.size - 1)] == columns.start_ns if moments.size else np.zeros(at.size, np.bool_)
-    places = of_lane[columns.lane]
-    key = np.where(hit & (places >= 0), places * moments.size + at, UNKNOWN)
+    at = np.searchsorted(moments, columns.start_ns[rows])
+    hit = moments[np.minimum(at, moments.size - 1)] == columns.start_ns[rows]
+    key = np.where(hit, of_lane[columns.lane[rows]] * moments.size + at, UNKNOWN)
     arrow_key = ends.place * np.int64(moments.size) + np.searchsorted(moments, ends.at_ns)
     both = np.concatenate([arrow_key, key])
-    rows = np.arange(both.size)
-    return same(both, rows[: arrow_key.size], rows[arrow_key.size :])
+    numbered_ones = np.arange(both.size)
+    found[rows] = same(both, numbered_ones[: arrow_key.size], numbered_ones[arrow_key.size :])
+    return found

@@ -50,6 +50,7 @@ def read(loaded: Loaded) -> Trace:
     kind = renamed(kind, events.columns.name, ("host_op", "annotation"), [span_kind(name) for name in events.names])
     kind = renamed(kind, events.columns.name, ("compute",), [_collective(name) for name in events.names])
     columns, kind = usable(loaded, kind, base_ns(loaded))
+    events = loaded.events
     lane = _lanes(loaded, columns, kind)
     called = calls_of(loaded, columns, kind, _shape)
     launched_by, launch_ns = _launches(columns, kind, lane.code)

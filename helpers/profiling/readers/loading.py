@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from helpers.errors import WorkbookError
+from helpers.profiling.intervals import I64
 from helpers.profiling.readers.columns import Collector, Columns, Events
 from helpers.profiling.readers.document import Document
 from helpers.profiling.readers.native.scanner import Scanner
@@ -82,23 +83,37 @@ def base_ns(loaded: Loaded) -> int:
 
 
 def usable(loaded: Loaded, kind: I8, base: int = 0) -> tuple[Columns, I8]:
-    """The columns of the events that have a kind and usable times, and their kinds; the others are counted.
+    """The columns of the events that have a kind and usable times, and their kinds; the others are counted, and
+    `loaded` lets go of them.
 
     Raises WorkbookError where none is left.
     """
     rows = np.flatnonzero(kind != NO_KIND)
     start, duration = (column[rows] for column in loaded.events.columns[-2:])
+    if not (rows.size and start.min() >= max(0, -base) and start.max() < LIMIT - base and duration.min() >= 0):
+        rows = rows[_usable(loaded, start, duration, base)]
+    if not rows.size:
+        raise WorkbookError("profiling.no_events", path=str(loaded.path))
+    columns = Columns(*(_taken(column, rows) for column in loaded.events.columns))
+    loaded.events = replace(loaded.events, columns=columns)  # the others' memory is free from here on
+    return columns._replace(start_ns=columns.start_ns + base) if base else columns, kind[rows]
+
+
+def _usable(loaded: Loaded, start: I64, duration: I64, base: int) -> npt.NDArray[np.bool_]:
+    """Which of these times are usable; the others are counted."""
     known = (start != NO_TIME) & (duration != NO_TIME)
     backwards = known & (duration < 0) & (duration != OUT_OF_RANGE)
     absolute = np.where(start > -LIMIT, start + base, start)
     near = (absolute >= 0) & (absolute < LIMIT) & (duration != OUT_OF_RANGE)
     reasons = {"no_time": ~known, "negative_duration": backwards, "time_out_of_range": known & ~backwards & ~near}
     loaded.left_out.update({reason: int(of.sum()) for reason, of in reasons.items() if of.any()})
-    rows = rows[known & ~backwards & near]
-    if not rows.size:
-        raise WorkbookError("profiling.no_events", path=str(loaded.path))
-    columns = Columns(*(column[rows] for column in loaded.events.columns))
-    return columns._replace(start_ns=columns.start_ns + base), kind[rows]
+    usable: npt.NDArray[np.bool_] = known & ~backwards & near
+    return usable
+
+
+def _taken(column: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+    """These rows of a column; of one that says the same in every row, none is written out."""
+    return column[: rows.size] if column.strides == (0,) or rows.size == column.size else column[rows]
 
 
 def numbered(kinds: Sequence[str | None]) -> I8:
@@ -107,9 +122,12 @@ def numbered(kinds: Sequence[str | None]) -> I8:
 
 def renamed(kind: I8, name: npt.NDArray[np.int32], of: Sequence[str], by: Sequence[str | None]) -> I8:
     """Kinds (n,) in which those among `of` are what the event's name says, where it says anything: `by` one a name."""
-    said = numbered(by)[name]
-    at = np.isin(kind, numbered(of)) & (said != NO_KIND)
-    return np.where(at, said, kind).astype(np.int8)
+    said = numbered(by)
+    rows = np.flatnonzero((said != NO_KIND)[name]) if name.size else np.empty(0, np.intp)
+    rows = rows[np.isin(kind[rows], numbered(of))]
+    kind = kind.copy()
+    kind[rows] = said[name[rows]]
+    return kind
 
 
 class Calls(NamedTuple):
@@ -123,8 +141,9 @@ class Calls(NamedTuple):
 
 def calls_of(loaded: Loaded, columns: Columns, kind: I8, text_of: Callable[[Any], str]) -> Calls:
     """The shapes, types and call stacks of host operators; `text_of` makes shapes of the JSON value."""
-    found = [[json.loads(raw, parse_float=str) if raw else "" for raw in one] for one in loaded.events.calls]
     code = np.where(np.isin(kind, numbered(("host_op", "loading"))), columns.called, 0).astype(np.int32)
-    shapes, types, stacks = zip(*found)
-    texts = ([of(one) for one in column] for of, column in ((text_of, shapes), (dtypes, types), (calls, stacks)))
+    texts = []
+    for raws, of in zip(zip(*loaded.events.calls), (text_of, dtypes, calls)):
+        meaning = {raw: of(json.loads(raw, parse_float=str) if raw else "") for raw in set(raws)}
+        texts.append([meaning[raw] for raw in raws])
     return Calls(code, *texts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 #: What C++, torch 1.8 to 2.13 and CANN call a dtype -> what torch does; whatever else stands there is no tensor
@@ -15,7 +14,6 @@ NAMES = {
     "int16": "int16", "int8": "int8", "uint8": "uint8", "uint16": "uint16", "uint32": "uint32", "uint64": "uint64",
     "dt_bf16": "bfloat16", "bf16": "bfloat16", "complex64": "complex64", "complex128": "complex128",
 }  # fmt: skip
-FRAMES = re.compile(r";\s*")
 
 
 def dtypes(value: Any) -> str:
@@ -30,4 +28,5 @@ def dtypes(value: Any) -> str:
 
 def calls(value: Any) -> str:
     """A call stack, innermost call first, as lines."""
-    return "\n".join(one for one in FRAMES.split(value.strip('"')) if one.strip()) if isinstance(value, str) else ""
+    first, *others = value.strip('"').split(";") if isinstance(value, str) else [""]
+    return "\n".join(one for one in (first, *map(str.lstrip, others)) if one and not one.isspace())

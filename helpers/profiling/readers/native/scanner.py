@@ -83,8 +83,8 @@ class Scanner:
         return [self._array(which, of) for which, of in enumerate(COLUMNS)]
 
     def flows(self) -> list[npt.NDArray[Any]]:
-        """is_end, id, place, at_ns: (n,) each."""
-        return [self._array(FLOW + which, of) for which, of in enumerate(FLOWS)]
+        """is_end, id, place, at_ns: (n,) each, in memory of their own."""
+        return [self._array(FLOW + which, of).copy() for which, of in enumerate(FLOWS)]
 
     def odd_times(self) -> list[tuple[int, int, bytes]]:
         """(row, 0: start, 1: duration, 2: of a flow; JSON text) of each time that is told in an unusual way."""

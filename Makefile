@@ -6,7 +6,7 @@ SCRIPT ?= notebooks/scripts/resnet_digits.py
 DEVICE ?= auto
 BIN := $(VENV)/bin
 
-.PHONY: help setup setup-dev run test test-full notebooks references lint lab bench clean
+.PHONY: help setup setup-dev run test test-full notebooks references lint lab bench offline-bundle resolve clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -41,6 +41,12 @@ lab: setup  ## open JupyterLab on the notebooks, with the kernel "Ascend NPU (si
 
 bench: setup-dev  ## print the benchmarks' ratios against their peers
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+offline-bundle: setup  ## write one archive to build/ that sets this up without a network (same Python and processor)
+	@$(BIN)/python -m tools.offline.bundle
+
+resolve: setup  ## ask pip which wheels each Python would take on aarch64 and x86_64, and print a table
+	@$(BIN)/python -m tools.resolve
 
 clean:  ## remove .venv, runs and caches
 	rm -rf $(VENV) runs build .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -18,6 +19,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+#: The simulated NPU as it lies in an offline archive.
+PREBUILT = ROOT / "prebuilt"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 PYPI = "https://pypi.org/simple"
 #: The one setting for networks where PyPI is slow or closed: one of these names, or the address of an index.
@@ -222,8 +225,35 @@ def build_simulator(python: Path, venv: Path) -> None:
         version = (installed_version(python, "torch") or "").partition("+")[0]
         say(f"installing torch_npu {version} beside the simulator")
         pip(python, ["--no-deps", "--target", str(place / "python"), f"torch_npu=={version}"])
-    run([str(python), "-m", "helpers", "simulator", "build"], cwd=ROOT)
+    if has_compiler():
+        run([str(python), "-m", "helpers", "simulator", "build"], cwd=ROOT)
+    elif not (place / "stamp.json").is_file():
+        take_prebuilt(python, place)
     run([str(python), "-m", "helpers", "simulator", "kernel"], cwd=ROOT)
+
+
+def has_compiler() -> bool:
+    """As helpers/native.py looks for one; a test holds the two together."""
+    return any(map(shutil.which, filter(None, (os.environ.get("CXX"), "g++", "clang++"))))
+
+
+def take_prebuilt(python: Path, place: Path) -> None:
+    """The simulator that an offline archive brings, built on another machine for the same torch; the stamp last."""
+    if not (PREBUILT / "stamp.json").is_file():
+        raise SetupError("there is no C++ compiler, which the simulated NPU is built with.",
+                         "Install g++ (apt install g++, yum install gcc-c++), or name one in CXX.")  # fmt: skip
+    stamp = json.loads((PREBUILT / "stamp.json").read_text(encoding="utf-8"))
+    if stamp["torch"] != installed_version(python, "torch"):
+        raise SetupError(f"there is no C++ compiler, and the simulator that came along is for torch {stamp['torch']}.",
+                         "Install g++, or use an environment without a torch of its own.")  # fmt: skip
+    say("no C++ compiler: taking the simulated NPU that came along")
+    shutil.copytree(PREBUILT, place, ignore=shutil.ignore_patterns("stamp.json"), dirs_exist_ok=True)
+    script = (place / "set_env.sh").read_text(encoding="utf-8")
+    quoted = str(place).replace("'", "'\\''")
+    script = "".join(f"_ascend_sim='{quoted}'\n" if line.startswith("_ascend_sim='/") else line
+                     for line in script.splitlines(keepends=True))  # fmt: skip
+    (place / "set_env.sh").write_text(script, encoding="utf-8")
+    shutil.copyfile(PREBUILT / "stamp.json", place / "stamp.json")
 
 
 def pip(python: Path, what: list[str]) -> None:

@@ -1,0 +1,1 @@
+"""Programs for those who hand the workbook on; `make help` names their targets."""

@@ -1,0 +1,162 @@
+"""Makes one archive that sets the workbook up without a network, for this Python and this kind of machine.
+
+    python -m tools.offline.bundle [--out FOLDER]
+
+Inside: the files of this checkout, wheels of requirements.txt and of the pair in requirements-torch.txt (torch's CPU
+build), the simulated NPU as built here (used where there is no C++ compiler), a manifest with size and sha256 of each
+file, and install.py as __main__: `python3 ARCHIVE` is all that the other machine needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import helpers
+from helpers import bootstrap, simulator
+from tools.offline.install import FORMAT, MANIFEST
+from tools.resolve import platforms
+
+ROOT = Path(__file__).resolve().parents[2]
+#: What pip builds this project with, which an isolated build would fetch.
+BUILD = ("setuptools>=64", "wheel")
+EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--out", type=Path, default=ROOT / "build", help="folder of the archive (default: build)")
+    args = parser.parse_args(arguments)
+    try:
+        os.environ.update(bootstrap.mirror_settings(os.environ.get(bootstrap.MIRROR, "")))
+        with tempfile.TemporaryDirectory() as folder:
+            wheels = Path(folder)
+            download(wheels)
+            print(write(args.out, {**project(), **wheels_of(wheels), **built()}))
+    except bootstrap.SetupError as error:
+        return bootstrap.stop(*error.args)
+    except subprocess.CalledProcessError as error:
+        return bootstrap.stop(f"failed: {' '.join(map(str, error.cmd))}", "Read the lines above, then start it again.")
+    return 0
+
+
+def download(wheels: Path) -> None:
+    """torch's CPU build and what it brings, torch_npu without what it asks for, and the packages."""
+    python = Path(sys.executable)
+    wanted = bootstrap.pinned("torch")
+    source = cpu_source(python, wanted)
+    pip = [str(python), "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--dest", str(wheels),
+           *platforms(platform.machine())]  # fmt: skip
+    subprocess.run([*pip, "-r", str(ROOT / "requirements.txt"), wanted, *BUILD, *source], check=True)
+    subprocess.run([*pip, "--no-deps", bootstrap.pinned("torch_npu")], check=True)
+    cuda = [path.name for path in wheels.iterdir() if path.name.lower().startswith(bootstrap.CUDA_PREFIXES)]
+    if cuda:
+        raise bootstrap.SetupError(f"pip brought a CUDA build's packages: {cuda[:3]}", "Set a source of CPU builds.")
+
+
+def cpu_source(python: Path, wanted: str) -> list[str]:
+    """pip's options for the first source that has a CPU build."""
+    for _, source in bootstrap.torch_sources():
+        brings, _ = bootstrap.resolve(python, [wanted, "--ignore-installed", *source])
+        if brings and not any(name.lower().startswith(bootstrap.CUDA_PREFIXES) for name in brings):
+            return source
+    raise bootstrap.SetupError(f"no source has a CPU build of {wanted}.", "Look at `make setup`, which says why.")
+
+
+def project() -> dict[str, Path]:
+    """The files that git knows, by their names in the archive."""
+    done = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise bootstrap.SetupError(f"{ROOT} is no git checkout.", "Clone the repository and make the archive there.")
+    return {name: ROOT / name for name in done.stdout.split("\0") if (ROOT / name).is_file()}
+
+
+def wheels_of(folder: Path) -> dict[str, Path]:
+    return {f"wheels/{path.name}": path for path in sorted(folder.glob("*.whl"))}
+
+
+def built() -> dict[str, Path]:
+    """The simulated NPU as it was built here, without torch_npu; nothing where it is not built or out of date."""
+    place = simulator.location()
+    if not simulator.is_built() or not simulator.is_current():
+        print("offline: the simulator is not built here: the other machine needs a C++ compiler", file=sys.stderr)
+        return {}
+    files = (path for path in place.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    names = ((path.relative_to(place), path) for path in files)
+    return {f"prebuilt/{name.as_posix()}": path for name, path in names if name.parts[0] != "python"}
+
+
+def write(out: Path, files: dict[str, Path]) -> Path:
+    """The archive and, beside it, its sha256 as `sha256sum -c` reads it. Equal files make equal archives."""
+    tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-{platform.machine()}"
+    target = out / f"ascend-workbook-offline-{helpers.__version__}-{tag}.zip"
+    out.mkdir(parents=True, exist_ok=True)
+    aside = target.with_name(f".{target.name}.part")
+    try:
+        with zipfile.ZipFile(aside, "w", allowZip64=True) as stream:
+            text = json.dumps(manifest(files), indent=1, sort_keys=True)
+            put(stream, MANIFEST, text.encode())
+            put(stream, "__main__.py", Path(__file__).with_name("install.py").read_bytes())
+            for name, path in sorted(files.items()):
+                put(stream, name, path.read_bytes(), executable=os.access(path, os.X_OK))
+        digest = sha256(aside)
+        aside.replace(target)
+    finally:
+        aside.unlink(missing_ok=True)
+    target.with_suffix(".zip.sha256").write_text(f"{digest}  {target.name}\n", encoding="utf-8")
+    return target
+
+
+def put(stream: zipfile.ZipFile, name: str, data: bytes, *, executable: bool = False) -> None:
+    info = zipfile.ZipInfo(name, EPOCH)
+    info.external_attr = (0o100755 if executable else 0o100644) << 16
+    info.compress_type = zipfile.ZIP_STORED if name.endswith(".whl") else zipfile.ZIP_DEFLATED
+    stream.writestr(info, data)
+
+
+def manifest(files: dict[str, Path]) -> dict[str, object]:
+    """What install.py checks: for which machine, and each file's size and sha256."""
+    wheels = [name.rpartition("/")[2] for name in files if name.startswith("wheels/")]
+    listed = {
+        name: {"bytes": path.stat().st_size, "sha256": sha256(path), "executable": os.access(path, os.X_OK)}
+        for name, path in files.items()
+    }
+    wanted = {"implementation": platform.python_implementation(), "python": ".".join(map(str, sys.version_info[:2])),
+              "system": platform.system(), "machine": platform.machine(), "glibc": glibc(wheels)}  # fmt: skip
+    return {"format": FORMAT, "version": helpers.__version__, "for": wanted, "files": listed}
+
+
+def glibc(wheels: list[str]) -> str:
+    """The oldest C library that takes all of them: of a wheel's tags the oldest, of all wheels the newest."""
+    needs = [min(tags) for tags in map(list, map(_tags, wheels)) if tags]
+    return ".".join(map(str, max(needs, default=(2, 17))))
+
+
+def _tags(wheel: str) -> Iterator[tuple[int, int]]:
+    """The C libraries of a wheel's tags (PEP 600; manylinux2014 is 2.17)."""
+    for major, minor in re.findall(r"manylinux_(\d+)_(\d+)_", wheel):
+        yield int(major), int(minor)
+    if "manylinux2014" in wheel:
+        yield 2, 17
+
+
+def sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        for block in iter(lambda: stream.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

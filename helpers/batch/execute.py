@@ -20,6 +20,8 @@ from helpers.storage import open_storage
 from helpers.view.widgets import HEADLESS
 
 GOOD, RED, FAILED, DIED, STOPPED, TIMED_OUT = "good", "red", "cell_failed", "kernel_died", "stopped", "timed_out"
+#: What jupyter_client says of a kernel that died, or kept silent, before its first cell.
+NO_START = ("Kernel died before replying", "Kernel didn't respond")
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,10 @@ def _papermill(
         return Outcome(stage, FAILED, key, cell=error.exec_count, error=f"{error.ename}: {error.evalue}")
     except DeadKernelError as error:
         return Outcome(stage, DIED, key, cell=_unfinished(target), error=str(error))
+    except RuntimeError as error:
+        if not str(error).startswith(NO_START):
+            raise
+        return Outcome(stage, DIED, key, cell=1, error=str(error))
     except CellTimeoutError as error:
         return Outcome(stage, TIMED_OUT, key, cell=_unfinished(target), error=str(error).split("\n")[0])
     # sys.exit(0) in a cell ends the run without an error: that cell and those after it did not complete

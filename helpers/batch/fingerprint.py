@@ -7,10 +7,12 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from helpers import cann, device, simulator
+from helpers.device import Device
 
 PACKAGE = Path(__file__).resolve().parents[1]
 #: Variables that a stage's children inherit and that change what they compute.
@@ -37,7 +39,11 @@ def fingerprint(notebook: Path, parameters: dict[str, Any], versions: dict[str, 
 
 def versions(wanted: str) -> dict[str, str]:
     """Versions of torch, torch_npu, CANN and the driver that the wanted device brings, and its tier."""
-    found = device.find(wanted)
+    return versions_of(device.find(wanted))
+
+
+def versions_of(found: Device) -> dict[str, str]:
+    """The same of a device that was found already."""
     here = cann.find(device.child_environment(found.tier))
     driver = DRIVER_INFO.read_text(errors="replace") if DRIVER_INFO.is_file() else ""
     stamp = simulator.location() / "version.cfg" if found.simulated else None
@@ -64,8 +70,9 @@ def local_sources(script: Path) -> list[Path]:
     return sorted(seen)
 
 
+@cache
 def own_code() -> str:
-    """Hash of this package's Python and native sources."""
+    """Hash of this package's Python and native sources, as this process began with them."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*")):
         if path.suffix in (".py", ".json", ".cpp", ".h", ".c", ".in"):

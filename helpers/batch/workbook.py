@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import sys
 from dataclasses import replace
@@ -34,12 +36,14 @@ def run(
     force: bool = False,
     timeout_s: int = 1800,
     notebooks: Path = NOTEBOOKS,
+    here: dict[str, str] | None = None,
     say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> Report:
     """Runs the stages' notebooks into `root/name`; a row per stage, red where any is red.
 
     `parameters` are texts, checked against what the notebooks declare before anything starts. A cell's time
-    limit is `timeout_s` seconds. Raises WorkbookError for what keeps the run from starting.
+    limit is `timeout_s` seconds. `here` is what `versions` says, where that is known already. Raises WorkbookError for
+    what keeps the run from starting.
     """
     lang = language(lang)
     folder = folder_of(name, root)
@@ -47,18 +51,15 @@ def run(
     publish = partial(_publish, name, folder, stages, lang)
     publish(outcomes)  # from here on an earlier run's green page is gone
     try:
-        found = notebooks_of(stages, notebooks / lang)
-        given = assign(parameters, {stage: declared(notebook) for stage, notebook in found.items()})
-        for values in given.values():
-            check_inputs(values)
-        here = versions(parameters.get("device", "auto"))
+        found, given = _prepared(parameters, stages, notebooks / lang)
+        here = here or versions(parameters.get("device", "auto"))
     except WorkbookError as error:
         publish(outcomes, trouble=error)
         raise
     for number, (stage, notebook) in enumerate(found.items(), 1):
         say_progress(say("run.stage", lang, number=number, of=len(found), stage={"say": f"name.{stage}"}))
         values = {**given[stage], "lang": lang, "run_dir": str(folder)}
-        key = fingerprint(notebook, {**values, "run_dir": ""}, here)
+        key = _key(notebook, values, here)
         outcome = _reusable(folder / stage, key, force) or execute(stage, notebook, values, key, timeout_s)
         outcomes.append(outcome)
         result = publish(outcomes, tier=here["tier"])
@@ -66,6 +67,31 @@ def run(
             say("run.stage_ended", lang, stage={"say": f"name.{stage}"}, state=_state(outcome), seconds=outcome.seconds)
         )
     return result
+
+
+def _prepared(
+    parameters: dict[str, str], stages: tuple[str, ...], notebooks: Path
+) -> tuple[dict[str, Path], dict[str, dict[str, Any]]]:
+    """Stage -> its notebook, and its parameters as values. Raises WorkbookError for what keeps it from starting."""
+    found = notebooks_of(stages, notebooks)
+    given = assign(parameters, {stage: declared(notebook) for stage, notebook in found.items()})
+    for values in given.values():
+        check_inputs(values)
+    return found, given
+
+
+def key_of(
+    parameters: dict[str, str], here: dict[str, str], *, stages: tuple[str, ...], lang: str, notebooks: Path = NOTEBOOKS
+) -> str:
+    """Hash of all that the result of a run depends on: that of each stage. Raises WorkbookError as `run` does."""
+    found, given = _prepared(parameters, stages, notebooks / lang)
+    keys = [_key(notebook, {**given[stage], "lang": lang}, here) for stage, notebook in found.items()]
+    return hashlib.sha256(json.dumps(keys).encode()).hexdigest()[:16]
+
+
+def _key(notebook: Path, values: dict[str, Any], here: dict[str, str]) -> str:
+    """Where the results go is no part of it."""
+    return fingerprint(notebook, {**values, "run_dir": ""}, here)
 
 
 def _publish(

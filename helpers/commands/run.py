@@ -11,6 +11,7 @@ Examples:
   ascend-workbook run plan.yaml --workers 2
   ascend-workbook run plan.yaml --list --skip-tag slow
   ascend-workbook run plan.yaml --only "*resnet*" --shard 1/4
+  ascend-workbook run plan.yaml --keep-red --deadline 28800
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", nargs="?", metavar="PLAN", help="a YAML file that says which runs there shall be")
     parser.add_argument("--workers", type=int, default=0, help="with PLAN: runs side by side (default: as it says)")
     _add_selection(parser)
+    parser.add_argument("--keep-red", action="store_true", help="with PLAN: leave what was red, for all the same")
+    parser.add_argument(
+        "--deadline", type=float, default=0, metavar="SECONDS", help="with PLAN: end what goes on then (default: never)"
+    )
     parser.add_argument("--name", default="demo", help="folder of the run below runs/ (default: demo)")
     parser.add_argument(
         "-p",
@@ -65,7 +70,7 @@ def run(args: argparse.Namespace) -> Report:
         raise WorkbookError("plan.needed")
     if args.plan:
         return batch.run_plan(args.plan, workers=args.workers, root=args.root, lang=args.lang, force=args.force,
-                              selection=selection)  # fmt: skip
+                              selection=selection, keep_red=args.keep_red, deadline_s=args.deadline)  # fmt: skip
     stages = tuple(stage for stage in batch.STAGES if not args.stage or stage in args.stage)
     return batch.run(
         args.name,

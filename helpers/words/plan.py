@@ -194,6 +194,76 @@ WORDS: dict[str, Words] = {
     "plan.run_ended": Words(
         "[{number}/{of}] {run}: {state}, {seconds} s", "[{number}/{of}] {run}：{state}，用时 {seconds} s"
     ),
+    "plan.run_reused": Words(
+        "[{number}/{of}] {run}: {state}, as an earlier start left it", "[{number}/{of}] {run}：{state}，沿用此前的结果"
+    ),
+    "plan.run_started": Words("[{number}/{of}] {run}: started", "[{number}/{of}] {run}：已启动"),
+    "plan.run_started_on": Words(
+        "[{number}/{of}] {run}: started on card {cards}", "[{number}/{of}] {run}：已启动，使用卡 {cards}"
+    ),
+    "plan.waits_for_card": Words(
+        "{run}: waits until {cards} card(s) are free", "{run}：等待 {cards} 张卡空闲"
+    ),
+    "plan.waits_for_memory": Words(
+        "{run}: waits for memory: {free_mb} MiB free, {needed_mb} MiB needed",
+        "{run}：等待内存：空闲 {free_mb} MiB，需要 {needed_mb} MiB",
+    ),
+    "plan.retry": Words(
+        "{run}: try {number} of {of} ended ({state}: {why}); it is tried again",
+        "{run}：第 {number} 次（共 {of} 次）尝试结束（{state}：{why}），将重试",
+    ),
+    "plan.tried": Words("try {number} ended ({state}): {verdict}", "第 {number} 次尝试结束（{state}）：{verdict}"),
+    "plan.tried_before": Words(
+        "an earlier try on {where} ended ({state})", "此前在 {where} 上的一次尝试已结束（{state}）"
+    ),
+    "plan.lost": Words(
+        "a try on {where} was lost: its process was killed from outside",
+        "在 {where} 上的一次尝试丢失：其进程被外部终止",
+    ),
+    "plan.status": Words("{done}/{of} done; {going}", "已完成 {done}/{of}；{going}"),
+    "plan.locked": Words(
+        "another process runs the plan in {folder}: {who}",
+        "另一个进程正在运行 {folder} 中的计划：{who}",
+        "Wait for it or end it; give another --root for a second one beside it.",
+        "请等待或结束该进程；若需并行运行，请用 --root 指定其他目录。",
+    ),
+    "plan.too_few_cards": Words(
+        "run {run} needs {wanted} cards, {found} can be given out",
+        "运行 {run} 需要 {wanted} 张卡，只有 {found} 张可分配",
+        "Look at `cards:` of the plan and at ASCEND_RT_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.",
+        "请检查计划中的 `cards:` 以及 ASCEND_RT_VISIBLE_DEVICES 或 CUDA_VISIBLE_DEVICES。",
+    ),
+    "plan.lower_tier": Words(
+        "it ran on {tier}, {required} is required",
+        "设备为 {tier}，要求 {required}",
+        "Run it where {required} is: `ascend-workbook doctor` says why it is not here.",
+        "请在具备 {required} 的机器上运行；`ascend-workbook doctor` 会说明此处为何没有。",
+    ),
+    "plan.beyond_memory": Words(
+        "its processes held {peak_mb} MiB together, {limit_mb} MiB are allowed: it was ended",
+        "其进程共占用 {peak_mb} MiB，上限为 {limit_mb} MiB：已终止",
+        "Raise memory_mb, or take a smaller batch.",
+        "请提高 memory_mb，或减小批大小。",
+    ),
+    "plan.oom_killed": Words(
+        "the system killed {kills} process(es) of this machine for want of memory while it ran; it held {peak_mb} MiB",
+        "运行期间系统因内存不足终止了 {kills} 个进程；该运行占用 {peak_mb} MiB",
+        "Run fewer side by side (--workers), give runs a bound (memory_mb), or take a larger machine.",
+        "请减少并行数（--workers），为运行设置上限（memory_mb），或使用内存更大的机器。",
+    ),
+    "plan.out_of_time": Words(
+        "it was ended after {seconds} s: its time, or the plan's, was over",
+        "运行 {seconds} s 后终止：该运行或计划的时间已到",
+        "Give more time, or fewer steps; the next start goes on from here.",
+        "请增加时限或减少步数；下次启动会从此处继续。",
+    ),
+    "plan.no_time": Words("the plan's time was over before it started", "在其启动之前计划的时间已到"),
+    "plan.disk_full": Words(
+        "the disk of {path} is full",
+        "{path} 所在磁盘已满",
+        "Make room, or give the plan a bound (disk_mb); the next start goes on from here.",
+        "请腾出空间，或为计划设置上限（disk_mb）；下次启动会从此处继续。",
+    ),
     "plan.state.good": Words("good", "通过"),
     "plan.state.red": Words("red", "未通过"),
     "plan.state.died": Words("died", "异常退出"),

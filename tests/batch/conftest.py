@@ -9,6 +9,8 @@ from typing import Callable
 import nbformat
 import pytest
 
+from helpers.batch.campaign.pool.devices import Here
+
 PARAMETERS = """lang: str = "en"  # language
 device: str = "auto"  # device
 run_dir: str = "runs/x"  # results
@@ -43,8 +45,15 @@ BODIES = {
     "dies": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "exits": "import sys; sys.exit(0)",
     "hangs": "import time; time.sleep(60)",
+    "leaves": "import subprocess, time\nsubprocess.Popen(['sleep', '613'], start_new_session=True)\ntime.sleep(60)",
+    "devours": "kept = []\nwhile True: kept.append(bytearray(8 << 20))",
+    "dies_once": "from pathlib import Path\nif not Path(run_dir, 'died').exists():\n"
+    "    Path(run_dir, 'died').touch()\n    import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n"
+    + SAVE.format(stage="{stage}", status="OK"),
     "silent": "x = 1",
 }
+#: One that does what the name of its run says, up to a `-`: runs of one plan that differ.
+BODIES["as_named"] = f"from pathlib import Path\nexec({BODIES!r}[Path(run_dir).name.split('-')[0]])"
 
 
 @pytest.fixture
@@ -68,7 +77,10 @@ def notebooks(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture(autouse=True)
 def steady_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests are about running notebooks, not about what is installed."""
-    monkeypatch.setattr("helpers.batch.workbook.versions", lambda wanted: {"tier": "cpu", "torch": "1"})
+    versions = {"tier": "cpu", "torch": "1"}
+    monkeypatch.setattr("helpers.batch.workbook.versions", lambda wanted: versions)
+    for module in ("local.devices", "conduct"):
+        monkeypatch.setattr(f"helpers.batch.campaign.pool.{module}.probe", lambda wanted: Here("cpu", 1, versions))
 
 
 def saved(folder: Path, name: str) -> dict[str, object]:

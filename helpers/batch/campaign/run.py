@@ -1,20 +1,32 @@
-"""`run plan.yaml`: the runs side by side, the page and the summary after each."""
+"""`run plan.yaml`: the runs side by side, the page and the summary while they end."""
 
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import sys
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from helpers.batch.campaign.ended import Ended
+from helpers.batch.campaign.pool import locks, processes
+from helpers.batch.campaign.pool.local import Pool
+from helpers.batch.campaign.pool.order import Order
+from helpers.batch.campaign.pool.progress import Progress
 from helpers.batch.campaign.summary import publish
-from helpers.batch.campaign.worker import run_item
-from helpers.batch.plan import Selection, chosen
+from helpers.batch.plan import Plan, Selection, chosen
 from helpers.batch.workbook import NOTEBOOKS, folder_of
+from helpers.errors import WorkbookError
 from helpers.report import Report
-from helpers.words import language, say
+from helpers.words import language
+
+#: Seconds between two writings of the page.
+PAGE_S = 1.0
 
 
 def run_plan(
@@ -25,24 +37,87 @@ def run_plan(
     lang: str | None = None,
     force: bool = False,
     selection: Selection | None = None,
+    keep_red: bool = False,
+    deadline_s: float = 0,
     notebooks: Path = NOTEBOOKS,
     say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> Report:
     """Runs all of a plan below `root`/its name, `workers` side by side (0: as the plan says); a row per run.
 
-    Raises WorkbookError, before anything starts, for what is wrong with the plan.
+    A run that was good for all the same is reused, with `keep_red` one that was red too; `force` runs all again.
+    After `deadline_s` seconds (0: never) what goes is ended. Raises WorkbookError, before anything starts, for what is
+    wrong with the plan, or where another process runs it; KeyboardInterrupt once all is ended after SIGINT or SIGTERM.
     """
     lang = language(lang)
     plan = chosen(path, selection, lang=lang, notebooks=notebooks)
-    folder = folder_of(plan.name, root)
-    ended: dict[str, Ended] = {}
-    report = publish(plan, ended, folder, lang)
-    with ThreadPoolExecutor(max_workers=workers or plan.workers) as pool:
-        futures = [pool.submit(run_item, item, folder, notebooks, force=force) for item in plan.items]
-        for future in as_completed(futures):
-            one = future.result()
-            ended[one.name] = one
-            report = publish(plan, ended, folder, lang)
-            say_progress(say("plan.run_ended", lang, number=len(ended), of=len(plan.items), run=one.name,
-                             state={"say": f"plan.state.{one.state}"}, seconds=one.seconds))  # fmt: skip
+    return run_all(plan, folder_of(plan.name, root), workers=workers, lang=lang, force=force, keep_red=keep_red,
+                   deadline_s=deadline_s, notebooks=notebooks, say_progress=say_progress)  # fmt: skip
+
+
+def run_all(
+    plan: Plan, folder: Path, *, workers: int, lang: str, force: bool, keep_red: bool, deadline_s: float,
+    notebooks: Path, say_progress: Callable[[str], None],
+) -> Report:  # fmt: skip
+    """The same of a plan that was read and checked, in its folder."""
+    with _alone(folder), _stoppable() as stop:
+        progress = Progress(folder, len(plan.items), lang, say_progress)
+        pool = Pool(workers or plan.workers, progress, stop=stop, check=lambda: None)
+        until = time.time() + deadline_s if deadline_s else 0.0
+        start = uuid.uuid4().hex
+        orders = [Order(item, str(folder), str(notebooks.resolve()), start, force, keep_red,
+                        card_ids=plan.card_ids, until=until) for item in plan.items]  # fmt: skip
+        report = _followed(plan, pool.run(orders), folder, lang)
+        progress.close()
+        if stop.is_set() and progress.done < progress.total:
+            raise KeyboardInterrupt
     return report
+
+
+def _followed(plan: Plan, runs: Iterable[Ended], folder: Path, lang: str) -> Report:
+    """Writes the page as they end, at most so often, and at the end."""
+    ended: dict[str, Ended] = {}
+    publish(plan, ended, folder, lang)
+    written = time.monotonic()
+    for one in runs:
+        ended[one.name] = one
+        if time.monotonic() - written > PAGE_S:
+            publish(plan, ended, folder, lang)
+            written = time.monotonic()
+    return publish(plan, ended, folder, lang)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One runner per plan; what a killed one left running is ended first. Raises WorkbookError for a second."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / ".lock"
+    handle = locks.take(path)
+    if handle is None:
+        raise WorkbookError("plan.locked", folder=str(folder), who=path.read_text(errors="replace") or "?")
+    try:
+        locks.sign(handle, f"{socket.gethostname()}, pid {os.getpid()}")
+        processes.end(lambda: processes.marked_below(folder))
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _stoppable() -> Iterator[threading.Event]:
+    """SIGINT and SIGTERM set the event, so that runs end cleanly; a second one is a KeyboardInterrupt."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def end(number: int, frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,91 @@
+"""One try of a run: its process started, watched against its bounds, and ended with all that it started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from helpers.batch.campaign.ended import OUT_OF_MEMORY, STOPPED, TIMED_OUT
+from helpers.batch.campaign.pool import memory, processes
+
+ROOT = Path(__file__).resolve().parents[4]
+#: Seconds between looks at a run.
+LOOK_S = 0.25
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a try may take. `until` is a moment of time.monotonic(); 0 is no bound."""
+
+    until: float = 0.0
+    memory_mb: int = 0
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """`cause` is the state in which we ended it; empty where it ended by itself, with exit code `code` (negative: a
+    signal). `oom_kills` is how many processes the system killed for want of memory in the meantime; `left` are those
+    that could not be ended."""
+
+    code: int
+    cause: str
+    seconds: float
+    peak_mb: int
+    oom_kills: int = 0
+    left: tuple[int, ...] = ()
+
+
+def attempt(
+    order: Path, bounds: Bounds, *, stop: threading.Event, env: dict[str, str], hold: Sequence[int] = (),
+    watched: Callable[[int], None] = lambda held_mb: None,
+) -> Attempt:  # fmt: skip
+    """Does what the file orders. `hold` are descriptors of locks, kept as long as its process lives; `watched` is told
+    at each look what memory it holds. Raises OSError where it cannot be started."""
+    folder, began, killed = order.parent, time.monotonic(), memory.oom_kills()
+    with (folder / "log.txt").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "helpers.batch.campaign.pool.child", str(order)],
+            stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=ROOT, start_new_session=True, pass_fds=tuple(hold),
+            env={**os.environ, **env, processes.MARK: str(folder)},
+        )  # fmt: skip
+    try:
+        cause, peak_mb = _watch(process, bounds, stop, watched)
+    finally:
+        grace_s = processes.GRACE_S if process.poll() is None else 0
+        left = processes.end(partial(processes.of_run, process.pid, folder), grace_s)
+        process.wait()
+        assert process.stdin
+        process.stdin.close()
+    since = memory.oom_kills()
+    kills = since - killed if since is not None and killed is not None else 0
+    return Attempt(process.returncode, cause, time.monotonic() - began, peak_mb, kills, tuple(left))
+
+
+def _watch(
+    process: subprocess.Popen[bytes], bounds: Bounds, stop: threading.Event, watched: Callable[[int], None]
+) -> tuple[str, int]:
+    """Until it ends or is beyond a bound: why we end it (empty: it ended), and the most memory it held, in MiB."""
+    peak_mb = 0
+    while True:
+        held_mb = processes.memory_mb(processes.below(process.pid), bounds.memory_mb)
+        peak_mb = max(peak_mb, held_mb)
+        watched(held_mb)
+        if process.poll() is not None:
+            return "", peak_mb
+        if stop.is_set():
+            return STOPPED, peak_mb
+        if bounds.memory_mb and held_mb > bounds.memory_mb:
+            return OUT_OF_MEMORY, peak_mb
+        if bounds.until and time.monotonic() > bounds.until:
+            return TIMED_OUT, peak_mb
+        try:
+            process.wait(LOOK_S)
+        except subprocess.TimeoutExpired:
+            continue

@@ -1,0 +1,80 @@
+"""Cards given out to runs: never one to two, also of other runners on this machine. Each has a lock file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers.batch.campaign.pool import locks
+
+#: The variable that shows a run its cards, by torch's device type.
+VISIBLE = {"npu": "ASCEND_RT_VISIBLE_DEVICES", "cuda": "CUDA_VISIBLE_DEVICES"}
+#: Where another folder than the machine's shall hold the lock files.
+FOLDER = "ASCEND_WORKBOOK_CARDS"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Cards that are held until `give`, or until the processes that have copies of `handles` ended."""
+
+    ids: tuple[int, ...]
+    handles: tuple[int, ...]
+
+    def give(self) -> None:
+        for handle in self.handles:
+            os.close(handle)
+
+
+NONE = Taken((), ())
+
+
+@dataclass(frozen=True)
+class Cards:
+    """The cards `ids` of one kind (`npu`, `cuda`), in the order in which they are given out."""
+
+    kind: str
+    ids: tuple[int, ...]
+
+    def take(self, count: int) -> Taken | None:
+        """So many at once, or None: never some of them, so that two runs cannot wait for each other."""
+        ids: list[int] = []
+        handles: list[int] = []
+        for card in self.ids:
+            if len(ids) == count:
+                break
+            handle = locks.take(folder() / f"{self.kind}-{card}.lock", mode=0o666)
+            if handle is not None:
+                ids.append(card)
+                handles.append(handle)
+        found = Taken(tuple(ids), tuple(handles))
+        if len(ids) == count:
+            return found
+        found.give()
+        return None
+
+
+def folder() -> Path:
+    """Where the lock files of this machine's cards are; all its users can write there."""
+    place = Path(os.environ.get(FOLDER) or Path(tempfile.gettempdir(), "ascend-workbook-cards"))
+    if not place.is_dir():
+        place.mkdir(parents=True, exist_ok=True)
+        with suppress(PermissionError):  # another user's runner made it in between, with these bits
+            place.chmod(0o1777)
+    return place
+
+
+def visible(kind: str, count: int) -> tuple[int, ...]:
+    """The cards of this machine: those that the environment shows, else the first `count`."""
+    told = [word.strip() for word in os.environ.get(VISIBLE[kind], "").split(",")]
+    if all(word.isdigit() for word in told):
+        return tuple(dict.fromkeys(int(word) for word in told))
+    return tuple(range(count))
+
+
+def shown(kind: str, ids: Sequence[int]) -> dict[str, str]:
+    """The environment that shows a run these cards and no other; empty for none."""
+    return {VISIBLE[kind]: ",".join(map(str, ids))} if ids else {}

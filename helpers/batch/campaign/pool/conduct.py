@@ -1,0 +1,160 @@
+"""A run from its order to its end: reused where it was good, refused where its device is not there, tried again where a
+process of it died. The same on this machine and on one of a cluster."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from helpers.batch.campaign.ended import GOOD, RED, STOPPED, Ended, load, save
+from helpers.batch.campaign.pool import locks, tries
+from helpers.batch.campaign.pool.attempt import Attempt, Bounds, attempt
+from helpers.batch.campaign.pool.cards import NONE, Taken, shown
+from helpers.batch.campaign.pool.devices import Here, lower, probe, wish
+from helpers.batch.campaign.pool.judging import dead, judged
+from helpers.batch.campaign.pool.order import Order
+from helpers.batch.workbook import key_of
+from helpers.errors import WorkbookError
+from helpers.words import Scalar
+
+#: What a run tells while it goes: a key of the catalogue, its arguments.
+Tell = Callable[[str, "dict[str, Scalar]"], None]
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a run is given: `cards`, `stop` to end it, `tell` for what happens, `watched` for the MiB it holds."""
+
+    cards: Taken = NONE
+    stop: threading.Event = field(default_factory=threading.Event)
+    tell: Tell = lambda key, args: None
+    watched: Callable[[int], None] = lambda held_mb: None
+    where: str = field(default_factory=socket.gethostname)
+
+
+def conduct(order: Order, means: Means) -> Ended:
+    """The run's end, kept in its folder before (as stopped) and after. Waits where another process has the run.
+
+    Raises OSError where the folder cannot be written.
+    """
+    folder = order.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = locks.wait(folder / ".lock")
+    try:
+        early = at_once(order, means.where)
+        if early is not None:
+            return early
+        return _tried(order, means, handle)
+    finally:
+        os.close(handle)
+
+
+def at_once(order: Order, where: str = "") -> Ended | None:
+    """The end of a run that needs no process: good already for all the same, or it cannot start. None for others."""
+    item, folder = order.item, order.folder
+    try:
+        key = _key(order, _here(order))
+        refused = _refused(order, _here(order))
+    except WorkbookError as error:
+        said: Scalar = {"say": error.key, "args": error.arguments}
+        return _kept(folder, Ended(item.name, RED, "FAIL", said, where=where))
+    if refused is not None:
+        return _kept(folder, replace(refused, key=key, where=where))
+    before = load(folder)
+    whole = before is not None and before.key == key and (folder / "report.json").is_file()
+    if before is None or not whole or order.force:
+        return None
+    keep = before.state == GOOD or (order.keep_red and before.state not in (STOPPED,))
+    return replace(before, reused=True) if keep else None
+
+
+def _tried(order: Order, means: Means, handle: int) -> Ended:
+    """Once, and again as often as the run may be where a process of it died."""
+    item, folder, here = order.item, order.folder, _here(order)
+    key, lost = _key(order, here), tries.since_last(folder)
+    known = Ended(item.name, STOPPED, "FAIL", {"say": "RUN400.stopped"}, key=key, cards=means.cards.ids,
+                  where=means.where, tier=here.tier)  # fmt: skip
+    notes = [_lost(one) for one in lost]
+    mine = sum(one.start == order.start for one in lost)
+    if order.force and not mine:
+        _forget(order)
+    for number in range(mine + 1, mine + 2 + item.retries):
+        known = replace(known, attempts=len(lost) + number - mine, notes=tuple(notes))
+        one = _try(order, means, here, known, handle)
+        ended = judged(item, folder, one)
+        again = dead(item, folder, one) and number <= item.retries and not means.stop.is_set()
+        tries.ended(folder, ended.state, last=not again)
+        if not again:
+            break
+        why: Scalar = {"say": f"plan.state.{ended.state}"}
+        told: dict[str, Scalar] = {"run": item.name, "number": number, "of": 1 + item.retries, "why": ended.verdict,
+                                   "state": why}  # fmt: skip
+        means.tell("plan.retry", told)
+        notes.append({"say": "plan.tried", "args": {"number": known.attempts, "state": why, "verdict": ended.verdict}})
+    return _kept(folder, replace(ended, attempts=known.attempts, notes=tuple(notes), key=key, cards=known.cards,
+                                 where=known.where))  # fmt: skip
+
+
+def _try(order: Order, means: Means, here: Here, known: Ended, handle: int) -> Attempt:
+    folder = order.folder
+    save(folder, known)
+    (folder / "report.json").unlink(missing_ok=True)
+    tries.began(folder, order.start, means.where)
+    path = order.save(here=here, force=False)
+    return attempt(path, _bounds(order), stop=means.stop, env=shown(_kind(here), means.cards.ids),
+                   hold=(handle, *means.cards.handles), watched=means.watched)  # fmt: skip
+
+
+def _bounds(order: Order) -> Bounds:
+    """The run's own time limit and the plan's, whichever is first."""
+    ends = [time.monotonic() + order.item.run_timeout_s] if order.item.run_timeout_s else []
+    if order.until:
+        ends.append(time.monotonic() + order.until - time.time())
+    return Bounds(min(ends, default=0.0), order.item.memory_mb)
+
+
+def _here(order: Order) -> Here:
+    return order.here or probe(wish(order.item))
+
+
+def _kind(here: Here) -> str:
+    return "npu" if here.tier.startswith("npu") else here.tier
+
+
+def _key(order: Order, here: Here) -> str:
+    item = order.item
+    return key_of(item.parameters, here.versions, stages=item.stages, lang=item.lang, notebooks=Path(order.notebooks))
+
+
+def _refused(order: Order, here: Here) -> Ended | None:
+    """A run whose device is of a lower tier than it requires is red before it starts."""
+    item = order.item
+    if not lower(here.tier, item.require):
+        return None
+    said: Scalar = {"say": "plan.lower_tier", "args": {"tier": here.tier, "required": item.require}}
+    return Ended(item.name, RED, "FAIL", said, here.tier)
+
+
+def _forget(order: Order) -> None:
+    """What an earlier start left is not taken for a result of this one."""
+    for stage in order.item.stages:
+        (order.folder / stage / "outcome.json").unlink(missing_ok=True)
+
+
+def _lost(one: tries.Try) -> Scalar:
+    if one.state:
+        return {"say": "plan.tried_before", "args": {"state": {"say": f"plan.state.{one.state}"}, "where": one.where}}
+    return {"say": "plan.lost", "args": {"where": one.where}}
+
+
+def _kept(folder: Path, ended: Ended) -> Ended:
+    folder.mkdir(parents=True, exist_ok=True)
+    save(folder, ended)
+    return ended
+
+

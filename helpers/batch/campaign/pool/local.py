@@ -1,0 +1,150 @@
+"""The runs of a plan on this machine: each started once a worker, its cards and memory for it are free."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+
+from helpers.batch.campaign.ended import TIMED_OUT, Ended
+from helpers.batch.campaign.pool import devices, memory
+from helpers.batch.campaign.pool.cards import NONE, Taken
+from helpers.batch.campaign.pool.conduct import Means, at_once, conduct
+from helpers.batch.campaign.pool.order import Order
+from helpers.batch.campaign.pool.progress import Progress
+from helpers.errors import WorkbookError
+from helpers.words import Scalar
+
+#: Seconds between two starts: kernels that start at once take each other's ports and the disk.
+STAGGER_S = 0.2
+#: Seconds between looks whether another run may start.
+LOOK_S = 0.2
+#: MiB that a run without a bound of its own must find free.
+ROOM_MB = 512
+
+
+@dataclass
+class Going:
+    """A run in its thread; `promised_mb` is what it may yet take."""
+
+    order: Order
+    cards: Taken
+    future: Future[Ended]
+
+
+class Pool:
+    """Starts runs and gives back how they ended, in the order in which they do."""
+
+    def __init__(self, workers: int, progress: Progress, *, stop: threading.Event, check: Callable[[], None]) -> None:
+        self.workers, self.progress, self.stop, self.check = workers, progress, stop, check
+        self._going: list[Going] = []
+        self._seen: set[str] = set()
+        self._last = 0.0
+
+    def run(self, orders: Sequence[Order]) -> Iterator[Ended]:
+        """All of them. After `stop` those that go are ended and no other starts."""
+        waiting = [_probed(order) for order in orders]
+        with ThreadPoolExecutor(max_workers=self.workers) as threads:
+            try:
+                while (waiting and not self.stop.is_set()) or self._going:
+                    if not self.stop.is_set():
+                        yield from self._start(waiting, threads)
+                    yield from self._ended()
+                    self.progress.refresh()
+                    self.check()
+            finally:
+                self.stop.set()
+                wait([one.future for one in self._going])
+                for one in self._going:
+                    one.cards.give()
+
+    def _start(self, waiting: list[Order], threads: ThreadPoolExecutor) -> Iterator[Ended]:
+        """All that may start now; one that must wait for a card lets those behind it pass."""
+        for order in list(waiting):
+            if len(self._going) >= self.workers or time.monotonic() - self._last < STAGGER_S:
+                return
+            early = self._early(order)
+            if early is not None:
+                waiting.remove(order)
+                yield early
+                continue
+            if not self._room(order):
+                return
+            cards = self._cards(order)
+            if cards is not None:
+                waiting.remove(order)
+                self._submit(order, cards, threads)
+
+    def _early(self, order: Order) -> Ended | None:
+        """The end of one that needs no process; looked for once."""
+        name, late = order.item.name, order.until and time.time() > order.until
+        if name in self._seen and not late:
+            return None
+        self._seen.add(name)
+        said: Scalar = {"say": "plan.no_time"}
+        early = at_once(order) or (Ended(name, TIMED_OUT, "FAIL", said) if late else None)
+        if early is not None:
+            self.progress.ended(early)
+        return early
+
+    def _submit(self, order: Order, cards: Taken, threads: ThreadPoolExecutor) -> None:
+        self._last = time.monotonic()
+        name = order.item.name
+        self.progress.started(name, cards.ids)
+        means = Means(cards, self.stop, self.progress.tell, lambda held_mb: self._watched(name, held_mb))
+        self._going.append(Going(order, cards, threads.submit(conduct, order, means)))
+
+    def _ended(self) -> Iterator[Ended]:
+        if not self._going:
+            time.sleep(LOOK_S)
+            return
+        done, _ = wait([one.future for one in self._going], timeout=LOOK_S, return_when=FIRST_COMPLETED)
+        for one in [one for one in self._going if one.future in done]:
+            self._going.remove(one)
+            one.cards.give()
+            ended = one.future.result()
+            self.progress.ended(ended)
+            yield ended
+
+    def _cards(self, order: Order) -> Taken | None:
+        if order.here is None:
+            return NONE
+        cards = devices.cards_for(order.item, order.here, order.card_ids)
+        if cards is None:
+            return NONE
+        if len(cards.ids) < order.item.cards:
+            raise WorkbookError("plan.too_few_cards", run=order.item.name, wanted=order.item.cards,
+                                found=len(cards.ids))  # fmt: skip
+        taken = cards.take(order.item.cards)
+        if taken is None:
+            self.progress.waits(order.item.name, "plan.waits_for_card", {"cards": order.item.cards})
+        return taken
+
+    def _room(self, order: Order) -> bool:
+        """Whether memory is free for it beside what the others may yet take; one alone always starts."""
+        promised = [max(0, one.order.item.memory_mb - self._held(one)) for one in self._going]
+        free, needed = memory.free_mb() - sum(promised), order.item.memory_mb or ROOM_MB
+        if not self._going or free >= needed:
+            return True
+        self.progress.waits(order.item.name, "plan.waits_for_memory", {"free_mb": max(0, free), "needed_mb": needed})
+        return False
+
+    def _held(self, one: Going) -> int:
+        running = self.progress.running.get(one.order.item.name)
+        return running.held_mb if running else 0
+
+    def _watched(self, name: str, held_mb: int) -> None:
+        running = self.progress.running.get(name)
+        if running:
+            running.held_mb = held_mb
+
+
+def _probed(order: Order) -> Order:
+    """With its device; without where it cannot be had: that run is red then, the others go on."""
+    try:
+        return replace(order, here=devices.probe(devices.wish(order.item)))
+    except WorkbookError:
+        return order
+

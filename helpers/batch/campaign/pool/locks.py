@@ -1,0 +1,43 @@
+"""Locks that end with the processes that hold them, however those end: flock(2) on a file."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+#: Seconds between tries where a lock is waited for.
+AGAIN_S = 0.1
+
+
+def take(path: Path, *, mode: int = 0o644) -> int | None:
+    """A descriptor that holds the lock until it and its copies in children are closed; None where another has it.
+
+    The file stays. It is opened without following a link. Raises OSError where it cannot be made.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def wait(path: Path) -> int:
+    """The same, once it is free."""
+    handle = take(path)
+    while handle is None:
+        time.sleep(AGAIN_S)
+        handle = take(path)
+    return handle
+
+
+def sign(handle: int, text: str) -> None:
+    """Writes into the locked file who holds it."""
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, text.encode("utf-8"), 0)

@@ -1,0 +1,54 @@
+"""What a run is told, as a file: `order.json` in its folder, read by the process that does it, here or elsewhere."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from helpers.batch.campaign.pool.devices import Here
+from helpers.batch.plan.model import Item
+from helpers.storage import open_storage
+
+FILE = "order.json"
+
+
+@dataclass(frozen=True)
+class Order:
+    """`start` names the start of the plan that gave it; `here` is its device where that is known; `card_ids` those that
+    the plan names; `until` the second of the epoch at which the plan ends (0: never); `force` runs again what is good,
+    `keep_red` leaves what is red."""
+
+    item: Item
+    root: str
+    notebooks: str
+    start: str
+    force: bool = False
+    keep_red: bool = False
+    here: Here | None = None
+    card_ids: tuple[int, ...] = ()
+    until: float = 0.0
+
+    @property
+    def folder(self) -> Path:
+        """Where the run's results go."""
+        return Path(self.root, self.item.name)
+
+    def text(self) -> str:
+        return json.dumps(asdict(self))
+
+    def save(self, **changes: Any) -> Path:
+        """Writes it, changed so, into the run's folder."""
+        open_storage(str(self.folder)).write_text(FILE, replace(self, **changes).text())
+        return self.folder / FILE
+
+
+def read(text: str) -> Order:
+    """What `text` said."""
+    told: dict[str, Any] = json.loads(text)
+    item = told["item"]
+    here = told["here"]
+    lists = {name: tuple(item[name]) for name in ("stages", "tags")}
+    return Order(**{**told, "item": Item(**{**item, **lists}), "here": Here(**here) if here else None,
+                    "card_ids": tuple(told["card_ids"])})  # fmt: skip

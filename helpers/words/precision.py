@@ -457,6 +457,12 @@ WORDS: dict[str, Words] = {
         "每个张量只读取了 {share}（种子 {seed}）：{count} 个张量的相对误差的不确定度最大为其自身的 {worst}"
         "（一个标准误），最大误差与 NaN 只反映样本",
     ),
+    "ACC209.slower": Words(
+        "the tensors were measured by numpy, several times slower and with the same result: {reason}",
+        "张量由 numpy 计算度量，速度慢数倍，结果相同：{reason}",
+        "Large dumps gain by the compiled kernel: it compiles itself where g++ or clang++ is installed.",
+        "大型 dump 建议使用编译内核：安装 g++ 或 clang++ 后会自动编译。",
+    ),
     "ACC218.room": Words(
         "half of the {count} operators that were not run again could be off by {room} (relative) and would not have"
         " been seen: {why}",

@@ -41,6 +41,20 @@ def test_a_sample_finds_the_fault_and_tells_its_error(sides: tuple[Path, Path]) 
     assert told.args["share"] == 0.5 and float(str(told.args["worst"])) > 0
 
 
+def test_of_much_data_numpy_in_the_kernels_stead_is_told(
+    sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Little is measured in a moment either way: there nothing is said."""
+    why = WorkbookError("native.no_compiler")
+    monkeypatch.setattr("helpers.precision.tensors.fused.missing", lambda: why)
+    assert "ACC209.slower" not in keys(compare(*sides, replaying=False))
+    monkeypatch.setattr("helpers.precision.rules.slower.ALONE", 10)
+    (told,) = (one for one in compare(*sides, replaying=False).findings if one.rule == "ACC209")
+    assert told.status is Status.NOTE and "g++" in told.message("en") + told.hint("en")
+    monkeypatch.setattr("helpers.precision.tensors.fused.missing", lambda: None)
+    assert "ACC209.slower" not in keys(compare(*sides, replaying=False))
+
+
 def test_nobody_is_blamed_for_a_flipped_byte(sides: tuple[Path, Path], tmp_path: Path) -> None:
     right = convolutions(tmp_path)
     path = next(right.rglob(f"{CONV}.output.0.pt"))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import native
+from helpers.errors import WorkbookError
 from helpers.precision.tensors.metrics import Found, Meter
 from helpers.precision.tensors.tensorfile import Stored
 
@@ -32,13 +33,18 @@ class Totals(ctypes.Structure):
 
 @cache
 def kernel() -> Any:
-    """The compiled function, or None; native.load(SOURCE) tells why."""
+    """The compiled function, or None; missing() tells why."""
     library = native.load(SOURCE).library
     if library is None:
         return None
     found = library.measure_blocks
     found.restype = ctypes.c_int64
     return found
+
+
+def missing() -> WorkbookError | None:
+    """Why there is no kernel, or None where it is there."""
+    return native.load(SOURCE).why
 
 
 def takes(left: Stored, right: Stored) -> bool:

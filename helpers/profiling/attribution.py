@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from helpers.profiling.intervals import I64
+from helpers.profiling.trace import in_groups
 
 I32 = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.integer[Any]]
@@ -19,8 +20,7 @@ class Nesting:
     starts, of equal ones the longer first. `parent` (n,): the place of the operator around each, or -1."""
 
     def __init__(self, start_ns: I64, duration_ns: I64, rows: Rows | Sequence[int]) -> None:
-        rising = bool(np.all(start_ns[1:] > start_ns[:-1]))
-        order = np.arange(start_ns.size) if rising else np.lexsort((-duration_ns, start_ns))
+        order = _in_time(start_ns, duration_ns)
         self.start_ns = start_ns[order]
         self.end_ns = self.start_ns + duration_ns[order]
         self.rows = np.asarray(rows, np.int64)[order]
@@ -62,6 +62,16 @@ class Nesting:
         return own
 
 
+def _in_time(start_ns: I64, duration_ns: I64) -> npt.NDArray[np.intp]:
+    """The order by starts, of equal ones the longer first."""
+    order = np.argsort(start_ns, kind="stable")
+    equal = np.diff(start_ns[order]) == 0
+    several = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+    among = order[several]
+    order[several] = among[np.lexsort((-duration_ns[among], start_ns[among]))]
+    return order
+
+
 def _parents(start_ns: I64, end_ns: I64) -> I64 | None:
     """Parents of intervals that nest like brackets, in their order; None where two overlap otherwise.
 
@@ -72,7 +82,7 @@ def _parents(start_ns: I64, end_ns: I64) -> I64 | None:
     before: I64 = np.cumsum(long) - long
     depth = before - np.searchsorted(np.sort(end_ns[long]), start_ns, "right")
     parent = np.full(start_ns.size, -1, np.int64)
-    order = np.argsort(depth, kind="stable")
+    order = in_groups(depth)
     levels = np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)
     for outer, inner in zip(levels, levels[1:]):
         outer = outer[long[outer]]
@@ -98,9 +108,9 @@ def _parents_one_by_one(start_ns: I64, end_ns: I64) -> I64:
 
 def nestings(lane: I32, start_ns: I64, duration_ns: I64, rows: Rows) -> dict[int, Nesting]:
     """One Nesting a lane; `rows` (n,) names the operators, the other columns run beside it."""
-    order = np.argsort(lane, kind="stable")
-    lanes, first = np.unique(lane[order], return_index=True)
-    pieces = np.split(order, first[1:])
+    order = in_groups(lane)
+    lanes = np.flatnonzero(count := np.bincount(lane))
+    pieces = np.split(order, np.cumsum(count[lanes])[:-1])
     return {number: Nesting(start_ns[at], duration_ns[at], rows[at]) for number, at in zip(lanes.tolist(), pieces)}
 
 

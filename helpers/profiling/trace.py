@@ -196,6 +196,12 @@ def _device(lane: str) -> str:
     return lane.split(" ")[1] if lane.startswith("device ") and " stream " in lane else ""
 
 
+def in_groups(code: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.intp]:
+    """The rows (n,) in order of their codes, which are not negative; those of one code in their own order."""
+    narrow = code.size and int(code.max()) < 2**16  # then numpy counts instead of comparing
+    return np.argsort(code.astype(np.uint16) if narrow else code, kind="stable")
+
+
 class Texts(NamedTuple):
     """A column of texts on its way into a Trace: `code` (n,) counts in `texts`, in which one may stand twice."""
 
@@ -222,7 +228,7 @@ class Texts(NamedTuple):
         used = np.flatnonzero(np.bincount(self.code, minlength=len(self.texts)))
         code = np.zeros(len(self.texts), np.int32)
         code[used] = [numbers.setdefault(self.texts[at], len(numbers)) for at in used.tolist()]
-        return Texts(tuple(numbers), code[self.code])
+        return Texts(tuple(numbers), self.code if np.array_equal(code[used], used) else code[self.code])
 
 
 def build(

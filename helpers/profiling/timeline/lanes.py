@@ -37,13 +37,14 @@ class Lane(NamedTuple):
 def lanes(trace: Trace, groups: Mapping[str, str] = GROUPS) -> tuple[tuple[Lane, ...], I32]:
     """The lanes, group after group, and for each event the number of its lane: (n,)."""
     order = list(dict.fromkeys(groups.values()))
-    group_of = np.array([order.index(groups[kind]) for kind in KINDS], np.int64)[trace.kind]
-    keys, inverse = np.unique(group_of * max(1, len(trace.lanes)) + trace.lane, return_inverse=True)
-    found = [Lane(order[key // len(trace.lanes)], trace.lanes[key % len(trace.lanes)]) for key in keys.tolist()]
-    sort = sorted(range(len(found)), key=lambda at: (order.index(found[at].group), natural(found[at].name)))
-    place = np.empty(len(found), np.int32)
+    many = max(1, len(trace.lanes))
+    key = np.array([order.index(groups[kind]) * many for kind in KINDS], np.int32)[trace.kind] + trace.lane
+    keys = np.flatnonzero(np.bincount(key, minlength=many)).tolist() if len(trace) else []
+    found = {key: Lane(order[key // many], trace.lanes[key % many]) for key in keys}
+    sort = sorted(keys, key=lambda key: (order.index(found[key].group), natural(found[key].name)))
+    place = np.zeros(len(order) * many, np.int32)
     place[sort] = np.arange(len(found), dtype=np.int32)
-    return tuple(found[at] for at in sort), place[inverse.reshape(-1)] if len(found) else np.empty(0, np.int32)
+    return tuple(found[key] for key in sort), place[key]
 
 
 def levels(lane: I32, start_ns: I64, duration_ns: I64) -> I32:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from helpers.profiling.intervals import Intervals
 from helpers.profiling.timeline.lanes import Lane, lanes
-from helpers.profiling.trace import Trace
+from helpers.profiling.trace import Trace, in_groups
 
 COLUMNS = 1200
 
@@ -30,7 +30,7 @@ def overview(trace: Trace, columns: int = COLUMNS) -> Overview:
     end = max(start + 1, int((trace.start_ns + trace.duration_ns).max(initial=0)))
     found, lane = lanes(trace)
     shown = [at for at, one in enumerate(found) if one.group != "steps"]
-    order = np.argsort(lane, kind="stable")
+    order = in_groups(lane)
     bounds = np.searchsorted(lane[order], np.arange(len(found) + 1))
     edges = np.linspace(start, end, columns + 1).astype(np.int64)
     busy = np.zeros((len(shown), columns))

@@ -12,6 +12,7 @@ Examples:
   ascend-workbook run plan.yaml --list --skip-tag slow
   ascend-workbook run plan.yaml --only "*resnet*" --shard 1/4
   ascend-workbook run plan.yaml --keep-red --deadline 28800
+  ascend-workbook run plan.yaml --against last
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--deadline", type=float, default=0, metavar="SECONDS", help="with PLAN: end what goes on then (default: never)"
     )
+    parser.add_argument("--against", default="", metavar="WHAT", help="with PLAN: what is newly red, fixed or slower "
+                        "since `last` (the last complete time) or an earlier summary.json or its folder")  # fmt: skip
     parser.add_argument("--name", default="demo", help="folder of the run below runs/ (default: demo)")
     parser.add_argument(
         "-p",
@@ -66,11 +69,12 @@ def run(args: argparse.Namespace) -> Report:
     selection = batch.Selection(args.tag, args.skip_tag, args.only, args.skip, args.shard or (1, 1))
     if args.plan and args.list:
         return batch.list_plan(args.plan, selection, lang=args.lang)
-    if not args.plan and (args.list or selection != batch.Selection([], [], [], [])):
+    if not args.plan and (args.list or args.against or selection != batch.Selection([], [], [], [])):
         raise WorkbookError("plan.needed")
     if args.plan:
         return batch.run_plan(args.plan, workers=args.workers, root=args.root, lang=args.lang, force=args.force,
-                              selection=selection, keep_red=args.keep_red, deadline_s=args.deadline)  # fmt: skip
+                              selection=selection, keep_red=args.keep_red, deadline_s=args.deadline,
+                              against=args.against)  # fmt: skip
     stages = tuple(stage for stage in batch.STAGES if not args.stage or stage in args.stage)
     return batch.run(
         args.name,

@@ -1,6 +1,7 @@
 """A long table on a page: sorted by a click on a heading, filtered by a list or a text under it.
 
-The script is part of the page and loads nothing. Without it (printed, or scripts forbidden) the table is whole.
+A cell may tell its value in `data-value` where it shows more. The script is part of the page and loads nothing.
+Without it (printed, or scripts forbidden) the table is whole.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ for (const table of document.querySelectorAll("table.browse")) {
   const number = said => /^-?\\d[\\d.]*( \\S+)?$/.test(said) ? parseFloat(said) : Infinity;
   const words = new Intl.Collator(undefined, {numeric: true}).compare;
   const compare = (a, b) => number(a) === number(b) ? words(a, b) : number(a) < number(b) ? -1 : 1;
-  const text = (row, at) => row.cells[at].textContent.trim();
+  const text = (row, at) => row.cells[at].dataset.value ?? row.cells[at].textContent.trim();
   const under = table.tHead.insertRow(), boxes = [], shown = document.createElement("p");
   table.before(shown);
   const filter = () => {

@@ -27,7 +27,12 @@ def render(report: Report, lang: str | None = None, *, seconds: float = 0.0) -> 
     root = xml.Element("testsuites", name=f"ascend-workbook {report.stage} {report.verb}")
     for number, part in enumerate(_suites(report)):
         root.append(_suite(part, lang, number, seconds if number == 0 else 0.0))
-    _count(root, root.iter("testcase"), seconds)
+    count(root, root.iter("testcase"), seconds)
+    return whole(root)
+
+
+def whole(root: xml.Element) -> str:
+    """The file's text."""
     xml.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + xml.tostring(root, encoding="unicode") + "\n"
 
@@ -52,9 +57,9 @@ def _suite(report: Report, lang: str, number: int, seconds: float) -> xml.Elemen
     told = {"status": report.status.name, "tier": report.tier, "simulated": str(report.simulated).lower(),
             "verdict": report.verdict(lang)}  # fmt: skip
     for name, value in told.items():
-        xml.SubElement(properties, "property", name=name, value=_plain(value))
+        xml.SubElement(properties, "property", name=name, value=plain(value))
     suite.extend(_testcase(case) for case in _cases(report, lang))
-    _count(suite, suite.iter("testcase"), seconds)
+    count(suite, suite.iter("testcase"), seconds)
     return suite
 
 
@@ -69,23 +74,25 @@ def _cases(report: Report, lang: str) -> list[Case]:
 
 
 def _testcase(case: Case) -> xml.Element:
-    made = xml.Element("testcase", classname=case.classname, name=_plain(case.name), time="0.000")
-    text = _plain("\n".join(filter(None, case.details)))
+    made = xml.Element("testcase", classname=case.classname, name=plain(case.name), time="0.000")
+    text = plain("\n".join(filter(None, case.details)))
     if case.status is Status.FAIL:
-        xml.SubElement(made, "failure", message=_plain(case.message), type=case.kind).text = text
+        xml.SubElement(made, "failure", message=plain(case.message), type=case.kind).text = text
     elif case.status is Status.SKIPPED:
-        xml.SubElement(made, "skipped", message=_plain(case.message))
+        xml.SubElement(made, "skipped", message=plain(case.message))
     if text and case.status is not Status.FAIL:
         xml.SubElement(made, "system-out").text = text
     return made
 
 
-def _count(element: xml.Element, found: Iterator[xml.Element], seconds: float) -> None:
+def count(element: xml.Element, found: Iterator[xml.Element], seconds: float) -> None:
+    """Sets the counts of what is below, and the time."""
     every = list(found)
-    for name, child in (("failures", "failure"), ("skipped", "skipped")):
+    for name, child in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         element.set(name, str(sum(case.find(child) is not None for case in every)))
-    element.attrib.update(tests=str(len(every)), errors="0", time=f"{seconds:.3f}")
+    element.attrib.update(tests=str(len(every)), time=f"{seconds:.3f}")
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Without what XML cannot hold."""
     return ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from helpers.batch.campaign.ended import Ended
@@ -18,8 +19,8 @@ from helpers.batch.campaign.pool import locks, processes
 from helpers.batch.campaign.pool.local import Pool
 from helpers.batch.campaign.pool.order import Order
 from helpers.batch.campaign.pool.progress import Progress
-from helpers.batch.campaign.summary import publish
 from helpers.batch.plan import Plan, Selection, chosen
+from helpers.batch.results import history, publish
 from helpers.batch.workbook import NOTEBOOKS, folder_of
 from helpers.errors import WorkbookError
 from helpers.report import Report
@@ -39,24 +40,26 @@ def run_plan(
     selection: Selection | None = None,
     keep_red: bool = False,
     deadline_s: float = 0,
+    against: str = "",
     notebooks: Path = NOTEBOOKS,
     say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> Report:
     """Runs all of a plan below `root`/its name, `workers` side by side (0: as the plan says); a row per run.
 
     A run that was good for all the same is reused, with `keep_red` one that was red too; `force` runs all again.
-    After `deadline_s` seconds (0: never) what goes is ended. Raises WorkbookError, before anything starts, for what is
+    After `deadline_s` seconds (0: never) what goes is ended. `against` is `last` or the place of an earlier
+    summary.json: what is newly red, fixed, slower comes first. Raises WorkbookError, before anything starts, for what is
     wrong with the plan, or where another process runs it; KeyboardInterrupt once all is ended after SIGINT or SIGTERM.
     """
     lang = language(lang)
     plan = chosen(path, selection, lang=lang, notebooks=notebooks)
     return run_all(plan, folder_of(plan.name, root), workers=workers, lang=lang, force=force, keep_red=keep_red,
-                   deadline_s=deadline_s, notebooks=notebooks, say_progress=say_progress)  # fmt: skip
+                   deadline_s=deadline_s, against=against, notebooks=notebooks, say_progress=say_progress)  # fmt: skip
 
 
 def run_all(
     plan: Plan, folder: Path, *, workers: int, lang: str, force: bool, keep_red: bool, deadline_s: float,
-    notebooks: Path, say_progress: Callable[[str], None],
+    notebooks: Path, say_progress: Callable[[str], None], against: str = "",
 ) -> Report:  # fmt: skip
     """The same of a plan that was read and checked, in its folder."""
     with _alone(folder), _stoppable() as stop:
@@ -66,24 +69,26 @@ def run_all(
         start = uuid.uuid4().hex
         orders = [Order(item, str(folder), str(notebooks.resolve()), start, force, keep_red,
                         card_ids=plan.card_ids, until=until) for item in plan.items]  # fmt: skip
-        report = _followed(plan, pool.run(orders), folder, lang)
+        before = history.find(against, folder, plan.name) if against else None
+        tell = partial(publish, plan, folder=folder, lang=lang, before=before, asked=against)
+        report = _followed(pool.run(orders), tell, stop)
         progress.close()
         if stop.is_set() and progress.done < progress.total:
             raise KeyboardInterrupt
     return report
 
 
-def _followed(plan: Plan, runs: Iterable[Ended], folder: Path, lang: str) -> Report:
+def _followed(runs: Iterable[Ended], tell: Callable[..., Report], stop: threading.Event) -> Report:
     """Writes the page as they end, at most so often, and at the end."""
     ended: dict[str, Ended] = {}
-    publish(plan, ended, folder, lang)
+    tell(ended=ended)
     written = time.monotonic()
     for one in runs:
         ended[one.name] = one
         if time.monotonic() - written > PAGE_S:
-            publish(plan, ended, folder, lang)
+            tell(ended=ended)
             written = time.monotonic()
-    return publish(plan, ended, folder, lang)
+    return tell(ended=ended, finished=not stop.is_set())
 
 
 @contextmanager

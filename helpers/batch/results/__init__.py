@@ -1,0 +1,5 @@
+"""What became of a plan: its page, summary.json, junit.xml, and what changed since an earlier time."""
+
+from helpers.batch.results.publish import publish
+
+__all__ = ["publish"]

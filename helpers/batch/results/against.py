@@ -1,0 +1,84 @@
+"""What changed since an earlier time: newly red, fixed, still red, slower, new and gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from helpers.batch.campaign.ended import GOOD
+from helpers.batch.results.expected import ended
+from helpers.batch.results.rows import FIXED, LOWER_TIER, NEW, NEWLY_RED, SLOWER, STILL_RED, Row
+from helpers.report import TIERS
+
+#: Slower means: this many times as long, and this many seconds longer. Less is within what a busy machine does.
+RATIO, LEAST_S = 1.25, 10.0
+
+
+@dataclass(frozen=True)
+class Before:
+    """An earlier summary.json: where it lies, when it was made, and its runs by name."""
+
+    place: str
+    created: str
+    runs: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The runs of each kind by name, in the plan's order. `uncompared` ran now, but not then."""
+
+    before: Before
+    by_kind: dict[str, list[str]] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+    uncompared: tuple[str, ...] = ()
+
+    def names(self, kind: str) -> list[str]:
+        return self.by_kind.get(kind, [])
+
+
+def compare(rows: list[Row], before: Before) -> tuple[list[Row], Changes]:
+    """The rows with their change, and all changes."""
+    changed = [_changed(row, before.runs.get(row.name)) for row in rows]
+    kinds: dict[str, list[str]] = {}
+    for row in changed:
+        if row.change:
+            kinds.setdefault(row.change, []).append(row.name)
+    known = {row.name for row in rows}
+    gone = tuple(name for name in before.runs if name not in known)
+    uncompared = tuple(row.name for row in rows if ended(row) and row.name in before.runs
+                       and not _ran(before.runs[row.name]))  # fmt: skip
+    return changed, Changes(before, kinds, gone, uncompared)
+
+
+def _ran(earlier: dict[str, Any]) -> bool:
+    return earlier["state"] not in ("not_run", "left_out")
+
+
+def _changed(row: Row, earlier: dict[str, Any] | None) -> Row:
+    if not ended(row):
+        return row
+    if earlier is None:
+        return replace(row, change=NEWLY_RED if row.red else NEW)
+    if not _ran(earlier):
+        return replace(row, change=NEWLY_RED) if row.red else row
+    row = replace(row, before_s=float(earlier["seconds"]))
+    if row.red:
+        return replace(row, change=STILL_RED if earlier["red"] else NEWLY_RED)
+    if earlier["red"] and row.state == GOOD:
+        return replace(row, change=FIXED)
+    return replace(row, change=LOWER_TIER if _lower(row, earlier) else SLOWER if _slower(row, earlier) else "")
+
+
+def _lower(row: Row, earlier: dict[str, Any]) -> bool:
+    """Good on less than before: green says less than it did."""
+    tiers = (earlier["tier"], row.ended.tier)
+    return all(tier in TIERS for tier in tiers) and TIERS.index(tiers[1]) > TIERS.index(tiers[0])
+
+
+def _slower(row: Row, earlier: dict[str, Any]) -> bool:
+    """Of runs that ran whole both times on the same kind of device; what was reused took no time."""
+    alike = row.ended.tier == earlier["tier"] and row.ended.attempts == earlier["attempts"] == 1
+    reused = row.ended.reused or earlier["reused"] or any(stage.reused for stage in row.stages)
+    reused = reused or any(stage["reused"] for stage in earlier["stages"])
+    took, before = row.ended.seconds, float(earlier["seconds"])
+    return alike and not reused and took >= before * RATIO and took - before >= LEAST_S

@@ -1,0 +1,38 @@
+"""Why a run is red, as a key that is equal for runs with one cause: a known error, a verdict, or an error's text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from helpers.batch.campaign.ended import RED, Ended
+from helpers.diagnosis import explanation
+from helpers.words import Scalar, catalogue
+
+if TYPE_CHECKING:
+    from helpers.batch.results.rows import StageRow
+
+#: What differs between two runs of one error: numbers, addresses, paths, quoted names.
+PASSING = re.compile(r"0x[0-9a-fA-F]+|(?:/[^\s/:'\"]+){2,}|'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?")
+LONGEST = 200
+
+
+def cause_of(ended: Ended, stage: StageRow | None) -> str:
+    """`known:ID`, `error:TEXT` with what passes taken out, or `verdict:KEY`."""
+    if stage is None or not stage.error or stage.state == "red":
+        return f"verdict:{_key(stage.verdict if stage else ended.verdict, ended.state)}"
+    found = explanation(stage.error)
+    if found is not None:
+        return f"known:{found.known.id}"
+    return f"error:{stage.state}:{PASSING.sub('#', stage.error.splitlines()[0])[:LONGEST]}"
+
+
+def _key(verdict: Scalar, state: str) -> str:
+    """The innermost sentence: `RUN400.red` only passes on what a stage's report said."""
+    while isinstance(verdict, dict):
+        inner = (verdict.get("args") or {}).get("verdict")
+        if not isinstance(inner, dict):
+            key = str(verdict.get("say", ""))
+            return key if key in catalogue() else state
+        verdict = inner
+    return state if state != RED else str(verdict)[:LONGEST]

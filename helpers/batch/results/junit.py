@@ -1,0 +1,91 @@
+"""A plan as JUnit XML: a suite per run, a case per notebook with its time.
+
+A verdict that is red is a failure; what broke (a cell, a kernel, a process, time, memory) is an error; what did not
+run, was left out, could not look, or was expected to fail is skipped. The file is red exactly where the plan is.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as xml
+from datetime import datetime, timezone
+
+from helpers.batch.campaign.ended import EXPECTED, LEFT_OUT, NOT_RUN, RED
+from helpers.batch.results.content import page_of
+from helpers.batch.results.rows import Row, StageRow
+from helpers.batch.results.summary import Results
+from helpers.view.junit import count, plain, whole
+from helpers.words import Scalar, say, show
+
+#: The case of a run that is no notebook's: its process, its time, its device.
+RUN = "run"
+
+
+def render(results: Results, lang: str) -> str:
+    """The whole file."""
+    root = xml.Element("testsuites", name=f"ascend-workbook {plain(results.name)}")
+    timestamp = datetime.now(timezone.utc).isoformat(timespec="seconds")[:19]
+    for number, row in enumerate(results.rows):
+        root.append(_suite(row, number, timestamp, lang, red=row.red or (row in results.reds)))
+    count(root, root.iter("testcase"), sum(row.ended.seconds for row in results.rows))
+    return whole(root)
+
+
+def _suite(row: Row, number: int, timestamp: str, lang: str, *, red: bool) -> xml.Element:
+    suite = xml.Element("testsuite", id=str(number), name=plain(row.name), timestamp=timestamp, hostname="localhost")
+    properties = xml.SubElement(suite, "properties")
+    told = {"state": row.state, "status": row.status, "tier": row.ended.tier, "page": page_of(row),
+            "simulated": str(row.ended.simulated).lower(), "attempts": str(row.ended.attempts),
+            "reused": str(row.ended.reused).lower(), "tags": " ".join(row.tags), "change": row.change}  # fmt: skip
+    for name, value in told.items():
+        xml.SubElement(properties, "property", name=name, value=plain(value))
+    cases = [_stage(row, stage, lang) for stage in row.stages]
+    broken = any(case.find(kind) is not None for case in cases for kind in ("failure", "error"))
+    if not cases or (red and not broken):
+        cases.append(_whole(row, lang, red=red))
+    suite.extend(cases)
+    count(suite, suite.iter("testcase"), row.ended.seconds)
+    return suite
+
+
+def _case(row: Row, name: str, seconds: float | None) -> xml.Element:
+    return xml.Element("testcase", classname=plain(row.name), name=plain(name), time=f"{seconds or 0:.3f}")
+
+
+def _stage(row: Row, stage: StageRow, lang: str) -> xml.Element:
+    case = _case(row, stage.stage, stage.seconds)
+    if stage.red and row.state == EXPECTED:
+        _skip(case, _expectation(row, lang))
+    elif stage.red:
+        kind = "failure" if stage.state == RED else "error"
+        _tell(case, kind, stage.state, stage.verdict, stage.error if kind == "error" else "", lang)
+    elif stage.state == NOT_RUN or stage.status == "SKIPPED":
+        _skip(case, show(stage.verdict, lang))
+    else:
+        xml.SubElement(case, "system-out").text = plain(show(stage.verdict, lang))
+    return case
+
+
+def _whole(row: Row, lang: str, *, red: bool) -> xml.Element:
+    """The run itself: where no notebook tells how it ended."""
+    case = _case(row, RUN, row.ended.seconds if not row.stages else 0.0)
+    if red:
+        _tell(case, "failure" if row.state == RED else "error", row.state, row.ended.verdict, "", lang)
+    elif row.state == EXPECTED:
+        _skip(case, _expectation(row, lang))
+    elif row.state in (NOT_RUN, LEFT_OUT):
+        _skip(case, f"{say(f'plan.state.{row.state}', lang)}: {show(row.ended.verdict, lang)}")
+    return case
+
+
+def _tell(case: xml.Element, element: str, state: str, verdict: Scalar, error: str, lang: str) -> None:
+    made = xml.SubElement(case, element, message=plain(show(verdict, lang)), type=plain(state))
+    made.text = plain(error or show(verdict, lang))
+
+
+def _skip(case: xml.Element, message: str) -> None:
+    xml.SubElement(case, "skipped", message=plain(message))
+
+
+def _expectation(row: Row, lang: str) -> str:
+    assert row.expected
+    return say("plan.expected_until", lang, until=row.expected.until, reason=row.expected.reason)

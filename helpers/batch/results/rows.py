@@ -1,0 +1,132 @@
+"""A run of a plan as its results show it: how it ended, its stages, and why it is red."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from helpers import report as reports
+from helpers.batch.campaign.ended import LEFT_OUT, NOT_RUN, Ended
+from helpers.batch.execute import STOPPED, remembered
+from helpers.batch.plan.model import Expected, Item, Plan
+from helpers.batch.results.cause import cause_of
+from helpers.errors import WorkbookError
+from helpers.words import Scalar
+
+NEWLY_RED, STILL_RED, FIXED, SLOWER, LOWER_TIER, NEW = "newly_red", "still_red", "fixed", "slower", "lower_tier", "new"
+
+
+@dataclass(frozen=True)
+class StageRow:
+    """One notebook of a run; `state` as in execute.Outcome, or not_run. `seconds` is None where it did not end."""
+
+    stage: str
+    state: str
+    status: str
+    verdict: Scalar
+    tier: str = ""
+    seconds: float | None = None
+    reused: bool = False
+    error: str = ""
+
+    @property
+    def red(self) -> bool:
+        """Whether the run is red by it."""
+        return self.status == "FAIL"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run. `cause` is equal for reds that have one cause; `change` is a word of this module or empty; `before_s`
+    is how long an earlier time took; `number` counts the plan's runs from 1."""
+
+    number: int
+    ended: Ended
+    stages: tuple[StageRow, ...]
+    tags: tuple[str, ...] = ()
+    parameters: Mapping[str, str] | None = None
+    cause: str = ""
+    change: str = ""
+    before_s: float | None = None
+    expected: Expected | None = None
+
+    @property
+    def name(self) -> str:
+        return self.ended.name
+
+    @property
+    def state(self) -> str:
+        return self.ended.state
+
+    @property
+    def red(self) -> bool:
+        return self.ended.red
+
+    @property
+    def status(self) -> str:
+        """FAIL where it is red; never OK for what did not run, nor for a failure that was expected."""
+        if self.red:
+            return "FAIL"
+        return {NOT_RUN: "SKIPPED", LEFT_OUT: "SKIPPED", "expected": "NOTE"}.get(self.state, self.ended.status)
+
+    @property
+    def red_stage(self) -> StageRow | None:
+        """The first stage that failed."""
+        return next((stage for stage in self.stages if stage.red), None)
+
+
+def rows_of(plan: Plan, ended: Mapping[str, Ended], folder: Path) -> list[Row]:
+    """The runs in the plan's order, then those that were left out."""
+    rows = [_row(number, item, ended.get(item.name), folder) for number, item in enumerate(plan.items, 1)]
+    for number, left in enumerate(plan.left_out, len(rows) + 1):
+        rows.append(Row(number, Ended(left.name, LEFT_OUT, "SKIPPED", left.why, attempts=0), ()))
+    return rows
+
+
+def _row(number: int, item: Item, ended: Ended | None, folder: Path) -> Row:
+    ended = ended or Ended(item.name, NOT_RUN, "SKIPPED", {"say": "RUN400.not_run"}, attempts=0)
+    stages = () if ended.state == NOT_RUN else _stages(folder / item.name, item.stages)
+    row = Row(number, ended, stages, item.tags, item.parameters)
+    return Row(number, ended, stages, item.tags, item.parameters, cause_of(ended, row.red_stage) if row.red else "")
+
+
+def _stages(folder: Path, names: tuple[str, ...]) -> tuple[StageRow, ...]:
+    path = folder / "report.json"
+    try:
+        seen = path.stat()
+    except OSError:
+        return ()
+    try:
+        return _read(path, seen.st_mtime_ns, seen.st_size, names)
+    except WorkbookError as error:  # the run's own end is told all the same
+        said: Scalar = {"say": error.key, "args": error.arguments}
+        return tuple(StageRow(name, "unreadable", "SKIPPED", said) for name in names)
+
+
+@lru_cache(maxsize=4096)
+def _read(path: Path, changed_ns: int, size: int, names: tuple[str, ...]) -> tuple[StageRow, ...]:
+    """What the run's own report says of its stages; each file is read once for as long as it stays as it is."""
+    report = reports.load(path)
+    outcomes = {one["stage"]: one for one in report.facts.get("outcomes", [])}
+    rows = [] if report.table is None else report.table.rows
+    shown = {str(cells[0]["say"]).rpartition(".")[2]: cells for cells in rows if isinstance(cells[0], dict)}
+    found = []
+    for name in names:
+        outcome, cells = outcomes.get(name), shown.get(name)
+        if outcome is None or cells is None:
+            found.append(_unended(path.parent / name, name))
+            continue
+        seconds = float(outcome["seconds"])
+        found.append(StageRow(name, outcome["state"], str(cells[2]), cells[3], str(cells[4]), seconds,
+                              outcome["reused"], outcome["error"]))  # fmt: skip
+    return tuple(found)
+
+
+def _unended(folder: Path, name: str) -> StageRow:
+    """A stage that the run's report does not know of: begun and not ended, or not begun."""
+    left = remembered(folder)
+    if left is not None and left.state == STOPPED:
+        return StageRow(name, STOPPED, "FAIL", {"say": "RUN400.stopped"})
+    return StageRow(name, NOT_RUN, "SKIPPED", {"say": "RUN400.not_run"})

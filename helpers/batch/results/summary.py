@@ -1,0 +1,129 @@
+"""The runs of a plan as one Report: a sentence for all, one for each that is not good, and a row per run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers.batch.campaign.ended import EXPECTED, LEFT_OUT, NOT_RUN
+from helpers.batch.results.against import LEAST_S, RATIO, Changes
+from helpers.batch.results.expected import ended
+from helpers.batch.results.rows import FIXED, LOWER_TIER, NEW, NEWLY_RED, SLOWER, STILL_RED, Row
+from helpers.finding import Finding, Place, Status
+from helpers.report import Chart, Column, Report, Table
+from helpers.words import Scalar
+
+#: Names that a sentence lists before it only counts them.
+NAMED = 5
+
+
+@dataclass(frozen=True)
+class Results:
+    """All there is to show of a plan. `finished`: no run is still to come, so one that did not run is red."""
+
+    name: str
+    rows: tuple[Row, ...]
+    finished: bool
+    remarks: tuple[Finding, ...] = ()
+    changes: Changes | None = None
+    asked: str = ""
+
+    @property
+    def reds(self) -> list[Row]:
+        """Those that make the night red, the newly red first."""
+        reds = [row for row in self.rows if row.red or (self.finished and row.state == NOT_RUN)]
+        return sorted(reds, key=lambda row: row.change not in (NEWLY_RED, ""))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run that was asked for has ended by itself."""
+        return self.finished and all(row.state not in (NOT_RUN, "stopped") for row in self.rows)
+
+    def count(self, state: str) -> int:
+        return sum(row.state == state for row in self.rows)
+
+    @property
+    def groups(self) -> list[tuple[str, list[Row]]]:
+        """Reds by cause, the cause of most first."""
+        by_cause: dict[str, list[Row]] = {}
+        for row in self.reds:
+            by_cause.setdefault(row.cause or f"verdict:{row.state}", []).append(row)
+        return sorted(by_cause.items(), key=lambda group: -len(group[1]))
+
+
+def report_on(results: Results, folder: Path) -> Report:
+    """As text, HTML and JSON show it; FAIL exactly where something is red."""
+    findings = [_total(results), *_changed(results), *results.remarks, *map(_finding, results.rows)]
+    names = ("planned_run", "run_result", "status", "verdict", "tier")
+    columns = (*(Column(name) for name in names), Column("seconds", "s"))
+    table = Table(columns, tuple(
+        (row.name, {"say": f"plan.state.{row.state}"}, row.status, row.ended.verdict, row.ended.tier,
+         row.ended.seconds if ended(row) else None) for row in results.rows
+    ))  # fmt: skip
+    simulated = any(row.ended.simulated for row in results.rows)
+    return Report("batch", "run", tuple(findings), table, Chart("bars", "planned_run", ("seconds",), "s"),
+                  facts={"name": results.name, "page": str(folder / "index.html"), "simulated": simulated},
+                  answers=("RUN410",))  # fmt: skip
+
+
+def _total(results: Results) -> Finding:
+    """The first sentence: how many red, how many newly, the first one and why."""
+    reds, selected = results.reds, [row for row in results.rows if row.state != LEFT_OUT]
+    done = sum(map(ended, selected))
+    args: dict[str, Scalar] = {"runs": len(selected), "red": len(reds), "ended": done, "more": list(_more(results))}
+    plain = "" if args["more"] else "_plain"
+    if reds:
+        first = reds[0]
+        args |= {"run": first.name, "why": first.ended.verdict}
+        ended_all = done == len(selected) or results.finished
+        key = f"red{plain}" if ended_all else "red_so_far"
+        return Finding("RUN410", Status.FAIL, f"RUN410.{key}", args, Place(f"{first.name}/index.html"), weight=300)
+    if not selected:
+        return Finding("RUN410", Status.SKIPPED, "RUN410.none", args, weight=300)
+    if done < len(selected):
+        return Finding("RUN410", Status.SKIPPED, "RUN410.waiting", args, weight=300)
+    worst = max(Status[row.status] for row in selected)
+    return Finding("RUN410", worst, f"RUN410.good{plain}", args, weight=300)
+
+
+def _more(results: Results) -> Iterator[Scalar]:
+    """What the first sentence adds to its number."""
+    counts = Counter(row.change for row in results.rows)
+    told = {"newly_red": counts[NEWLY_RED] if results.changes else 0, "fixed": counts[FIXED],
+            "slower": counts[SLOWER], "expected": results.count(EXPECTED),
+            "left_out": results.count(LEFT_OUT)}  # fmt: skip
+    for name, count in told.items():
+        if count:
+            yield {"say": f"plan.more.{name}", "args": {"count": count}}
+    warned = sum(row.status == "WARN" for row in results.rows)
+    unseen = sum(row.status == "SKIPPED" and ended(row) for row in results.rows)
+    for name, count in (("warned", warned), ("unseen", unseen)):
+        if count:
+            yield {"say": f"plan.more.{name}", "args": {"count": count}}
+    if not results.changes and results.asked:
+        yield {"say": "plan.more.first_time"}
+
+
+def _changed(results: Results) -> Iterator[Finding]:
+    """A sentence for each kind of change."""
+    if results.changes is None:
+        return
+    found = results.changes
+    kinds = {NEWLY_RED: Status.FAIL, STILL_RED: Status.FAIL, LOWER_TIER: Status.WARN, SLOWER: Status.NOTE,
+             FIXED: Status.OK, NEW: Status.OK}  # fmt: skip
+    listed = [(kind, status, found.names(kind)) for kind, status in kinds.items()]
+    listed += [("gone", Status.NOTE, list(found.gone)), ("uncompared", Status.NOTE, list(found.uncompared))]
+    for kind, status, names in listed:
+        if names:
+            shown: Scalar = [*names[:NAMED], *(["…"] if len(names) > NAMED else [])]
+            args: dict[str, Scalar] = {"count": len(names), "runs": shown, "then": found.before.created}
+            limits: dict[str, Scalar] = {"ratio": RATIO, "seconds": LEAST_S} if kind == SLOWER else {}
+            yield Finding("RUN411", status, f"RUN411.{kind}", {**args, **limits}, weight=100)
+
+
+def _finding(row: Row) -> Finding:
+    said: dict[str, Scalar] = {"run": row.name, "verdict": row.ended.verdict}
+    weight = 20 if row.red else 10
+    return Finding("RUN413", Status[row.status], "RUN413.run", said, Place(f"{row.name}/index.html"), weight=weight)

@@ -22,6 +22,11 @@ class Before:
     created: str
     runs: dict[str, dict[str, Any]]
 
+    @property
+    def when(self) -> str:
+        """To the minute, as a reader sees it."""
+        return f"{self.created.replace('T', ' ')[:16]} UTC"
+
 
 @dataclass(frozen=True)
 class Changes:

@@ -31,7 +31,7 @@ def content(results: Results, report: Report) -> dict[str, Any]:
     told["against"] = _against(results)
     told["expected"] = [{"code": one.key, "message": {lang: one.message(lang) for lang in LANGUAGES},
                          "run": one.args["run"], "until": one.args["until"]} for one in results.remarks]  # fmt: skip
-    told["runs"] = [_run(row) for row in results.rows]
+    told["runs"] = [_run(row, red=row in reds) for row in results.rows]
     return told
 
 
@@ -64,14 +64,16 @@ def _against(results: Results) -> dict[str, Any] | None:
             "uncompared": list(found.uncompared)}  # fmt: skip
 
 
-def _run(row: Row) -> dict[str, Any]:
+def _run(row: Row, *, red: bool) -> dict[str, Any]:
     one = row.ended
     key = one.verdict["say"] if isinstance(one.verdict, dict) and "say" in one.verdict else ""
     return {
-        "name": one.name, "state": one.state, "red": row.red, "status": row.status, "code": key,
+        "name": one.name, "state": one.state, "red": red, "status": row.status, "code": key,
         "verdict": said(one.verdict), "cause": row.cause, "change": row.change, "before_seconds": row.before_s,
         "tier": one.tier, "simulated": one.simulated, "seconds": one.seconds, "attempts": one.attempts,
-        "reused": one.reused, "tags": list(row.tags), "parameters": dict(row.parameters or {}), "page": page_of(row),
+        "reused": one.reused, "peak_mb": one.peak_mb, "cards": list(one.cards), "where": one.where,
+        "notes": [said(note) for note in one.notes], "tags": list(row.tags),
+        "parameters": dict(row.parameters or {}), "page": page_of(row),
         "expected_until": row.expected.until if row.expected else None,
         "stages": [_stage(stage) for stage in row.stages],
     }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 from urllib.parse import quote
 
 from helpers.batch.results.rows import Row, StageRow
@@ -11,7 +12,7 @@ from helpers.words import say, title
 
 def address(*parts: str) -> str:
     """A relative link; whatever a name holds, it stays below the page's folder."""
-    return escape("./" + "/".join(quote(part, safe="") for part in parts))
+    return escape("/".join(quote(part, safe="") for part in parts))
 
 
 def run_link(row: Row) -> str:
@@ -24,12 +25,15 @@ def stage_link(row: Row, stage: StageRow, file: str, words: str, lang: str) -> s
     return f'<a href="{address(row.name, stage.stage, file)}">{escape(say(words, lang))}</a>'
 
 
-def where_to_look(row: Row, stage: StageRow | None, lang: str) -> str:
-    """The run, the stage that failed with its report and notebook, and the log."""
+def where_to_look(row: Row, folder: Path, lang: str) -> str:
+    """The run, the stage that failed with its report and notebook, and the log: those that are there."""
+    stage = row.red_stage
     found = [run_link(row)]
     if stage is not None:
         found.append(escape(title(stage.stage, lang)))
         files = (("report.html", "run.link.report"), ("notebook.ipynb", "run.link.notebook"))
-        found += [stage_link(row, stage, *each, lang) for each in files]
-    found.append(f'<a href="{address(row.name, "log.txt")}">{escape(say("plan.link.log", lang))}</a>')
+        found += [stage_link(row, stage, *each, lang) for each in files
+                  if (folder / row.name / stage.stage / each[0]).is_file()]  # fmt: skip
+    if (folder / row.name / "log.txt").is_file():
+        found.append(f'<a href="{address(row.name, "log.txt")}">{escape(say("plan.link.log", lang))}</a>')
     return " · ".join(found)

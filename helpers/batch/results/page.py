@@ -18,7 +18,8 @@ from helpers.words import say, title
 
 STYLE = """
 .aw .plan td, .aw .plan th { padding: .2em .5em; } .aw .plan .badge { font-size: .85em; padding: 0 .35em; }
-.aw .plan .files { font-size: .85em; white-space: nowrap; } .aw .plan td.why { min-width: 16em; }
+.aw .plan .files { font-size: .85em; white-space: nowrap; } .aw .plan td.why { min-width: 14em; }
+.aw .plan td.name { min-width: 13em; overflow-wrap: anywhere; }
 .aw .badge.plain { background: #6e7781; } .aw .first { font-size: 1.02em; margin: .2em 0 .8em; }
 .aw .counts span { margin-right: 1.2em; white-space: nowrap; } .aw .counts b { font-size: 1.25em; }
 .aw a.badge { text-decoration: none; } .aw .reasons li, .aw .changes li { margin: .3em 0; }
@@ -31,11 +32,11 @@ def render(results: Results, report: Report, folder: Path, lang: str) -> str:
     pieces = [
         f"<h1>{escape(name)}</h1>",
         f'<p class="verdict">{html.badge(report.status.name)} {escape(report.verdict(lang))}</p>',
-        _first(results.reds, lang),
+        _first(results.reds, folder, lang),
         f'<p class="simulated">{escape(say("report.simulated", lang))}</p>' if report.facts["simulated"] else "",
         _counts(results, report, lang),
         _list("changes", "plan.heading.changes", [one for one in report.findings if one.rule == "RUN411"], lang),
-        reasons(results, lang),
+        reasons(results, folder, lang),
         _list("expected", "plan.heading.expected", results.remarks, lang),
         table(results, folder, lang),
     ]
@@ -43,13 +44,12 @@ def render(results: Results, report: Report, folder: Path, lang: str) -> str:
     return html.page(name, f'<style>{STYLE}</style><div class="aw">{body}</div>{html.scripts(body)}', lang)
 
 
-def _first(reds: Sequence[Row], lang: str) -> str:
+def _first(reds: Sequence[Row], folder: Path, lang: str) -> str:
     """Where to begin."""
     if not reds:
         return ""
-    stage = reds[0].red_stage
     said = say("plan.first_red", lang)
-    return f'<p class="first">→ {escape(said)} {where_to_look(reds[0], stage, lang)}</p>'
+    return f'<p class="first">→ {escape(said)} {where_to_look(reds[0], folder, lang)}</p>'
 
 
 def _counts(results: Results, report: Report, lang: str) -> str:

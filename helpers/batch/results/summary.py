@@ -46,11 +46,12 @@ class Results:
 
     @property
     def groups(self) -> list[tuple[str, list[Row]]]:
-        """Reds by cause, the cause of most first."""
+        """Reds by cause: those with a newly red first, then the cause of most."""
         by_cause: dict[str, list[Row]] = {}
         for row in self.reds:
             by_cause.setdefault(row.cause or f"verdict:{row.state}", []).append(row)
-        return sorted(by_cause.items(), key=lambda group: -len(group[1]))
+        old = {cause: all(row.change != NEWLY_RED for row in rows) for cause, rows in by_cause.items()}
+        return sorted(by_cause.items(), key=lambda group: (old[group[0]], -len(group[1])))
 
 
 def report_on(results: Results, folder: Path) -> Report:
@@ -118,7 +119,7 @@ def _changed(results: Results) -> Iterator[Finding]:
     for kind, status, names in listed:
         if names:
             shown: Scalar = [*names[:NAMED], *(["…"] if len(names) > NAMED else [])]
-            args: dict[str, Scalar] = {"count": len(names), "runs": shown, "then": found.before.created}
+            args: dict[str, Scalar] = {"count": len(names), "runs": shown, "then": found.before.when}
             limits: dict[str, Scalar] = {"ratio": RATIO, "seconds": LEAST_S} if kind == SLOWER else {}
             yield Finding("RUN411", status, f"RUN411.{kind}", {**args, **limits}, weight=100)
 

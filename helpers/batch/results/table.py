@@ -42,7 +42,7 @@ def _urgency(row: Row) -> tuple[int, bool, int]:
 def _cells(row: Row, stages: tuple[str, ...], folder: Path, lang: str) -> Iterator[str]:
     known = {stage.stage: stage for stage in row.stages}
     yield f"<td>{row.number}</td>"
-    yield _td(row.name, _name(row, folder, lang))
+    yield _td(row.name, _name(row, folder, lang), kind="name")
     yield _td(say(f"plan.state.{row.state}", lang), _state(row, lang))
     yield _td(_change(row, lang), escape(_change(row, lang)))
     for name in stages:
@@ -113,4 +113,4 @@ def _attempts(row: Row, lang: str) -> str:
 
 def _tier(row: Row, lang: str) -> str:
     tier = row.ended.tier
-    return f"{tier} ({say('plan.simulated', lang)})" if row.ended.simulated else tier
+    return f"{tier} ({say('plan.simulated', lang)})" if row.ended.simulated and "simulated" not in tier else tier

@@ -1,0 +1,127 @@
+"""What is written of a plan: its status, summary.json by its schema, JUnit that CI servers read, and the page."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as xml
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from helpers.batch.campaign.ended import EXPECTED, LEFT_OUT
+from helpers.batch.plan.model import Expected, LeftOut
+from helpers.batch.results import history, publish
+from helpers.finding import Status
+from tests.batch.results.made import ended, night
+from tests.conftest import ROOT
+
+SCHEMA = json.loads((ROOT / "helpers" / "summary.schema.json").read_text())
+TODAY = date(2026, 5, 4)
+
+
+def written(folder: Path) -> dict[str, Any]:
+    """summary.json, valid by its schema."""
+    content: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    jsonschema.validate(content, SCHEMA, format_checker=jsonschema.FormatChecker())
+    return content
+
+
+@pytest.mark.parametrize("how", ["red", "oom", "error", "died", "timed_out", "not_run"])
+def test_any_red_makes_the_night_red(tmp_path: Path, how: str) -> None:
+    plan, done = night(tmp_path, {"a": "good", "b": how})
+    report = publish(plan, done, tmp_path, "en", finished=True)
+    content = written(tmp_path)
+    assert report.status is Status.FAIL and content["exit_code"] == 1
+    assert content["first_red"]["run"] == "b" and "1 of 2 runs are red; first b" in content["verdict"]["en"]
+    root = xml.parse(tmp_path / "junit.xml").getroot()
+    assert int(root.get("failures", "")) + int(root.get("errors", "")) == 1
+
+
+def test_what_is_still_to_come_is_not_red_yet(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"a": "good", "b": "not_run"})
+    assert publish(plan, done, tmp_path, "en").status is Status.SKIPPED
+    assert not written(tmp_path)["finished"]
+
+
+def test_a_good_night_is_good_though_runs_were_left_out(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"a": "good"}, left_out=(LeftOut("b", "tag weekly"),))
+    report = publish(plan, done, tmp_path, "en", finished=True)
+    assert report.status is Status.OK and report.verdict("en") == "all 1 runs are good (1 left out)"
+    assert [run["state"] for run in written(tmp_path)["runs"]] == ["good", LEFT_OUT]
+    page = (tmp_path / "index.html").read_text()
+    assert '<span class="badge SKIPPED">left out</span>' in page
+
+
+def test_cases_of_the_junit_file(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"g": "good", "r": "red", "o": "oom", "d": "died"})
+    publish(plan, done, tmp_path, "zh", finished=True)
+    root = xml.parse(tmp_path / "junit.xml").getroot()
+    suites = {suite.get("name"): suite for suite in root}
+    told = {name: (suite.get("tests"), suite.get("failures"), suite.get("errors"), suite.get("skipped"))
+            for name, suite in suites.items()}  # fmt: skip
+    assert told == {"g": ("4", "0", "0", "0"), "r": ("4", "1", "0", "1"), "o": ("4", "0", "1", "1"),
+                    "d": ("5", "0", "1", "3")}  # fmt: skip
+    assert suites["g"].find("properties/property[@name='simulated']").get("value") == "false"  # type: ignore[union-attr]
+    assert [case.get("time") for case in suites["g"].iter("testcase")] == ["15.000"] * 4
+
+
+def test_reds_of_one_cause_are_told_together(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"a": "oom", "b": "oom", "c": "error", "d": "error", "e": "red"})
+    publish(plan, done, tmp_path, "en", finished=True)
+    causes = {one["cause"]: one["runs"] for one in written(tmp_path)["causes"]}
+    known = [runs for cause, runs in causes.items() if cause.startswith("known:")]
+    assert known == [["a", "b"]] and len(causes) == 4, "what the others say differs"
+    page = (tmp_path / "index.html").read_text()
+    assert "2 runs, same cause:" in page and "<script>alert" not in page
+
+
+@pytest.mark.parametrize("day, state, code", [(4, EXPECTED, "RUN412.expected"), (3, "red", "RUN412.expired")])
+def test_an_expected_failure_is_not_red_up_to_its_date(tmp_path: Path, day: int, state: str, code: str) -> None:
+    known = Expected("b*", f"2026-05-0{day}", "a bug", "precision")
+    plan, done = night(tmp_path, {"a": "good", "b1": "red"}, expect=(known,))
+    report = publish(plan, done, tmp_path, "en", finished=True, today=TODAY)
+    content = written(tmp_path)
+    assert (content["runs"][1]["state"], content["expected"][0]["code"]) == (state, code)
+    assert (report.status is Status.FAIL) == (state == "red")
+
+
+@pytest.mark.parametrize(
+    "run, how, stage, code",
+    [("b", "good", "", "RUN412.passes"), ("x", "red", "", "RUN412.nothing"),
+     ("b", "red", "profiling", "RUN412.elsewhere")],
+)  # fmt: skip
+def test_what_an_expectation_is_worth_is_told(tmp_path: Path, run: str, how: str, stage: str, code: str) -> None:
+    plan, done = night(tmp_path, {"a": "good", "b": how}, expect=(Expected(run, "2026-12-31", "", stage),))
+    report = publish(plan, done, tmp_path, "en", finished=True, today=TODAY)
+    assert [one["code"] for one in written(tmp_path)["expected"]] == [code]
+    assert (report.status is Status.FAIL) == (how == "red")
+
+
+def test_what_changed_comes_first(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"a": "good", "b": "red", "c": "good", "d": "red", "f": "good"})
+    publish(plan, done, tmp_path, "en", finished=True)
+    before = history.find("last", tmp_path, "night")
+    assert before and before.runs["b"]["red"]
+    plan, done = night(tmp_path, {"a": "red", "b": "good", "c": "good", "d": "red", "e": "good"})
+    done["c"] = ended(tmp_path, "c", "good", seconds=60 * 1.25)
+    publish(plan, done, tmp_path, "en", finished=True, before=before, asked="last")
+    content = written(tmp_path)
+    told = {kind: names for kind, names in content["against"].items() if isinstance(names, list) and names}
+    assert told == {"newly_red": ["a"], "fixed": ["b"], "slower": ["c"], "still_red": ["d"], "new": ["e"],
+                    "gone": ["f"]}  # fmt: skip
+    assert content["first_red"]["run"] == "a" and "1 newly" in content["verdict"]["en"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"seconds": 74.9}, {"seconds": 90.0, "reused": True}, {"seconds": 90.0, "attempts": 2}]
+)
+def test_no_slower_within_noise_or_where_something_else_took_the_time(tmp_path: Path, change: dict[str, Any]) -> None:
+    plan, done = night(tmp_path, {"a": "good"})
+    publish(plan, done, tmp_path, "en", finished=True)
+    before = history.find("last", tmp_path, "night")
+    done["a"] = ended(tmp_path, "a", "good", **change)
+    publish(plan, done, tmp_path, "en", finished=True, before=before)
+    assert written(tmp_path)["runs"][0]["change"] == ""

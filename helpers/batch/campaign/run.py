@@ -48,8 +48,9 @@ def run_plan(
 
     A run that was good for all the same is reused, with `keep_red` one that was red too; `force` runs all again.
     After `deadline_s` seconds (0: never) what goes is ended. `against` is `last` or the place of an earlier
-    summary.json: what is newly red, fixed, slower comes first. Raises WorkbookError, before anything starts, for what is
-    wrong with the plan, or where another process runs it; KeyboardInterrupt once all is ended after SIGINT or SIGTERM.
+    summary.json: what is newly red, fixed, slower comes first. Raises WorkbookError, before anything starts, for what
+    is wrong with the plan, or where another process runs it; KeyboardInterrupt once all is ended after SIGINT or
+    SIGTERM.
     """
     lang = language(lang)
     plan = chosen(path, selection, lang=lang, notebooks=notebooks)

@@ -33,7 +33,7 @@ class ObsStorage:
 
     def local(self, name: str) -> Path:
         """A copy that lasts as long as this process, checked against its manifest or its own sum."""
-        from helpers.storage.copies import copy_of
+        from helpers.storage.transfer.copies import copy_of
 
         return copy_of(self.address.below(name), self.bucket)
 

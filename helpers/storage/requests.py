@@ -74,7 +74,12 @@ class Bucket:
         return bytes(answer.body.buffer or b"")
 
     def _whole(self, key: str, headers: Any, count: int | None) -> Any:
-        answer = self._client.getObject(self.name, key, headers=headers, loadStreamInMemory=True)
+        try:
+            answer = self._client.getObject(self.name, key, headers=headers, loadStreamInMemory=True)
+        except Exception as cause:
+            if type(cause) is not Exception:
+                raise
+            raise CutShort(str(cause)) from cause  # the SDK has no class of its own for it
         if answer.status < 300:
             told = dict(answer.header).get("content-length")
             wanted = int(told) if count is None and told is not None else count

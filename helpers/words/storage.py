@@ -7,8 +7,9 @@ _HEADINGS = {
     "list": ("List", "列表"),
     "upload": ("Upload", "上传"),
     "download": ("Download", "下载"),
-    "objects": ("Objects", "对象"),
+    "bytes": ("Size", "大小"),
     "sha256": ("SHA-256", "SHA-256"),
+    "why": ("Wrong", "不符之处"),
 }
 _WHY = {
     "storage.why.bucket": (
@@ -192,6 +193,58 @@ WORDS: dict[str, Words] = {
         "Start its upload again; for what was sent by other means:"
         " `ascend-workbook storage download --unverified {place} FOLDER`.",
         "请重新运行其上传；若用其他方式上传：`ascend-workbook storage download --unverified {place} FOLDER`。",
+    ),
+    "storage.option": Words(
+        "{option} {value}: expected 1 to {most}",
+        "{option} {value}：应为 1 至 {most}",
+    ),
+    "STO501.listed": Words(
+        "{count} files, {mib} MiB below {place}, with their manifest",
+        "{place} 下有 {count} 个文件，{mib} MiB，附有清单",
+    ),
+    "STO501.listed_bare": Words(
+        "{count} files, {mib} MiB below {place}; no manifest of their own: not sent as one folder, or not wholly",
+        "{place} 下有 {count} 个文件，{mib} MiB；没有自己的清单：不是作为一个目录上传，或尚未上传完",
+    ),
+    "STO501.listed_nothing": Words("nothing is below {place}", "{place} 下没有任何对象"),
+    "STO501.uploaded": Words(
+        "{count} files, {mib} MiB are at {place}: {kept} were there already, {moved} MiB were sent now",
+        "{count} 个文件（{mib} MiB）已在 {place}：其中 {kept} 个原已存在，本次上传 {moved} MiB",
+    ),
+    "STO501.downloaded": Words(
+        "{count} files of {place} ({mib} MiB in all) are at {path}: {kept} were there already, {moved} MiB were"
+        " fetched now",
+        "{place} 的 {count} 个文件（共 {mib} MiB）已在 {path}：其中 {kept} 个原已存在，本次下载 {moved} MiB",
+    ),
+    "STO501.verified": Words(
+        "{place}: all {count} files ({mib} MiB) were read and are what was sent",
+        "{place}：全部 {count} 个文件（{mib} MiB）已读取，与上传时一致",
+    ),
+    "STO502.given_up": Words(
+        "{count} unfinished uploads of files that the folder has not were given up",
+        "放弃了 {count} 个未完成的上传任务，其文件不在该目录中",
+    ),
+    "STO502.beside": Words(
+        "{count} files are there that the manifest does not tell, such as {first}",
+        "有 {count} 个文件不在清单中，例如 {first}",
+    ),
+    "STO503.wrong": Words(
+        "{name}: {why}",
+        "{name}：{why}",
+        "Upload the folder again, then fetch it again.",
+        "请重新上传该目录，再重新下载。",
+    ),
+    "STO504.unchecked": Words(
+        "{count} files had no SHA-256 to be checked by",
+        "{count} 个文件没有可供校验的 SHA-256",
+        "Send them with `ascend-workbook storage upload`, which records one.",
+        "请用 `ascend-workbook storage upload` 上传，它会记录 SHA-256。",
+    ),
+    "STO504.sizes": Words(
+        "{place}: the sizes of all {count} files ({mib} MiB) are right; their contents were not read",
+        "{place}：全部 {count} 个文件（{mib} MiB）大小正确；未读取内容",
+        "Without --quick every byte is read.",
+        "去掉 --quick 会读取全部内容。",
     ),
     "storage.nothing": Words(
         "{place}: nothing is there",

@@ -49,7 +49,7 @@ class Service:
         marked = [{"times": 1, "method": "GET", "match": "", **fault, "of": uuid.uuid4().hex} for fault in faults]
         (self.folder / "faults").write_text(json.dumps(marked))
 
-    def keys(self) -> list[str]:
+    def held(self) -> list[str]:
         return [one.key for one in self.requests.list("")]
 
     def address(self, key: str = "") -> Address:
@@ -63,7 +63,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str
         pytest.importorskip(name, reason=f"{name} is not installed: pip install -r requirements-dev.txt")
     folder = tmp_path_factory.mktemp("server")
     command = [sys.executable, str(Path(__file__).with_name("server.py")), str(folder)]
-    env = {**os.environ, "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
+    env = {**os.environ, "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "S3_UPLOAD_PART_MIN_SIZE": "1000"}
     with (folder / "errors").open("wb") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env)
     try:

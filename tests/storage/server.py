@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import struct
 import sys
 import threading
 import time
@@ -46,8 +47,8 @@ class Faulty:
             return self.inner(environ, start)
         time.sleep(fault.get("delay_s", 0))
         if fault.get("reset"):
-            environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
-            return []
+            environ["werkzeug.socket"].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            raise ConnectionResetError
         if "cut" in fault:
             return self._cut(environ, start, fault["cut"])
         if "status" not in fault:

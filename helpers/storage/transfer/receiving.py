@@ -6,12 +6,12 @@ import threading
 from functools import partial
 from pathlib import Path
 
-from helpers.storage.digests import sha256_of
-from helpers.storage.manifest import Entry
-from helpers.storage.partial import PartialFile
-from helpers.storage.pool import Job
-from helpers.storage.progress import Progress
 from helpers.storage.requests import Bucket, Stored
+from helpers.storage.transfer.digests import sha256_of
+from helpers.storage.transfer.manifest import Entry
+from helpers.storage.transfer.partial import PartialFile
+from helpers.storage.transfer.pool import Job
+from helpers.storage.transfer.progress import Progress
 
 #: What may be wrong with a file, as the words have it.
 MISSING, SIZE, SUM = "storage.wrong.missing", "storage.wrong.size", "storage.wrong.sum"

@@ -8,9 +8,9 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from helpers.storage.download import raise_wrong, receive
 from helpers.storage.names import Address
 from helpers.storage.requests import Bucket
+from helpers.storage.transfer.download import raise_wrong, receive
 
 
 def copy_of(address: Address, bucket: Bucket) -> Path:

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from helpers.errors import WorkbookError
-from helpers.storage import manifest
-from helpers.storage.digests import Digest, stamp
-from helpers.storage.manifest import Entry, Manifest
 from helpers.storage.names import Address, check, check_together
-from helpers.storage.pool import work_off
-from helpers.storage.progress import Progress, Tell
 from helpers.storage.requests import Bucket
 from helpers.storage.retrying import Patience
-from helpers.storage.sending import PART_BYTES, FileUpload
+from helpers.storage.transfer import manifest
+from helpers.storage.transfer.digests import Digest, stamp
+from helpers.storage.transfer.manifest import Entry, Manifest
+from helpers.storage.transfer.pool import work_off
+from helpers.storage.transfer.progress import Progress, Tell
+from helpers.storage.transfer.sending import PART_BYTES, FileUpload
 
 WORKERS = 8
 

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from helpers.errors import WorkbookError
-from helpers.storage.digests import Digest, digest
-from helpers.storage.pool import Job
-from helpers.storage.progress import Progress
 from helpers.storage.requests import Bucket, Part, Stored
+from helpers.storage.transfer.digests import Digest, digest
+from helpers.storage.transfer.pool import Job
+from helpers.storage.transfer.progress import Progress
 
 PART_BYTES = 16 << 20
 #: https://support.huaweicloud.com/intl/en-us/api-obs/obs_04_0098.html: parts are numbered up to this.

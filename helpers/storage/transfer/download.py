@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from helpers.errors import WorkbookError
-from helpers.storage import manifest
 from helpers.storage.local import LocalStorage, refuse_unwritable
-from helpers.storage.manifest import Entry, Manifest
 from helpers.storage.names import Address, check_together
 from helpers.storage.obs import ObsStorage
-from helpers.storage.partial import PartialFile
-from helpers.storage.pool import work_off
-from helpers.storage.progress import Progress, Tell, mib
-from helpers.storage.receiving import FileDownload
 from helpers.storage.requests import Bucket, Stored
 from helpers.storage.retrying import Patience
-from helpers.storage.sending import PART_BYTES
-from helpers.storage.upload import WORKERS
+from helpers.storage.transfer import manifest
+from helpers.storage.transfer.manifest import Entry, Manifest
+from helpers.storage.transfer.partial import PartialFile
+from helpers.storage.transfer.pool import work_off
+from helpers.storage.transfer.progress import Progress, Tell, mib
+from helpers.storage.transfer.receiving import FileDownload
+from helpers.storage.transfer.sending import PART_BYTES
+from helpers.storage.transfer.upload import WORKERS
 
 
 @dataclass

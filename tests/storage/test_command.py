@@ -1,0 +1,71 @@
+"""`ascend-workbook storage`: what it prints, its exit codes, and the same from Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from helpers import storage
+from helpers.__main__ import main
+from helpers.finding import Status
+from tests.storage.conftest import KEY, SECRET, TOKEN, Service
+from tests.storage.test_transfer import made, tree
+
+FILES = {"a/one": b"1", "two": b"22"}
+
+
+def test_there_and_back(service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, place = made(tmp_path / "in", FILES), f"{service.place}/r"
+    told = tmp_path / "up.json"
+    assert main(["storage", "upload", str(source), place, "--json", str(told)]) == 0
+    assert main(["storage", "list", place]) == 0
+    assert main(["storage", "download", place, str(tmp_path / "out")]) == 0
+    assert main(["storage", "verify", place]) == 0 and main(["storage", "verify", str(tmp_path / "out")]) == 0
+    facts = json.loads(told.read_text())["facts"]
+    assert (facts["files"], facts["requests"], facts["moved_bytes"]) == (2, 2, 3)
+    assert tree(tmp_path / "out") == FILES
+    both = "".join(capsys.readouterr())
+    assert "2 files" in both and "a/one" in both and not any(word in both for word in (KEY, SECRET, TOKEN))
+
+
+def test_a_wrong_file_is_named_and_fails(service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = f"{service.place}/r"
+    assert storage.upload(made(tmp_path / "in", FILES), place).status is Status.OK
+    service.requests.put("r/two", b"23")
+    service.requests.put("r/strange", b"")
+    for line in (["download", place, str(tmp_path / "out")], ["verify", place], ["verify", place, "--lang", "zh"]):
+        assert main(["storage", *line]) == 1
+    out = capsys.readouterr().out
+    assert "two: its SHA-256 is another one" in out and "SHA-256 不符" in out
+    assert "STO502" in [one.rule for one in storage.verify(place).findings]
+    assert main(["storage", "verify", str(tmp_path / "out")]) == 2, "what did not come whole has no manifest"
+
+
+def test_sizes_alone_are_not_called_clean(service: Service, tmp_path: Path) -> None:
+    place = f"{service.place}/r"
+    storage.upload(made(tmp_path / "in", FILES), place)
+    service.requests.put("r/two", b"23")
+    quick = storage.verify(place, quick=True)
+    assert quick.status is Status.SKIPPED and "contents were not read" in quick.verdict("en")
+    service.requests.put("r/two", b"2")
+    assert storage.verify(place, quick=True).status is Status.FAIL
+
+
+def test_what_could_not_run_exits_with_2(
+    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = (["list", "obs://UPPER/x"], ["verify", f"{service.place}/nothing"], ["upload", "nowhere", service.place],
+             ["upload", ".", service.place, "--workers", "0"])  # fmt: skip
+    for line in lines:
+        assert main(["storage", *line]) == 2
+    monkeypatch.delenv("OBS_SECRET_ACCESS_KEY")
+    assert main(["storage", "list", service.place]) == 2
+    error = capsys.readouterr().err
+    assert "nothing is there" in error and "OBS_SECRET_ACCESS_KEY" in error and KEY not in error
+
+
+def test_keys_are_no_options(capsys: pytest.CaptureFixture[str]) -> None:
+    for word in ("--access-key", "--secret", "--token"):
+        assert main(["storage", "list", "obs://bucket/x", word, "x"]) == 2

@@ -13,6 +13,7 @@ Examples:
   ascend-workbook run plan.yaml --only "*resnet*" --shard 1/4
   ascend-workbook run plan.yaml --keep-red --deadline 28800
   ascend-workbook run plan.yaml --against last
+  ascend-workbook run plan.yaml --scheduler tcp://10.0.0.1:8786 --root /mnt/shared/runs
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", nargs="?", metavar="PLAN", help="a YAML file that says which runs there shall be")
     parser.add_argument("--workers", type=int, default=0, help="with PLAN: runs side by side (default: as it says)")
     _add_selection(parser)
+    parser.add_argument(
+        "--scheduler", default="", metavar="ADDRESS", help="with PLAN: do the runs on the Dask cluster at tcp://HOST:PORT"
+    )
     parser.add_argument("--keep-red", action="store_true", help="with PLAN: leave what was red, for all the same")
     parser.add_argument(
         "--deadline", type=float, default=0, metavar="SECONDS", help="with PLAN: end what goes on then (default: never)"
@@ -74,7 +78,7 @@ def run(args: argparse.Namespace) -> Report:
     if args.plan:
         return batch.run_plan(args.plan, workers=args.workers, root=args.root, lang=args.lang, force=args.force,
                               selection=selection, keep_red=args.keep_red, deadline_s=args.deadline,
-                              against=args.against)  # fmt: skip
+                              against=args.against, scheduler=args.scheduler)  # fmt: skip
     stages = tuple(stage for stage in batch.STAGES if not args.stage or stage in args.stage)
     return batch.run(
         args.name,

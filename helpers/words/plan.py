@@ -258,6 +258,18 @@ WORDS: dict[str, Words] = {
         "请增加时限或减少步数；下次启动会从此处继续。",
     ),
     "plan.no_time": Words("the plan's time was over before it started", "在其启动之前计划的时间已到"),
+    "plan.machines_lost": Words(
+        "the cluster lost a machine at each try: {error}",
+        "集群在每次尝试时都丢失了机器：{error}",
+        "Often the run takes all its memory: give it a bound (memory_mb).",
+        "多为该运行耗尽内存：请为其设置上限（memory_mb）。",
+    ),
+    "plan.not_shared": Words(
+        "{where} does not see the plan's folder {folder}",
+        "{where} 无法访问计划的目录 {folder}",
+        "Give --root a folder that all machines of the cluster have under the same path.",
+        "请用 --root 指定集群所有机器都能以相同路径访问的目录。",
+    ),
     "plan.disk_full": Words(
         "the disk of {path} is full",
         "{path} 所在磁盘已满",

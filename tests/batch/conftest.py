@@ -50,6 +50,11 @@ BODIES = {
     "dies_once": "from pathlib import Path\nif not Path(run_dir, 'died').exists():\n"
     "    Path(run_dir, 'died').touch()\n    import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n"
     + SAVE.format(stage="{stage}", status="OK"),
+    "shows": SAVE.format(stage="{stage}", status="OK")
+    + "import os, time\nbegan = time.time()\ntime.sleep(0.5)\n"
+    "visible = os.environ.get('ASCEND_RT_VISIBLE_DEVICES', 'none')\n"
+    "Path(run_dir, 'shown').write_text(visible + ' ' + str(began) + ' ' + str(time.time()))",
+    "waits": "import time; time.sleep(1.5)\n" + SAVE.format(stage="{stage}", status="OK"),
     "silent": "x = 1",
 }
 #: One that does what the name of its run says, up to a `-`: runs of one plan that differ.

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from helpers.batch.campaign.ended import Ended
-from helpers.batch.campaign.pool import locks, processes
+from helpers.batch.campaign.ended import STOPPED, Ended
+from helpers.batch.campaign.pool import locks
+from helpers.batch.campaign.pool.cluster import Cluster
 from helpers.batch.campaign.pool.local import Pool
 from helpers.batch.campaign.pool.order import Order
 from helpers.batch.campaign.pool.progress import Progress
@@ -41,6 +42,7 @@ def run_plan(
     keep_red: bool = False,
     deadline_s: float = 0,
     against: str = "",
+    scheduler: str = "",
     notebooks: Path = NOTEBOOKS,
     say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> Report:
@@ -48,24 +50,25 @@ def run_plan(
 
     A run that was good for all the same is reused, with `keep_red` one that was red too; `force` runs all again.
     After `deadline_s` seconds (0: never) what goes is ended. `against` is `last` or the place of an earlier
-    summary.json: what is newly red, fixed, slower comes first. Raises WorkbookError, before anything starts, for what
-    is wrong with the plan, or where another process runs it; KeyboardInterrupt once all is ended after SIGINT or
-    SIGTERM.
+    summary.json: what is newly red, fixed, slower comes first. `scheduler` is the address of a Dask cluster that does
+    the runs instead of this machine. Raises WorkbookError, before anything starts, for what is wrong with the plan, or
+    where another process runs it; KeyboardInterrupt once all is ended after SIGINT or SIGTERM.
     """
     lang = language(lang)
     plan = chosen(path, selection, lang=lang, notebooks=notebooks)
     return run_all(plan, folder_of(plan.name, root), workers=workers, lang=lang, force=force, keep_red=keep_red,
-                   deadline_s=deadline_s, against=against, notebooks=notebooks, say_progress=say_progress)  # fmt: skip
+                   deadline_s=deadline_s, against=against, scheduler=scheduler, notebooks=notebooks,
+                   say_progress=say_progress)  # fmt: skip
 
 
 def run_all(
     plan: Plan, folder: Path, *, workers: int, lang: str, force: bool, keep_red: bool, deadline_s: float,
-    notebooks: Path, say_progress: Callable[[str], None], against: str = "",
+    notebooks: Path, say_progress: Callable[[str], None], against: str = "", scheduler: str = "",
 ) -> Report:  # fmt: skip
     """The same of a plan that was read and checked, in its folder."""
     with _alone(folder), _stoppable() as stop:
         progress = Progress(folder, len(plan.items), lang, say_progress)
-        pool = Pool(workers or plan.workers, progress, stop=stop, check=lambda: None)
+        pool = _means(scheduler, workers or plan.workers, progress, stop)
         until = time.time() + deadline_s if deadline_s else 0.0
         start = uuid.uuid4().hex
         orders = [Order(item, str(folder), str(notebooks.resolve()), start, force, keep_red,
@@ -74,9 +77,16 @@ def run_all(
         tell = partial(publish, plan, folder=folder, lang=lang, before=before, asked=against)
         report = _followed(pool.run(orders), tell, stop)
         progress.close()
-        if stop.is_set() and progress.done < progress.total:
+        if stop.is_set() and (progress.states[STOPPED] or progress.done < progress.total):
             raise KeyboardInterrupt
     return report
+
+
+def _means(scheduler: str, workers: int, progress: Progress, stop: threading.Event) -> Pool | Cluster:
+    """This machine, or the cluster at the address."""
+    if scheduler:
+        return Cluster(scheduler, progress, stop=stop, check=lambda: None)
+    return Pool(workers, progress, stop=stop, check=lambda: None)
 
 
 def _followed(runs: Iterable[Ended], tell: Callable[..., Report], stop: threading.Event) -> Report:
@@ -102,7 +112,6 @@ def _alone(folder: Path) -> Iterator[None]:
         raise WorkbookError("plan.locked", folder=str(folder), who=path.read_text(errors="replace") or "?")
     try:
         locks.sign(handle, f"{socket.gethostname()}, pid {os.getpid()}")
-        processes.end(lambda: processes.marked_below(folder))
         yield
     finally:
         os.close(handle)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
 
@@ -13,8 +14,18 @@ from helpers.batch.campaign.ended import Ended, restored
 from helpers.batch.campaign.run import run_all
 from helpers.batch.plan.model import Item, Plan
 
-#: (items, what else `Plan` and `run_all` take) -> how each run ended, and the lines that were told.
-Start = Callable[..., "tuple[dict[str, Ended], list[str]]"]
+
+@dataclass(frozen=True)
+class Start:
+    """`start(items, ...)` runs them as the plan in `folder`: how each ended, and the lines that were told."""
+
+    folder: Path
+    books: Path
+
+    def __call__(self, items: Sequence[Item], **options: Any) -> tuple[dict[str, Ended], list[str]]:
+        lines: list[str] = []
+        all_of(items, self.folder.parent, self.books, say_progress=lines.append, **options)
+        return ended(self.folder), lines
 
 
 def item(name: str, **other: Any) -> Item:
@@ -24,17 +35,13 @@ def item(name: str, **other: Any) -> Item:
 
 @pytest.fixture
 def start(notebooks: Callable[..., Path], tmp_path: Path) -> Start:
-    """Below `tmp_path`/night."""
+    return Start(tmp_path / "night", notebooks(environment="as_named"))
 
-    def run(items: Sequence[Item], *, workers: int = 2, plan: dict[str, Any] | None = None, **options: Any) -> Any:
-        lines: list[str] = []
-        books = notebooks(environment="as_named")
-        given = {"force": False, "keep_red": False, "deadline_s": 0.0, **options}
-        run_all(Plan("night", tuple(items), **(plan or {})), tmp_path / "night", workers=workers, lang="en",
-                notebooks=books, say_progress=lines.append, **given)  # fmt: skip
-        return ended(tmp_path / "night"), lines
 
-    return run
+def all_of(items: Sequence[Item], root: Path, books: Path, plan: dict[str, Any] | None = None, **options: Any) -> None:
+    """Runs them as the plan `night` below `root`."""
+    given = {"workers": 2, "force": False, "keep_red": False, "deadline_s": 0.0, "scheduler": "", **options}
+    run_all(Plan("night", tuple(items), **(plan or {})), root / "night", lang="en", notebooks=books, **given)
 
 
 def ended(folder: Path) -> dict[str, Ended]:

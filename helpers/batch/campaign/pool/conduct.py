@@ -9,13 +9,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from helpers.batch.campaign.ended import GOOD, RED, STOPPED, Ended, load, save
-from helpers.batch.campaign.pool import locks, tries
+from helpers.batch.campaign.pool import locks, processes, tries
 from helpers.batch.campaign.pool.attempt import Attempt, Bounds, attempt
 from helpers.batch.campaign.pool.cards import NONE, Taken, shown
-from helpers.batch.campaign.pool.devices import Here, lower, probe, wish
+from helpers.batch.campaign.pool.devices import Here, cards_for, enough, lower, probe, wish
 from helpers.batch.campaign.pool.judging import dead, judged
 from helpers.batch.campaign.pool.order import Order
 from helpers.batch.workbook import key_of
@@ -49,6 +50,7 @@ def conduct(order: Order, means: Means) -> Ended:
         early = at_once(order, means.where)
         if early is not None:
             return early
+        processes.end(partial(processes.marked, folder))  # of a try whose runner was killed with its process
         return _tried(order, means, handle)
     finally:
         os.close(handle)
@@ -60,6 +62,9 @@ def at_once(order: Order, where: str = "") -> Ended | None:
     try:
         key = _key(order, _here(order))
         refused = _refused(order, _here(order))
+        cards = cards_for(item, _here(order), order.card_ids)
+        if cards is not None:
+            enough(item, cards)
     except WorkbookError as error:
         said: Scalar = {"say": error.key, "args": error.arguments}
         return _kept(folder, Ended(item.name, RED, "FAIL", said, where=where))

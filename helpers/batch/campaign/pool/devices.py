@@ -9,6 +9,7 @@ from helpers import device
 from helpers.batch.campaign.pool.cards import Cards, visible
 from helpers.batch.fingerprint import versions_of
 from helpers.batch.plan.model import Item
+from helpers.errors import WorkbookError
 from helpers.report import TIERS
 
 
@@ -47,3 +48,9 @@ def cards_for(item: Item, here: Here, ids: tuple[int, ...]) -> Cards | None:
     if item.cards == 0 or kind == "cpu" or (here.tier == "npu-simulated" and not ids):
         return None
     return Cards(kind, ids or visible(kind, here.count))
+
+
+def enough(item: Item, cards: Cards) -> None:
+    """Raises WorkbookError where the run needs more than there are."""
+    if len(cards.ids) < item.cards:
+        raise WorkbookError("plan.too_few_cards", run=item.name, wanted=item.cards, found=len(cards.ids))

@@ -54,8 +54,10 @@ class Pool:
                     yield from self._ended()
                     self.progress.refresh()
                     self.check()
+            except BaseException:
+                self.stop.set()  # what still goes is ended, whatever ended us
+                raise
             finally:
-                self.stop.set()
                 wait([one.future for one in self._going])
                 for one in self._going:
                     one.cards.give()
@@ -114,9 +116,6 @@ class Pool:
         cards = devices.cards_for(order.item, order.here, order.card_ids)
         if cards is None:
             return NONE
-        if len(cards.ids) < order.item.cards:
-            raise WorkbookError("plan.too_few_cards", run=order.item.name, wanted=order.item.cards,
-                                found=len(cards.ids))  # fmt: skip
         taken = cards.take(order.item.cards)
         if taken is None:
             self.progress.waits(order.item.name, "plan.waits_for_card", {"cards": order.item.cards})

@@ -38,29 +38,19 @@ def below(pid: int) -> list[psutil.Process]:
 
 def marked(folder: Path) -> list[psutil.Process]:
     """All processes of the run in the folder, whoever their parents are now, but for this one."""
-    return _marked(lambda place: place == folder)
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and process.environ().get(MARK) == str(folder):
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue  # another user's, or it ended
+    return found
 
 
 def of_run(pid: int, folder: Path) -> list[psutil.Process]:
     """Those below the process `pid` and all others of the run."""
     return list({*below(pid), *marked(folder)})
-
-
-def marked_below(folder: Path) -> list[psutil.Process]:
-    """The same of all runs of the plan in the folder."""
-    return _marked(lambda place: place.parent == folder)
-
-
-def _marked(wanted: Callable[[Path], bool]) -> list[psutil.Process]:
-    found = []
-    for process in psutil.process_iter():
-        try:
-            place = process.environ().get(MARK) if process.pid != os.getpid() else None
-        except (psutil.Error, OSError):
-            continue  # another user's, or it ended
-        if place and wanted(Path(place)):
-            found.append(process)
-    return found
 
 
 def memory_mb(processes: Sequence[psutil.Process], limit_mb: int = 0) -> int:

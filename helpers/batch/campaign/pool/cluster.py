@@ -1,0 +1,151 @@
+"""The runs of a plan on an existing Dask cluster: as many at once on a machine as its worker has threads.
+
+The machines see the plan's folder, the notebooks and the scripts under the same paths and have this package. A run
+whose machine is lost goes to another one and says so; one that a lost client left going is waited for, not run twice.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from helpers.batch.campaign.ended import DIED, Ended, restored, save
+from helpers.batch.campaign.pool import devices, locks
+from helpers.batch.campaign.pool import order as orders_of
+from helpers.batch.campaign.pool.cards import NONE, Taken
+from helpers.batch.campaign.pool.conduct import Means, at_once, conduct
+from helpers.batch.campaign.pool.order import Order
+from helpers.batch.campaign.pool.progress import Progress
+from helpers.errors import WorkbookError
+from helpers.scheduler import ALONE, connected, lost
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+#: In the plan's folder while a start goes: its name, so that a machine can tell whether it sees the folder.
+START, STOP = ".start", ".stop"
+#: Seconds between looks at what is done, and at the cards of a machine.
+LOOK_S = 1.0
+
+
+class Cluster:
+    """Stands for a Pool: gives back how the runs ended, in the order in which they do."""
+
+    def __init__(
+        self, address: str, progress: Progress, *, stop: threading.Event, check: Callable[[], None]
+    ) -> None:
+        self.address, self.progress, self.stop, self.check = address, progress, stop, check
+
+    def run(self, orders: Sequence[Order]) -> Iterator[Ended]:
+        """All of them. Raises WorkbookError where the cluster is not there, or loses all its workers."""
+        root = self.progress.folder
+        (root / STOP).unlink(missing_ok=True)
+        (root / START).write_text(orders[0].start, encoding="utf-8")
+        with connected(self.address) as client:
+            client.subscribe_topic(orders[0].start, self._told)
+            futures = {client.submit(serve, one.text(), key=f"{one.item.name}-{one.start}", pure=False): one
+                       for one in orders}  # fmt: skip
+            yield from self._followed(client, futures)
+
+    def _followed(self, client: Client, futures: dict[Future, Order]) -> Iterator[Ended]:
+        alone_since = time.monotonic()
+        while futures:
+            if client.nthreads():
+                alone_since = time.monotonic()
+            elif time.monotonic() - alone_since > ALONE:
+                raise WorkbookError("scheduler.empty", address=self.address)
+            if self.stop.is_set():
+                yield from self._stopped(client, futures)
+                return
+            for future in _done(client, list(futures)):
+                ended = self._end(future, futures.pop(future))
+                self.progress.ended(ended)
+                yield ended
+            self.progress.refresh()
+            self.check()
+
+    def _end(self, future: Future, order: Order) -> Ended:
+        why = lost(self.address, future)
+        if why is None:
+            return restored(future.result())
+        ended = Ended(order.item.name, DIED, "FAIL", {"say": "plan.machines_lost", "args": {"error": why}})
+        save(order.folder, ended)
+        return ended
+
+    def _stopped(self, client: Client, futures: dict[Future, Order]) -> Iterator[Ended]:
+        """Those that go end themselves once they see the sign; those that wait never start."""
+        (self.progress.folder / STOP).write_text("", encoding="utf-8")
+        waiting = [future for future, order in futures.items() if order.item.name not in self.progress.running]
+        client.cancel(waiting)
+        for future in [future for future in futures if future not in waiting]:
+            ended = self._end(future, futures.pop(future))
+            self.progress.ended(ended)
+            yield ended
+
+    def _told(self, event: Any) -> None:
+        """What a machine says of a run that goes there."""
+        _, message = event
+        if message["key"] == "started":
+            self.progress.started(message["run"], tuple(message["cards"]), message["where"])
+        else:
+            self.progress.tell(message["key"], message["args"])
+
+
+def _done(client: Client, futures: list[Future]) -> list[Future]:
+    from distributed import TimeoutError as Late
+    from distributed import wait
+
+    with suppress(Late), client.as_current():
+        wait(futures, timeout=LOOK_S, return_when="FIRST_COMPLETED")
+    return [future for future in futures if future.status != "pending"]
+
+
+def serve(text: str) -> dict[str, Any]:
+    """A run from its order to its end, in a thread of a machine of the cluster."""
+    from distributed import get_worker
+
+    worker, order = get_worker(), orders_of.read(text)
+    where, root = f"{worker.name} ({worker.address})", Path(order.root)
+    if not (root / START).is_file() or (root / START).read_text(encoding="utf-8") != order.start:
+        return asdict(Ended(order.item.name, DIED, "FAIL", {"say": "plan.not_shared", "args": {
+            "where": where, "folder": order.root}}, where=where))  # fmt: skip
+    stop = Sign(root / STOP)
+    early = at_once(order, where)
+    if early is not None:
+        return asdict(early)
+    cards = _cards(order, stop)
+    try:
+        worker.log_event(order.start, {"key": "started", "run": order.item.name, "cards": cards.ids, "where": where})
+        means = Means(cards, stop, lambda key, args: worker.log_event(order.start, {"key": key, "args": args}),
+                      where=where)  # fmt: skip
+        return asdict(conduct(order, means))
+    finally:
+        cards.give()
+
+
+class Sign(threading.Event):
+    """An event that is a file: set for all machines that see it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def is_set(self) -> bool:
+        return self._path.exists()
+
+
+def _cards(order: Order, stop: threading.Event) -> Taken:
+    """Cards of this machine, once they are free."""
+    cards = devices.cards_for(order.item, devices.probe(devices.wish(order.item)), order.card_ids)
+    if cards is None:
+        return NONE
+    taken = cards.take(order.item.cards)
+    while taken is None and not stop.is_set():
+        time.sleep(locks.AGAIN_S)
+        taken = cards.take(order.item.cards)
+    return taken or NONE

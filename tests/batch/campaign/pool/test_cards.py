@@ -1,0 +1,105 @@
+"""Cards are given to one run at a time: of one runner, of two, and whatever the order in which they come and go."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.batch.campaign.pool import cards, devices
+from helpers.batch.campaign.pool.cards import Cards, Taken
+from helpers.batch.campaign.pool.devices import Here, cards_for, lower
+from tests.batch.campaign.conftest import Start, item
+from tests.conftest import ROOT
+
+NPU = Here("npu", 4, {"tier": "npu", "torch": "1"})
+
+
+@pytest.fixture(autouse=True)
+def own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cards.FOLDER, str(tmp_path / "cards"))
+    for name in cards.VISIBLE.values():
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_card_is_ever_held_twice(seed: int) -> None:
+    """Two runners (each an allocator of its own) take and give at random; who is refused could not have been served."""
+    draw = random.Random(seed)
+    runners = [Cards("npu", tuple(range(6))), Cards("npu", (5, 4, 3, 2, 1, 0))]
+    held: list[Taken] = []
+    for _ in range(300):
+        if held and draw.random() < 0.45:
+            held.pop(draw.randrange(len(held))).give()
+        wanted = draw.randint(1, 4)
+        taken = draw.choice(runners).take(wanted)
+        used = [card for one in held for card in one.ids]
+        assert (taken is None) == (6 - len(used) < wanted)
+        if taken:
+            assert len(taken.ids) == wanted
+            held.append(taken)
+            used += taken.ids
+        assert len(set(used)) == len(used)
+    for one in held:
+        one.give()
+
+
+def test_a_card_is_held_until_the_run_that_has_it_ended() -> None:
+    """Also where its runner was killed: the lock goes with the last process that has it."""
+    taken = Cards("npu", (0,)).take(1)
+    assert taken
+    words = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, pass_fds=taken.handles, cwd=ROOT) as process:
+        taken.give()
+        assert Cards("npu", (0,)).take(1) is None and process.stdin
+        process.stdin.write(b"\n")
+    again = Cards("npu", (0,)).take(1)
+    assert again
+    again.give()
+
+
+def test_kinds_do_not_share_and_the_environment_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    npu, gpu = Cards("npu", (0,)).take(1), Cards("cuda", (0,)).take(1)
+    assert npu and gpu and cards.shown("cuda", gpu.ids) == {"CUDA_VISIBLE_DEVICES": "0"}
+    npu.give()
+    gpu.give()
+    assert cards.visible("npu", 2) == (0, 1)
+    monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", "6, 4")
+    assert cards.visible("npu", 2) == (6, 4) and cards.visible("cuda", 1) == (0,)
+
+
+@pytest.mark.parametrize(("tier", "ids", "count", "expected"), [
+    ("npu", (), 1, (0, 1, 2, 3)), ("npu", (2, 3), 1, (2, 3)), ("npu", (), 0, None), ("cpu", (2,), 1, None),
+    ("npu-simulated", (), 1, None), ("npu-simulated", (1,), 1, (1,)),
+])  # fmt: skip
+def test_who_needs_cards(tier: str, ids: tuple[int, ...], count: int, expected: tuple[int, ...] | None) -> None:
+    found = cards_for(item("good", cards=count), Here(tier, 4, {}), ids)
+    assert (found.ids if found else None) == expected
+
+
+def test_a_tier_below_the_required() -> None:
+    assert lower("npu-simulated", "npu") and lower("cpu", "cuda")
+    assert not lower("npu", "npu") and not lower("npu", "cuda") and not lower("cpu", "")
+
+
+def test_runs_on_one_card_go_one_after_the_other(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a worker for each; one that needs none goes beside them, one that needs more than there are is red."""
+    for module in ("local.devices", "conduct"):
+        monkeypatch.setattr(f"helpers.batch.campaign.pool.{module}.probe", lambda wanted: NPU)
+    assert devices.probe("npu") is NPU
+    runs, lines = start([item("shows-a"), item("shows-b"), item("shows-c", cards=0), item("good-d", cards=3)],
+                        workers=3, plan={"card_ids": (3,)})  # fmt: skip
+    assert {name: run.cards for name, run in runs.items()} == {
+        "shows-a": (3,), "shows-b": (3,), "shows-c": (), "good-d": ()
+    }  # fmt: skip
+    spans = {name: [float(word) for word in run_shown(start, name)[1:]] for name in ("shows-a", "shows-b", "shows-c")}
+    assert spans["shows-a"][1] <= spans["shows-b"][0] and spans["shows-c"][0] < spans["shows-b"][0]
+    assert run_shown(start, "shows-a")[0] == "3" and run_shown(start, "shows-c")[0] == "none"
+    assert runs["good-d"].state == "red" and "shows-b: waits until 1 card(s) are free" in lines
+
+
+def run_shown(start: Start, name: str) -> list[str]:
+    return (start.folder / name / "shown").read_text().split()

@@ -1,0 +1,32 @@
+"""`python -m tests.batch.campaign.starting ROOT BOOKS OPTIONS NAME...`: a start of a plan in a process to be killed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from helpers.batch.campaign.pool import conduct, local
+from helpers.batch.campaign.pool.devices import Here
+from helpers.errors import WorkbookError
+from tests.batch.campaign.conftest import all_of, item
+
+HERE = Here("cpu", 1, {"tier": "cpu", "torch": "1"})
+
+
+def main(root: str, books: str, options: str, *names: str) -> int:
+    """Exit codes as the command has them."""
+    local.devices.probe = conduct.probe = lambda wanted: HERE  # type: ignore[assignment]
+    try:
+        all_of([item(name) for name in names], Path(root), Path(books), **json.loads(options),
+               say_progress=lambda line: print(line, file=sys.stderr, flush=True))  # fmt: skip
+    except WorkbookError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,11 @@ class Shares:
 
     def __init__(self, scanner: Scanner, *tables: dict[Any, int]) -> None:
         self._scanner = scanner
-        meaning: tuple[Callable[[bytes], Hashable], ...] = (json.loads, _labels, self._called, _detail, _labels)
+        self._stacks: list[bytes] = []
+        called = partial(_called, self._stacks)  # no method: a circle would keep the scanner's memory
+        meaning: tuple[Callable[[bytes], Hashable], ...] = (json.loads, _labels, called, _detail, _labels)
         self._tables = list(zip(tables, (of.NAMES, of.ORIGINS, of.CALLED, of.DETAILS, of.PLACES), meaning))
         self._numbers: list[list[int]] = [[] for _ in tables]
-        self._stacks: list[bytes] = []
 
     def learn(self) -> tuple[int, int]:
         """Numbers the texts that are new, to be called before others get any; gives how many rows of events and of
@@ -59,9 +61,10 @@ class Shares:
             column[[row for row, _ in odd]] = nanoseconds_of([text for _, text in odd])
         return column
 
-    def _called(self, text: bytes) -> tuple[bytes, bytes, bytes]:
-        stack, (dims, types) = int.from_bytes(text[:4], "little"), text[4:].split(b"\0")[:2] if text else (b"", b"")
-        return dims, types, self._stacks[stack]
+
+def _called(stacks: list[bytes], text: bytes) -> tuple[bytes, bytes, bytes]:
+    stack, (dims, types) = int.from_bytes(text[:4], "little"), text[4:].split(b"\0")[:2] if text else (b"", b"")
+    return dims, types, stacks[stack]
 
 
 def _labels(text: bytes) -> tuple[Any, ...]:

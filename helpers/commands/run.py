@@ -10,6 +10,8 @@ Examples:
   ascend-workbook run --name demo -p precision.steps 3
   ascend-workbook run plan.yaml --workers 2
   ascend-workbook run plan.yaml --list --skip-tag slow
+  ascend-workbook run plan.yaml --reference references --bless
+  ascend-workbook run plan.yaml --reference references
   ascend-workbook run plan.yaml --only "*resnet*" --shard 1/4
   ascend-workbook run plan.yaml --keep-red --deadline 28800
   ascend-workbook run plan.yaml --against last
@@ -34,6 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scheduler", default="", metavar="ADDRESS", help="with PLAN: do the runs on the Dask cluster at tcp://HOST:PORT"
     )
+    told = "hold each good run's notebooks, through nbval, against DIR/LANG/RUN/STAGE.ipynb (rules: DIR/sanitize.cfg)"
+    parser.add_argument("--reference", default="", metavar="DIR", help=f"with PLAN: {told}")
+    parser.add_argument("--bless", action="store_true", help="with --reference: make them of this time's good runs")
     parser.add_argument("--keep-red", action="store_true", help="with PLAN: leave what was red, for all the same")
     parser.add_argument(
         "--deadline", type=float, default=0, metavar="SECONDS", help="with PLAN: end what goes on then (default: never)"
@@ -73,12 +78,14 @@ def run(args: argparse.Namespace) -> Report:
     selection = batch.Selection(args.tag, args.skip_tag, args.only, args.skip, args.shard or (1, 1))
     if args.plan and args.list:
         return batch.list_plan(args.plan, selection, lang=args.lang)
-    if not args.plan and (args.list or args.against or selection != batch.Selection([], [], [], [])):
+    asked = args.list or args.against or args.reference or args.bless
+    if not args.plan and (asked or selection != batch.Selection([], [], [], [])):
         raise WorkbookError("plan.needed")
     if args.plan:
         return batch.run_plan(args.plan, workers=args.workers, root=args.root, lang=args.lang, force=args.force,
                               selection=selection, keep_red=args.keep_red, deadline_s=args.deadline,
-                              against=args.against, scheduler=args.scheduler)  # fmt: skip
+                              against=args.against, scheduler=args.scheduler,
+                              reference=args.reference, bless=args.bless)  # fmt: skip
     stages = tuple(stage for stage in batch.STAGES if not args.stage or stage in args.stage)
     return batch.run(
         args.name,

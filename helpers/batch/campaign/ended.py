@@ -15,6 +15,8 @@ from helpers.words import Scalar
 GOOD, RED, DIED, STOPPED, NOT_RUN = "good", "red", "died", "stopped", "not_run"
 TIMED_OUT, OUT_OF_MEMORY, DISK_FULL = "timed_out", "out_of_memory", "disk_full"
 EXPECTED, LEFT_OUT = "expected", "left_out"
+#: Good by its own verdict, but not as its blessed reference.
+DIFFERS = "differs"
 FILE = "ended.json"
 
 

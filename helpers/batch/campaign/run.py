@@ -21,6 +21,7 @@ from helpers.batch.campaign.pool.local import Pool
 from helpers.batch.campaign.pool.order import Order
 from helpers.batch.campaign.pool.progress import Progress
 from helpers.batch.plan import Plan, Selection, chosen
+from helpers.batch.reference import Reference, held
 from helpers.batch.results import history, publish
 from helpers.batch.workbook import NOTEBOOKS, folder_of
 from helpers.errors import WorkbookError
@@ -43,6 +44,8 @@ def run_plan(
     deadline_s: float = 0,
     against: str = "",
     scheduler: str = "",
+    reference: str = "",
+    bless: bool = False,
     notebooks: Path = NOTEBOOKS,
     say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> Report:
@@ -51,19 +54,24 @@ def run_plan(
     A run that was good for all the same is reused, with `keep_red` one that was red too; `force` runs all again.
     After `deadline_s` seconds (0: never) what goes is ended. `against` is `last` or the place of an earlier
     summary.json: what is newly red, fixed, slower comes first. `scheduler` is the address of a Dask cluster that does
-    the runs instead of this machine. Raises WorkbookError, before anything starts, for what is wrong with the plan, or
+    the runs instead of this machine. A good run's notebooks are held against those in the folder `reference`, which
+    `bless` makes.
+
+    Raises WorkbookError, before anything starts, for what is wrong with the plan, or
     where another process runs it; KeyboardInterrupt once all is ended after SIGINT or SIGTERM.
     """
     lang = language(lang)
+    held_against = Reference.of(reference, bless)
     plan = chosen(path, selection, lang=lang, notebooks=notebooks)
     return run_all(plan, folder_of(plan.name, root), workers=workers, lang=lang, force=force, keep_red=keep_red,
-                   deadline_s=deadline_s, against=against, scheduler=scheduler, notebooks=notebooks,
-                   say_progress=say_progress)  # fmt: skip
+                   deadline_s=deadline_s, against=against, scheduler=scheduler, reference=held_against,
+                   notebooks=notebooks, say_progress=say_progress)  # fmt: skip
 
 
 def run_all(
     plan: Plan, folder: Path, *, workers: int, lang: str, force: bool, keep_red: bool, deadline_s: float,
     notebooks: Path, say_progress: Callable[[str], None], against: str = "", scheduler: str = "",
+    reference: Reference | None = None,
 ) -> Report:  # fmt: skip
     """The same of a plan that was read and checked, in its folder."""
     with _alone(folder), _stoppable() as stop:
@@ -75,7 +83,8 @@ def run_all(
                         card_ids=plan.card_ids, until=until) for item in plan.items]  # fmt: skip
         before = history.find(against, folder, plan.name) if against else None
         tell = partial(publish, plan, folder=folder, lang=lang, before=before, asked=against)
-        report = _followed(pool.run(orders), tell, stop)
+        runs = held(pool.run(orders), plan, folder, reference, say_progress)
+        report = _followed(runs, tell, stop)
         progress.close()
         if stop.is_set() and (progress.states[STOPPED] or progress.done < progress.total):
             raise KeyboardInterrupt

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers.profiling.timeline.lanes import Lane, lanes, sub_lanes
+from helpers.profiling.timeline.lanes import Lane, lanes, one_by_one, sub_lanes
 from helpers.profiling.trace import DEVICE_KINDS, I32, KINDS, Trace
 from helpers.storage import refuse_unwritable
 
@@ -58,7 +58,7 @@ def _opening(trace: Trace, first: int) -> str:
 
 def _events(trace: Trace, first: int) -> Iterator[str]:
     found, lane = lanes(trace, GROUPS)
-    nests = np.isin(trace.kind, [KINDS.index(kind) for kind in KINDS if kind not in DEVICE_KINDS])
+    nests = trace.kind >= len(DEVICE_KINDS)
     part = sub_lanes(lane, trace.start_ns, trace.duration_ns, nests.astype(np.int32))
     pair, thread = np.unique(lane.astype(np.int64) * (int(part.max(initial=0)) + 1) + part, return_inverse=True)
     thread = thread.reshape(-1).astype(np.int32)
@@ -93,8 +93,7 @@ def _slices(trace: Trace, first: int, pid: I32, tid: I32) -> Iterator[str]:
     order = np.lexsort((-trace.duration_ns, trace.start_ns))
     starts = trace.start_ns - first
     columns = (trace.name, trace.kind, trace.shape, trace.step, pid, tid, starts, trace.duration_ns, trace.launched_by)
-    rows = zip(order.tolist(), *(column[order].tolist() for column in columns))
-    for row, name, kind, shape, step, process, thread, start, length, by in rows:
+    for row, name, kind, shape, step, process, thread, start, length, by in one_by_one(order, *columns):
         where = f'"pid":{process},"tid":{thread},"ts":{_us(start)}'
         told = f'{{{shapes[shape]}"step":{"null" if step < 0 else numbers[step]}}}'
         yield f'{{"ph":"X","name":{names[name]},"cat":"{kinds[kind]}",{where},"dur":{_us(length)},"args":{told}}}'

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from helpers.profiling.intervals import I64
 from helpers.profiling.trace import I32, KINDS, Trace
@@ -25,6 +26,7 @@ GROUPS = {
     "communication": "communication",
     "communication_task": "communication",
 }
+AT_ONCE = 2**14
 
 
 class Lane(NamedTuple):
@@ -47,14 +49,20 @@ def lanes(trace: Trace, groups: Mapping[str, str] = GROUPS) -> tuple[tuple[Lane,
     return tuple(found[key] for key in sort), place[key]
 
 
+def one_by_one(order: npt.NDArray[np.intp], *columns: npt.NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+    """(row, its value in each column), of the rows in this order, as Python's own numbers: few of them at once."""
+    for begin in range(0, order.size, AT_ONCE):
+        rows = order[begin : begin + AT_ONCE]
+        yield from zip(rows.tolist(), *(column[rows].tolist() for column in columns))
+
+
 def levels(lane: I32, start_ns: I64, duration_ns: I64) -> I32:
     """How deep each event stands in its lane (0: on top), so that no two on one level overlap: (n,)."""
     level = np.zeros(lane.size, np.int32)
     order = np.lexsort((-duration_ns, start_ns, lane))
     ends: list[int] = []
     before = -1
-    rows = zip(order.tolist(), lane[order].tolist(), start_ns[order].tolist(), duration_ns[order].tolist())
-    for row, at, start, duration in rows:
+    for row, at, start, duration in one_by_one(order, lane, start_ns, duration_ns):
         if at != before:
             ends, before = [], at
         while ends and ends[-1] <= start:
@@ -73,8 +81,7 @@ def sub_lanes(lane: I32, start_ns: I64, duration_ns: I64, nests: I32) -> I32:
     order = np.lexsort((-duration_ns, start_ns, lane))
     parts: list[list[int]] = []
     before = -1
-    columns = (order, lane[order], start_ns[order], (start_ns + duration_ns)[order], nests[order])
-    for row, at, start, end, nesting in zip(*(column.tolist() for column in columns)):
+    for row, at, start, end, nesting in one_by_one(order, lane, start_ns, start_ns + duration_ns, nests):
         if at != before:
             parts, before = [], at
         part[row] = _place(parts, start, end, bool(nesting))

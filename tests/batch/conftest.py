@@ -54,6 +54,8 @@ BODIES = {
     + "import os, time\nbegan = time.time()\ntime.sleep(0.5)\n"
     "visible = os.environ.get('ASCEND_RT_VISIBLE_DEVICES', 'none')\n"
     "Path(run_dir, 'shown').write_text(visible + ' ' + str(began) + ' ' + str(time.time()))",
+    "lingers": "import subprocess, time\nsubprocess.Popen(['sleep', '613'], start_new_session=True)\ntime.sleep(8)\n"
+    + SAVE.format(stage="{stage}", status="OK"),
     "waits": "import time; time.sleep(1.5)\n" + SAVE.format(stage="{stage}", status="OK"),
     "silent": "x = 1",
 }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
-from helpers.batch.campaign.ended import Ended, restored
+from helpers.batch.campaign.ended import NOT_RUN, Ended, load
 from helpers.batch.campaign.run import run_all
 from helpers.batch.plan.model import Item, Plan
 
@@ -45,6 +45,7 @@ def all_of(items: Sequence[Item], root: Path, books: Path, plan: dict[str, Any] 
 
 
 def ended(folder: Path) -> dict[str, Ended]:
-    """As the plan's summary says."""
+    """As the plan's summary says, with what each run's folder keeps beside it."""
     runs = json.loads((folder / "summary.json").read_text())["runs"]
-    return {run["name"]: restored(run) for run in runs}
+    found = {run["name"]: load(folder / run["name"]) or Ended(run["name"], NOT_RUN, "SKIPPED") for run in runs}
+    return {run["name"]: replace(found[run["name"]], state=run["state"], reused=run["reused"]) for run in runs}

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers.batch.campaign.ended import DIED, Ended, restored, save
+from helpers.batch.campaign.ended import DIED, Ended, load, restored, save
 from helpers.batch.campaign.pool import devices, locks
 from helpers.batch.campaign.pool import order as orders_of
 from helpers.batch.campaign.pool.cards import NONE, Taken
@@ -72,7 +72,11 @@ class Cluster:
     def _end(self, future: Future, order: Order) -> Ended:
         why = lost(self.address, future)
         if why is None:
-            return restored(future.result())
+            ended = restored(future.result())
+            if load(order.folder) is None:  # by a machine that does not see the folder
+                order.folder.mkdir(parents=True, exist_ok=True)
+                save(order.folder, ended)
+            return ended
         ended = Ended(order.item.name, DIED, "FAIL", {"say": "plan.machines_lost", "args": {"error": why}})
         save(order.folder, ended)
         return ended

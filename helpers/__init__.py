@@ -39,6 +39,7 @@ _VERBS = {
     "analyse": "helpers.profiling",
     "explain": "helpers.diagnosis",
     "run": "helpers.batch",
+    "accept": "helpers.batch",
     "selftest": "helpers.selftest",
 }
 

@@ -404,7 +404,7 @@ WORDS: dict[str, Words] = {
     "plan.link.notebook": Words("nb", "笔记本"),
     "plan.link.acceptance": Words("acceptance", "验收"),
     "plan.reused": Words("reused", "沿用"),
-    "plan.simulated": Words("simulated", "仿真"),
+    "plan.simulated": Words("simulated", "模拟"),
     "plan.expected_until": Words("expected failure up to {until}: {reason}", "截至 {until} 的预期失败：{reason}"),
     "plan.more.newly_red": Words("{count} newly", "新增 {count} 个"),
     "plan.more.fixed": Words("{count} fixed", "已修复 {count} 个"),

@@ -1,0 +1,20 @@
+"""ACP502: CANN fits torch_npu, and the driver fits CANN (ENV054, ENV030). The stand-in of the simulator has neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.batch.acceptance.evidence import Evidence, by_findings
+from helpers.finding import Finding, Status
+from helpers.rules import CannotCheck
+
+CODE, GROUP = "ACP502", "environment"
+
+
+def check(facts: Evidence) -> Iterator[Finding]:
+    found = facts.on_npu("machine_check")
+    if found.report.simulated:
+        raise CannotCheck("accept.simulator_has_none")
+    if not any(one.rule == "ENV030" for one in found.report.findings):
+        raise CannotCheck("accept.not_in_report", rules=["ENV030"], page=found.page)
+    yield by_findings(CODE, found, ("ENV054", "ENV030"), good=Status.OK)

@@ -1,0 +1,14 @@
+"""ACP503: NPUs are seen, and npu-smi calls them healthy (ENV001, ENV022)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.batch.acceptance.evidence import Evidence, by_findings
+from helpers.finding import Finding
+
+CODE, GROUP = "ACP503", "environment"
+
+
+def check(facts: Evidence) -> Iterator[Finding]:
+    yield by_findings(CODE, facts.on_npu("machine_check"), ("ENV001", "ENV022"))

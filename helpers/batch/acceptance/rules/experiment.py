@@ -1,0 +1,14 @@
+"""ACP521: baseline and target are the same experiment (ACC205)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.batch.acceptance.evidence import Evidence, by_findings
+from helpers.finding import Finding
+
+CODE, GROUP = "ACP521", "precision"
+
+
+def check(facts: Evidence) -> Iterator[Finding]:
+    yield by_findings(CODE, facts.on_npu("experiment"), ("ACC205",))

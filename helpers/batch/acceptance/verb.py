@@ -1,0 +1,79 @@
+"""`accept`: the checklist of a run, or of each run of a plan, and its page."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from helpers.batch.acceptance import page
+from helpers.batch.acceptance.checklist import VERDICT, checklist
+from helpers.batch.acceptance.evidence import gather
+from helpers.batch.acceptance.targets import parse
+from helpers.batch.plan.model import Targets
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Place, Status
+from helpers.report import Column, Report, Table
+from helpers.storage import open_storage
+from helpers.words import Scalar, language
+
+NAME = "acceptance"
+
+
+def accept(
+    folder: str | os.PathLike[str], *, target: Sequence[str] = (), confirm: Mapping[str, str] | None = None,
+    lang: str | None = None,
+) -> Report:  # fmt: skip
+    """Judges the run or the plan in the folder and writes acceptance.html and acceptance.json into it.
+
+    `target`: texts such as "loss=1%" or "throughput=80%" (see targets.parse). `confirm`: what a person answers for, by
+    an item's code. The report is OK only where every item is met on an NPU. Raises WorkbookError where the folder holds
+    no reports, or for a target or a code that cannot be.
+    """
+    root, targets = Path(folder).resolve(), parse(target)
+    names = _runs(root)
+    if not names:
+        return judge_run(root, targets, language(lang), confirm or {})
+    parts = [judge_run(root / name, targets, language(lang), confirm or {}) for name in names]
+    report = _joined(root, names, parts)
+    page.write(report, root, language(lang))
+    return report
+
+
+def judge_run(
+    folder: Path, targets: Targets, lang: str, confirm: Mapping[str, str] | None = None, *, strict: bool = True
+) -> Report:
+    """The checklist of one run, written into its folder."""
+    report = checklist(gather(folder, targets), confirm or {}, strict=strict)
+    page.write(report, folder, lang)
+    return report
+
+
+def _runs(root: Path) -> list[str]:
+    """The runs of a plan's folder that have a folder of their own; none where it is a run's."""
+    try:
+        told = json.loads(open_storage(str(root)).read_text("summary.json"))
+        names = [str(run["name"]) for run in told["runs"]]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError, TypeError) as cause:
+        raise WorkbookError("accept.summary", path=str(root / "summary.json"), error=str(cause)) from cause
+    return [name for name in names if (root / name / "report.json").is_file() and Path(name).name == name]
+
+
+def _joined(root: Path, names: list[str], parts: list[Report]) -> Report:
+    verdicts = [part.findings[0] for part in parts]
+    rows = tuple(
+        (name, one.status.name, {"say": one.key, "args": one.args}) for name, one in zip(names, verdicts)
+    )
+    good = sum(one.status is Status.OK for one in verdicts)
+    args: dict[str, Scalar] = {"runs": len(names), "accepted": good}
+    status = Status.OK if good == len(names) else Status.FAIL
+    findings = [Finding(VERDICT, status, "ACP500.plan", args, weight=400)]
+    findings += [replace(one, place=Place(f"{name}/{NAME}.html")) for name, one in zip(names, verdicts)]
+    table = Table(tuple(map(Column, ("planned_run", "status", "verdict"))), rows)
+    tiers = [tier for tier in ("npu", "npu-simulated") if any(part.tier == tier for part in parts)]
+    return Report("batch", "accept", tuple(findings), table, tier=(tiers or [""])[-1],
+                  facts={"folder": str(root), "runs": names}, answers=(VERDICT,))  # fmt: skip

@@ -1,0 +1,190 @@
+"""The checklist says `met` only of what a report of an NPU shows, and is accepted only where nothing is left to see."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.batch import accept
+from helpers.batch.acceptance.checklist import GROUPS, group_of, items
+from helpers.batch.acceptance.targets import parse
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.report import Report, overview
+from helpers.words import catalogue
+
+TARGETS = ("loss=1%", "throughput=80%")
+CHECKPOINT = {"ACP541": "loaded on a CPU host, Li"}
+Change = Callable[[dict[str, Report]], Any]
+
+
+def found(rule: str, status: Status = Status.OK, key: str = "RUN400.not_run", **args: Any) -> Finding:
+    return Finding(rule, status, key, args)
+
+
+def parts(tmp_path: Path, tier: str) -> dict[str, Report]:
+    """The reports of a whole run on an NPU whose every item is met, by verb."""
+    script = tmp_path / "train.py"
+    script.write_text("x = 1\n")
+    (tmp_path / "baseline").mkdir()
+    (tmp_path / "baseline" / "capture.json").write_text("{}")
+    machine = {"python": {"version": "3.11", "packages": {"torch": "2"}}, "host": {}, "chosen": {"count": 8}}
+    counts = {"fallback": 0, "unsupported": 0, "unknown": 0}
+    rewrite = {"scan_of_the_result": {"manual": 0, "unsupported": 0}, "still_cuda": [], "in_place": False,
+               "root": str(tmp_path), "sha256": {"train.py": hashlib.sha256(b"x = 1\n").hexdigest()}}  # fmt: skip
+    baseline = {"baseline": str(tmp_path / "baseline"), "final": {"loss": [2.0, 2.01]}, "steps_compared": 9}
+    made = {
+        "machine_check": ([found(rule) for rule in ("ENV001", "ENV022", "ENV030", "ENV053", "ENV054")],
+                          {"machine": machine}),
+        "compute_check": ([found("ENV100"), found("ENV104")], {}),
+        "rewrite": ([found("MIG130")], rewrite),
+        "dry_run": ([found("MIG140")], {"nproc": 8}),
+        "operator_support": ([found("MIG170", **counts)], {}),
+        "experiment": ([found("ACC205")], {}),
+        "curves": ([found("ACC250")], baseline),
+        "divergence": ([found("ACC230", Status.NOTE)], baseline),
+        "verify": ([found("ACC270")], {}),
+        "benchmark": ([found("PRF370", name="-"), found("PRF376", name="-", ratio=0.81)], {"benchmark": {"nproc": 1}}),
+        "idle_time": ([found("PRF321")], {"idle_ns": {"unexplained": 4.0}}),
+        "time_by_kind": ([found("PRF310")], {"step_ns": 100.0}),
+        "tuning": ([found("PRF369")], {}),
+    }  # fmt: skip
+    return {verb: Report("batch", verb, tuple(findings), facts=facts, tier="" if verb == "rewrite" else tier)
+            for verb, (findings, facts) in made.items()}  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., Report]:
+    """`run(change)` accepts a run after the change of its reports."""
+
+    def judged(change: Change = lambda made: None, tier: str = "npu", **options: Any) -> Report:
+        made = parts(tmp_path, tier)
+        change(made)
+        folder = tmp_path / "run" / "environment"
+        folder.mkdir(parents=True)
+        overview("environment", "environment", list(made.values()), tier=tier).save(folder, "en")
+        given = {"target": TARGETS, "confirm": CHECKPOINT, "lang": "en", **options}
+        return accept(tmp_path / "run", **given)
+
+    return judged
+
+
+def with_finding(verb: str, finding: Finding) -> Change:
+    """The report of a verb with this finding in the place of those of its rule."""
+
+    def change(made: dict[str, Report]) -> None:
+        rest = tuple(one for one in made[verb].findings if one.rule != finding.rule)
+        made[verb] = replace(made[verb], findings=(*rest, finding))
+
+    return change
+
+
+def with_facts(verb: str, **facts: Any) -> Change:
+    def change(made: dict[str, Report]) -> None:
+        made[verb] = replace(made[verb], facts={**made[verb].facts, **facts})
+
+    return change
+
+
+def test_a_run_that_meets_all_is_accepted(run: Callable[..., Report], tmp_path: Path) -> None:
+    report = run()
+    assert report.status is Status.OK and report.facts["verdict"] == "accepted_by_hand", report.text("en")
+    assert set(report.facts["items"]) == set(items()) and report.facts["items"]["ACP541"] == "by_hand"
+    page = (tmp_path / "run" / "acceptance.html").read_text()
+    assert 'href="environment/report.html"' in page and "Li" in page
+    assert json.loads((tmp_path / "run" / "acceptance.json").read_text())["status"] == "OK"
+
+
+@pytest.mark.parametrize(
+    "code, change",
+    [
+        ("ACP501", with_finding("machine_check", found("ENV053", Status.FAIL))),
+        ("ACP502", with_finding("machine_check", found("ENV030", Status.WARN))),
+        ("ACP504", with_finding("compute_check", found("ENV104", Status.FAIL))),
+        ("ACP511", with_facts("rewrite", still_cuda=["a.py"])),
+        ("ACP511", with_facts("rewrite", scan_of_the_result={"manual": 1, "unsupported": 0})),
+        ("ACP512", with_finding("dry_run", found("MIG140", Status.FAIL))),
+        ("ACP513", with_finding("operator_support", found("MIG170", fallback=1, unsupported=0, unknown=0))),
+        ("ACP523", with_finding("divergence", found("ACC230", Status.FAIL))),
+        ("ACP525", with_facts("curves", final={"loss": [2.0, 2.03]})),
+        ("ACP525", with_facts("curves", final={"loss": [2.0, float("nan")]})),
+        ("ACP531", with_finding("benchmark", found("PRF376", name="-", ratio=0.79))),
+        ("ACP532", with_facts("idle_time", idle_ns={"unexplained": 6.0})),
+        ("ACP551", with_facts("rewrite", sha256={"train.py": "0"})),
+        ("ACP551", with_facts("rewrite", in_place=True, backups=["train.py.orig"])),
+        ("ACP552", with_facts("divergence", baseline="/nowhere/at/all")),
+    ],
+)
+def test_each_item_can_be_missed(run: Callable[..., Report], code: str, change: Change) -> None:
+    report = run(change)
+    missed = {one for one, state in report.facts["items"].items() if state == "missed"}
+    assert missed - {"ACP543"} == {code}, "a dry run on several cards that failed is no run on several cards either"
+    assert report.status is Status.FAIL and report.facts["verdict"] == "missed"
+
+
+@pytest.mark.parametrize(
+    "code, change",
+    [
+        ("ACP503", lambda made: made.pop("machine_check")),
+        ("ACP512", lambda made: made.pop("dry_run")),
+        ("ACP512", lambda made: made.update(dry_run=replace(made["dry_run"], tier="cpu"))),
+        ("ACP523", with_finding("divergence", found("ACC230", Status.SKIPPED))),
+        ("ACP502", with_finding("machine_check", found("ENV054", Status.NOTE))),
+        ("ACP525", with_facts("curves", final={})),
+        ("ACP531", with_finding("benchmark", found("PRF376", Status.WARN, name="-", ratio=2.0))),
+        ("ACP543", with_facts("dry_run", nproc=1)),
+        ("ACP551", lambda made: made.pop("rewrite")),
+    ],
+)
+def test_without_evidence_an_item_is_not_looked_at(run: Callable[..., Report], code: str, change: Change) -> None:
+    report = run(change)
+    assert report.facts["items"][code] == "not_looked"
+    assert report.status is Status.FAIL and report.facts["verdict"] == "not_yet"
+    assert "items not looked at" in report.verdict("en")
+
+
+def test_the_simulator_ticks_no_performance_and_leaves_the_rest_to_be_repeated(run: Callable[..., Report]) -> None:
+    report = run(tier="npu-simulated")
+    states = report.facts["items"]
+    assert {states[code] for code in states if group_of(code) == "performance"} == {"not_looked"}
+    assert states["ACP512"] == "simulated" and states["ACP502"] == "not_looked"
+    assert "ACP512" in report.facts["repeat_on_hardware"] and report.facts["verdict"] == "not_yet"
+
+
+def test_targets_are_not_made_up(run: Callable[..., Report]) -> None:
+    states = run(target=()).facts["items"]
+    assert states["ACP525"] == states["ACP531"] == "not_looked"
+
+
+def test_a_person_cannot_answer_for_what_was_seen(run: Callable[..., Report]) -> None:
+    change = with_finding("dry_run", found("MIG140", Status.FAIL))
+    assert run(change, confirm={**CHECKPOINT, "ACP512": "works for me"}).facts["items"]["ACP512"] == "missed"
+
+
+@pytest.mark.parametrize("code", ["ACP531", "ACP999"])
+def test_a_person_cannot_answer_for_a_speed(run: Callable[..., Report], code: str) -> None:
+    with pytest.raises(WorkbookError, match=code):
+        run(confirm={code: "fast"})
+
+
+@pytest.mark.parametrize("text", ["loss", "loss<=1", "loss=x", "=1", "loss=1e999"])
+def test_a_target_of_another_form_is_refused(text: str) -> None:
+    with pytest.raises(WorkbookError, match="NAME=VALUE"):
+        parse([text])
+
+
+def test_a_folder_without_reports_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="no report"):
+        accept(tmp_path)
+
+
+def test_every_item_has_words_and_a_group() -> None:
+    for code in items():
+        words = catalogue()[f"accept.item.{code}"]
+        assert group_of(code) in GROUPS and words.hint_en and words.hint_zh

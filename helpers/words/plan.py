@@ -184,6 +184,7 @@ WORDS: dict[str, Words] = {
         "{runs} runs planned and checked, {left} left out; nothing was started",
         "已检查计划的 {runs} 个运行，另有 {left} 个未选入；未启动任何运行",
     ),
+    "plan.link.reference": Words("reference", "参考对照"),
     "plan.state.differs": Words("differs from its reference", "与参考不一致"),
     "plan.bless_alone": Words(
         "--bless makes references, and no folder for them is given",

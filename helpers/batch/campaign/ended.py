@@ -17,6 +17,8 @@ TIMED_OUT, OUT_OF_MEMORY, DISK_FULL = "timed_out", "out_of_memory", "disk_full"
 EXPECTED, LEFT_OUT = "expected", "left_out"
 #: Good by its own verdict, but not as its blessed reference.
 DIFFERS = "differs"
+#: The note of a run that is as its reference.
+HELD = "plan.reference_same"
 FILE = "ended.json"
 
 
@@ -46,6 +48,11 @@ class Ended:
     def red(self) -> bool:
         """Whether the night is red by it."""
         return self.state not in (GOOD, NOT_RUN, EXPECTED, LEFT_OUT)
+
+
+def was_held(ended: Ended) -> bool:
+    """Whether this time its notebooks were held against references, and the page that tells of it is of this time."""
+    return ended.state == DIFFERS or any(isinstance(note, dict) and note.get("say") == HELD for note in ended.notes)
 
 
 def save(folder: Path, ended: Ended) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from helpers.batch.campaign.ended import DIFFERS, GOOD, Ended
+from helpers.batch.campaign.ended import DIFFERS, GOOD, HELD, Ended
 from helpers.batch.plan.model import Item, Plan
 from helpers.batch.reference import compare
 from helpers.batch.reference.books import places
@@ -69,7 +69,7 @@ def _held(ended: Ended, item: Item, folder: Path, reference: Reference) -> Ended
         return replace(ended, state=DIFFERS, status="FAIL", verdict=said)
     counts = {"compared": report.facts["compared"], "outputs": report.facts["outputs"]}
     notes += [{"say": "plan.blessed"}] if reference.bless else []
-    return replace(ended, notes=(*notes, {"say": "plan.reference_same", "args": counts}))
+    return replace(ended, notes=(*notes, {"say": HELD, "args": counts}))
 
 
 def report_of(found: list[Held], run: str) -> Report:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
 
-from helpers.batch.campaign.ended import DIED, EXPECTED, GOOD, LEFT_OUT, NOT_RUN, OUT_OF_MEMORY, RED, TIMED_OUT
+from helpers.batch.campaign.ended import DIED, DIFFERS, EXPECTED, GOOD, LEFT_OUT, NOT_RUN, OUT_OF_MEMORY, RED, TIMED_OUT
 from helpers.batch.plan.model import Expected
 from helpers.batch.results.rows import Row
 from helpers.finding import Finding, Status
 from helpers.words import Scalar
 
 #: What may be expected. A run that was stopped from outside says nothing of its failure.
-FAILURES = (RED, DIED, TIMED_OUT, OUT_OF_MEMORY)
+FAILURES = (RED, DIED, TIMED_OUT, OUT_OF_MEMORY, DIFFERS)
 
 
 def apply(rows: Iterable[Row], expect: tuple[Expected, ...], today: date) -> tuple[list[Row], list[Finding]]:

@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
+from helpers.batch.campaign.ended import DIFFERS
 from helpers.batch.results.rows import Row, StageRow
 from helpers.words import say, title
 
@@ -34,6 +35,8 @@ def where_to_look(row: Row, folder: Path, lang: str) -> str:
         files = (("report.html", "run.link.report"), ("notebook.ipynb", "run.link.notebook"))
         found += [stage_link(row, stage, *each, lang) for each in files
                   if (folder / row.name / stage.stage / each[0]).is_file()]  # fmt: skip
+    if row.state == DIFFERS and (folder / row.name / "reference.html").is_file():
+        found.append(f'<a href="{address(row.name, "reference.html")}">{escape(say("plan.link.reference", lang))}</a>')
     if (folder / row.name / "log.txt").is_file():
         found.append(f'<a href="{address(row.name, "log.txt")}">{escape(say("plan.link.log", lang))}</a>')
     return " · ".join(found)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from helpers.batch.campaign.ended import EXPECTED, GOOD, LEFT_OUT, NOT_RUN
+from helpers.batch.campaign.ended import EXPECTED, GOOD, LEFT_OUT, NOT_RUN, was_held
 from helpers.batch.results.expected import ended
 from helpers.batch.results.links import address, run_link, stage_link
 from helpers.batch.results.rows import NEWLY_RED, Row, StageRow
@@ -91,7 +91,8 @@ def _name(row: Row, folder: Path, lang: str) -> str:
 
 
 def _files(row: Row, folder: Path, lang: str) -> str:
-    found = [name for name in ("log.txt", "acceptance.html") if (folder / row.name / name).is_file()]
+    names = ("log.txt", "acceptance.html", *(["reference.html"] if was_held(row.ended) else []))
+    found = [name for name in names if (folder / row.name / name).is_file()]
     words = {name: say(f"plan.link.{name.partition('.')[0]}", lang) for name in found}
     return " · ".join(f'<a href="{address(row.name, name)}">{escape(said)}</a>' for name, said in words.items())
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import report as reports
+from helpers.batch.addresses import register
 from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.report import Report
@@ -86,6 +87,7 @@ def _papermill(
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
     logging.getLogger("traitlets").setLevel(logging.ERROR)
+    register()
     target = folder / "notebook.ipynb"
     options: dict[str, Any] = {"execution_timeout": timeout_s, "autosave_cell_every": 0, "kernel_name": "python3"}
     try:

@@ -13,6 +13,7 @@ from typing import Any
 
 from helpers import cann, device, simulator
 from helpers.device import Device
+from helpers.storage import Address, ObsStorage, is_address
 
 PACKAGE = Path(__file__).resolve().parents[1]
 #: Variables that a stage's children inherit and that change what they compute.
@@ -31,6 +32,9 @@ def fingerprint(notebook: Path, parameters: dict[str, Any], versions: dict[str, 
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     for name in ("existing", "baseline"):  # a profile or a baseline already taken, read instead of recording one
         place = parameters.get(name)
+        if is_address(place):
+            digest.update(ObsStorage(Address.of(str(place))).stamp().encode())
+            continue
         for path in _files(Path(place)) if place else ():
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     digest.update(own_code().encode())

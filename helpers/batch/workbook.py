@@ -14,6 +14,7 @@ from typing import Any, Callable
 from helpers.batch import index
 from helpers.batch.execute import FAILED, GOOD, RED, Outcome, execute, remembered, saved_report
 from helpers.batch.fingerprint import fingerprint, versions
+from helpers.batch.mirror import Mirror, local_root
 from helpers.batch.parameters import assign, declared
 from helpers.diagnosis import explanation
 from helpers.errors import WorkbookError
@@ -39,22 +40,24 @@ def run(
     here: dict[str, str] | None = None,
     say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> Report:
-    """Runs the stages' notebooks into `root/name`; a row per stage, red where any is red.
+    """Runs the stages' notebooks into `root/name`; a row per stage, red where any is red. Where `root` is an address
+    (obs://), into `runs/name` here, and each stage is sent to `root/name` when it has ended.
 
     `parameters` are texts, checked against what the notebooks declare before anything starts. A cell's time
     limit is `timeout_s` seconds. `here` is what `versions` says, where that is known already. Raises WorkbookError for
     what keeps the run from starting.
     """
     lang = language(lang)
-    folder = folder_of(name, root)
+    folder = folder_of(name, local_root(root))
     outcomes: list[Outcome] = []
     publish = partial(_publish, name, folder, stages, lang)
     publish(outcomes)  # from here on an earlier run's green page is gone
+    mirror = Mirror(root, folder)
     try:
         found, given = _prepared(parameters, stages, notebooks / lang)
         here = here or versions(parameters.get("device", "auto"))
     except WorkbookError as error:
-        publish(outcomes, trouble=error)
+        mirror.close(publish(outcomes, trouble=error))
         raise
     for number, (stage, notebook) in enumerate(found.items(), 1):
         say_progress(say("run.stage", lang, number=number, of=len(found), stage={"say": f"name.{stage}"}))
@@ -63,10 +66,11 @@ def run(
         outcome = _reusable(folder / stage, key, force) or execute(stage, notebook, values, key, timeout_s)
         outcomes.append(outcome)
         result = publish(outcomes, tier=here["tier"])
+        mirror.part(stage)
         say_progress(
             say("run.stage_ended", lang, stage={"say": f"name.{stage}"}, state=_state(outcome), seconds=outcome.seconds)
         )
-    return result
+    return mirror.close(result)
 
 
 def _prepared(

@@ -16,6 +16,7 @@ Examples:
   ascend-workbook run plan.yaml --keep-red --deadline 28800
   ascend-workbook run plan.yaml --against last
   ascend-workbook run plan.yaml --scheduler tcp://10.0.0.1:8786 --root /mnt/shared/runs
+  ascend-workbook run plan.yaml --root obs://my-bucket/runs
 """
 
 from __future__ import annotations
@@ -58,7 +59,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stage", action="append", choices=batch.STAGES, help="run this stage only (may be given more than once)"
     )
-    parser.add_argument("--root", default="runs", help="where run folders are kept (default: runs)")
+    parser.add_argument(
+        "--root",
+        default="runs",
+        help="where run folders are kept (default: runs); with obs://bucket/prefix they are made in runs, and each part"
+        " is sent there with its manifest when it has ended",
+    )
     parser.add_argument("--force", action="store_true", help="run stages again that are already good")
     parser.add_argument("--timeout", type=int, default=1800, metavar="SECONDS", help="time limit of a cell")
 

@@ -27,7 +27,7 @@ def open_storage(place: str | os.PathLike[str]) -> Storage:
     """A folder path, or `obs://bucket/prefix`. Raises WorkbookError `storage.scheme` for another scheme,
     `storage.address` for an address that names no bucket or could leave its prefix. Asks nothing of the service yet."""
     if is_address(place):
-        return ObsStorage(Address.of(str(place)))
+        return ObsStorage(Address.of(os.fspath(place)))
     scheme, separator, _ = os.fspath(place).partition("://")
     if separator:
         raise WorkbookError("storage.scheme", place=os.fspath(place), scheme=scheme)

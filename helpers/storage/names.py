@@ -6,7 +6,6 @@ line, is refused before anything is read or written.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -60,7 +59,7 @@ class Address:
         return Address(self.bucket, self.prefix + name)
 
 
-def is_address(place: str | os.PathLike[str]) -> bool:
+def is_address(place: object) -> bool:
     """Whether it is one of object storage."""
     return isinstance(place, str) and place.startswith(SCHEME)
 

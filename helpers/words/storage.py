@@ -246,6 +246,13 @@ WORDS: dict[str, Words] = {
         "Without --quick every byte is read.",
         "去掉 --quick 会读取全部内容。",
     ),
+    "RUN402.sent": Words("sent to {place}", "已上传到 {place}"),
+    "RUN402.not_sent": Words(
+        "not all of the run was sent to {place}: {error}",
+        "运行结果未能全部上传到 {place}：{error}",
+        "It is whole here; send it with `ascend-workbook storage upload`, or run again: what is good is reused.",
+        "本机上的结果是完整的；可用 `ascend-workbook storage upload` 上传，或重新运行：合格的部分会被沿用。",
+    ),
     "storage.nothing": Words(
         "{place}: nothing is there",
         "{place}：没有任何对象",

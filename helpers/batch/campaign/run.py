@@ -20,6 +20,7 @@ from helpers.batch.campaign.pool.cluster import Cluster
 from helpers.batch.campaign.pool.local import Pool
 from helpers.batch.campaign.pool.order import Order
 from helpers.batch.campaign.pool.progress import Progress
+from helpers.batch.mirror import Mirror, local_root
 from helpers.batch.plan import Plan, Selection, chosen
 from helpers.batch.reference import Reference, held
 from helpers.batch.results import history, publish
@@ -49,7 +50,8 @@ def run_plan(
     notebooks: Path = NOTEBOOKS,
     say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> Report:
-    """Runs all of a plan below `root`/its name, `workers` side by side (0: as the plan says); a row per run.
+    """Runs all of a plan below `root`/its name, `workers` side by side (0: as the plan says); a row per run. Where
+    `root` is an address (obs://), below runs/ here, and each run is sent there when it has ended.
 
     A run that was good for all the same is reused, with `keep_red` one that was red too; `force` runs all again.
     After `deadline_s` seconds (0: never) what goes is ended. `against` is `last` or the place of an earlier
@@ -63,7 +65,8 @@ def run_plan(
     lang = language(lang)
     held_against = Reference.of(reference, bless)
     plan = chosen(path, selection, lang=lang, notebooks=notebooks)
-    return run_all(plan, folder_of(plan.name, root), workers=workers, lang=lang, force=force, keep_red=keep_red,
+    folder = folder_of(plan.name, local_root(root))
+    return run_all(plan, folder, root=root, workers=workers, lang=lang, force=force, keep_red=keep_red,
                    deadline_s=deadline_s, against=against, scheduler=scheduler, reference=held_against,
                    notebooks=notebooks, say_progress=say_progress)  # fmt: skip
 
@@ -71,7 +74,7 @@ def run_plan(
 def run_all(
     plan: Plan, folder: Path, *, workers: int, lang: str, force: bool, keep_red: bool, deadline_s: float,
     notebooks: Path, say_progress: Callable[[str], None], against: str = "", scheduler: str = "",
-    reference: Reference | None = None,
+    reference: Reference | None = None, root: str | os.PathLike[str] = "",
 ) -> Report:  # fmt: skip
     """The same of a plan that was read and checked, in its folder."""
     with _alone(folder), _stoppable() as stop:
@@ -83,8 +86,9 @@ def run_all(
                         card_ids=plan.card_ids, until=until) for item in plan.items]  # fmt: skip
         before = history.find(against, folder, plan.name) if against else None
         tell = partial(publish, plan, folder=folder, lang=lang, before=before, asked=against)
-        runs = held(pool.run(orders), plan, folder, reference, say_progress)
-        report = _followed(runs, tell, stop)
+        mirror = Mirror(root, folder)
+        runs = mirror.parts(held(pool.run(orders), plan, folder, reference, say_progress))
+        report = mirror.close(_followed(runs, tell, stop))
         progress.close()
         if stop.is_set() and (progress.states[STOPPED] or progress.done < progress.total):
             raise KeyboardInterrupt

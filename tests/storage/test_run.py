@@ -1,0 +1,118 @@
+"""`run --root obs://…` and notebooks at addresses: papermill reads and writes them, each ended part is sent whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from helpers import batch
+from helpers.batch.addresses import register
+from helpers.batch.campaign.ended import Ended
+from helpers.batch.fingerprint import fingerprint
+from helpers.batch.mirror import Mirror
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.report import Report
+from helpers.storage import open_storage, verb
+from tests.batch.conftest import notebooks  # noqa: F401 - a fixture
+from tests.storage.conftest import Service
+from tests.storage.test_transfer import made
+
+Make = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+
+
+def test_papermill_takes_notebooks_at_addresses(service: Service, notebooks: Make, tmp_path: Path) -> None:  # noqa: F811
+    import papermill
+
+    register()
+    register()
+    book = next((notebooks(environment="good") / "en").iterdir())
+    service.requests.put("books/in.ipynb", book.read_bytes())
+    values = {"run_dir": str(tmp_path / "run"), "device": "cpu"}
+    papermill.execute_notebook(f"{service.place}/books/in.ipynb", f"{service.place}/out/out.ipynb", values,
+                               kernel_name="python3", prepare_only=True)  # fmt: skip
+    written = json.loads(service.requests.get("out/out.ipynb"))
+    assert written["metadata"]["papermill"]["output_path"] == f"{service.place}/out/out.ipynb"
+    assert papermill.iorw.papermill_io.listdir(f"{service.place}/out") == [f"{service.place}/out/out.ipynb"]
+
+
+def test_each_stage_is_sent_when_it_ended(service: Service, notebooks: Make, tmp_path: Path) -> None:  # noqa: F811
+    books, place = notebooks(environment="red"), f"{service.place}/runs"
+    report = batch.run("t", {"device": "cpu"}, stages=("environment",), lang="en", root=place,
+                       notebooks=books, say_progress=str)  # fmt: skip
+    assert report.status is Status.FAIL and report.facts["sent_to"] == f"{place}/t"
+    storage = open_storage(f"{place}/t")
+    assert list(storage.children()) == ["environment/", "index.html", "report.json"]
+    assert verb.verify(f"{place}/t/environment").status is Status.OK
+    name = "environment/notebook.ipynb"
+    assert storage.read_bytes(name) == Path("runs/t", name).read_bytes()
+    assert storage.read_text("index.html") == Path("runs/t/index.html").read_text()
+    assert json.loads(storage.read_text("report.json"))["status"] == "FAIL"
+
+
+@pytest.mark.full
+def test_a_plan_is_sent_run_by_run(service: Service, notebooks: Make, tmp_path: Path) -> None:  # noqa: F811
+    Path("plan.yaml").write_text("name: night\nstages: [environment]\nmatrix: {steps: [1, 2]}\n")
+    report = batch.run_plan("plan.yaml", workers=2, root=f"{service.place}/runs", lang="en",
+                            notebooks=notebooks(environment="good"), say_progress=str)  # fmt: skip
+    assert report.status is Status.OK
+    names = open_storage(f"{service.place}/runs/night").children()
+    assert {"steps=1/", "steps=2/", "index.html", "summary.json", "junit.xml", "report.json"} <= set(names)
+    assert verb.verify(f"{service.place}/runs/night/steps=1").status is Status.OK
+
+
+def test_a_run_of_a_plan_is_sent_as_it_ends(service: Service, tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "night"
+    made(folder, {"a/report.json": b"{}", "b/report.json": b"{}", "summary.json": b"{}", ".lock": b""})
+    mirror = Mirror(f"{service.place}/runs/", folder)
+    assert service.held() == ["runs/night/summary.json"]
+    ended = mirror.parts(Ended(name, "good", "OK") for name in ("a", "never", "b"))
+    assert [one.name for one in ended] == ["a", "never", "b"]
+    report = mirror.close(Report("batch", "run"))
+    assert report.status is Status.OK and [one.key for one in report.findings] == ["RUN402.sent"]
+    assert verb.verify(f"{service.place}/runs/night/b").status is Status.OK
+    assert not any("lock" in key for key in service.held())
+
+
+def test_what_cannot_be_sent_makes_it_red(service: Service, tmp_path: Path) -> None:
+    folder = tmp_path / "night"
+    made(folder, {"a/report.json": b"{}", "b/report.json": b"{}"})
+    mirror = Mirror(service.place, folder)
+    service.fail({"method": "PUT", "match": "/a/", "times": 999, "status": 403, "code": "AccessDenied"})
+    for name in ("a", "b"):
+        mirror.part(name)
+    report = mirror.close(Report("batch", "run"))
+    assert report.status is Status.FAIL and "not all of the run was sent" in report.verdict("en")
+    assert verb.verify(f"{service.place}/night/b").status is Status.OK
+
+
+def test_a_folder_is_sent_nowhere(tmp_path: Path) -> None:
+    report = Report("batch", "run")
+    assert Mirror(tmp_path, tmp_path / "night").close(report) is report
+
+
+def test_without_keys_nothing_starts(notebooks: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setenv("HOME", str(tmp_path))
+    books = notebooks(environment="good")
+    with pytest.raises(WorkbookError, match="no keys for object storage"):
+        batch.run("t", {}, stages=("environment",), root="obs://bucket/runs", notebooks=books, say_progress=str)
+    assert not Path("runs/t/environment").exists()
+
+
+def test_another_baseline_is_another_result(service: Service, notebooks: Make) -> None:  # noqa: F811
+    book = next((notebooks(environment="good") / "en").iterdir())
+    keys = []
+    for key, data in (("b/gpu.zip", b"one"), ("b/gpu.zip", b"two"), ("b/x/y", b"1"), ("b/x/y", b"2")):
+        service.requests.put(key, data)
+        place = f"{service.place}/b/{'gpu.zip' if key.endswith('zip') else 'x'}"
+        keys.append(fingerprint(book, {"baseline": place}, {}))
+    assert len(set(keys)) == 4

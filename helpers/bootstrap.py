@@ -21,6 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 #: The simulated NPU as it lies in an offline archive.
 PREBUILT = ROOT / "prebuilt"
+#: Its links, which no archive of ours holds; a test compares them with those of a build.
+LINKS = {"bin/msprof": "../tools/profiler/bin/msprof"}
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 PYPI = "https://pypi.org/simple"
 #: The one setting for networks where PyPI is slow or closed: one of these names, or the address of an index.
@@ -253,6 +255,10 @@ def take_prebuilt(python: Path, place: Path) -> None:
     script = "".join(f"_ascend_sim='{quoted}'\n" if line.startswith("_ascend_sim='/") else line
                      for line in script.splitlines(keepends=True))  # fmt: skip
     (place / "set_env.sh").write_text(script, encoding="utf-8")
+    for name, target in LINKS.items():
+        (place / name).unlink(missing_ok=True)
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).symlink_to(target)
     shutil.copyfile(PREBUILT / "stamp.json", place / "stamp.json")
 
 

@@ -28,7 +28,7 @@ LAYERS = (
     ("settings",),  # what both the environment and the precision stage hold against each other
     ("environment", "migration", "precision", "profiling"),
     ("view",),
-    ("batch", "notebook", "selftest"),
+    ("batch", "notebook", "selftest", "modelarts"),
     ("commands",),
     ("__init__",),
     ("__main__",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ class Process:
     def uname(self) -> tuple[str, str, str]:
         """(system, release, machine): `Linux`, `5.15.0`, `aarch64`."""
         return platform.system(), platform.release(), platform.machine()
+
+    def host_name(self) -> str:
+        return socket.gethostname()
 
     def glibc(self) -> str:
         """`glibc 2.35`, or an empty text where the C library is another."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from helpers import bootstrap, native
+from helpers import bootstrap, native, simulator
 from helpers.bounded import run as run_bounded
 from tests.conftest import ROOT
 from tools import resolve
@@ -177,13 +177,37 @@ def test_without_a_compiler_the_prebuilt_simulator_is_taken(tmp_path: Path, monk
     bootstrap.take_prebuilt(Path("python"), place)
     line = f'. {shlex.quote(str(place / "set_env.sh"))}; printf %s "$ASCEND_HOME_PATH"'
     said = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True).stdout
-    assert said == str(place) and (place / "stamp.json").is_file()
+    assert said == str(place) and (place / "stamp.json").is_file() and (place / "bin" / "msprof").is_symlink()
     monkeypatch.setattr(bootstrap, "installed_version", lambda python, package: "2.12.0")
     with pytest.raises(bootstrap.SetupError, match="for torch 2.13.0"):
         bootstrap.take_prebuilt(Path("python"), tmp_path / "other")
     monkeypatch.setattr(bootstrap, "PREBUILT", tmp_path / "none")
     with pytest.raises(bootstrap.SetupError, match="no C\\+\\+ compiler"):
         bootstrap.take_prebuilt(Path("python"), tmp_path / "third")
+
+
+def test_the_built_simulator_travels_with_its_empty_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch_npu asks whether ASCEND_OPP_PATH is there; torch_npu itself goes as a wheel."""
+    place = prebuilt(tmp_path / "simulator", "2.13.0")
+    for name in ("opp", "python/torch_npu", "references/__pycache__"):
+        (place / name).mkdir(parents=True)
+    (place / "python" / "torch_npu" / "x.py").write_text("")
+    monkeypatch.setattr(simulator, "location", lambda: place)
+    monkeypatch.setattr(simulator, "is_built", lambda: True)
+    monkeypatch.setattr(simulator, "is_current", lambda: True)
+    names = set(bundle.built())
+    assert names == {f"prebuilt/{one}" for one in ("opp/.keep", "lib64/libascendcl.so", "set_env.sh", "stamp.json")}
+    archive = bundle.write(tmp_path / "out", bundle.built())
+    assert start(archive, "--extract-only", "--into", "in")[0] == 0 and (archive.parent / "in/prebuilt/opp").is_dir()
+    monkeypatch.setattr(simulator, "is_current", lambda: False)
+    assert bundle.built() == {}
+
+
+def test_the_links_of_a_build_are_known(simulator_env: dict[str, str]) -> None:
+    root = Path(simulator_env["ASCEND_HOME_PATH"])
+    found = {path.relative_to(root).as_posix(): str(path.readlink()) for path in root.rglob("*")
+             if path.is_symlink() and "python" not in path.relative_to(root).parts}  # fmt: skip
+    assert found == bootstrap.LINKS
 
 
 def test_a_compiler_is_looked_for_in_one_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ from tools.resolve import platforms
 ROOT = Path(__file__).resolve().parents[2]
 #: What pip builds this project with, which an isolated build would fetch.
 BUILD = ("setuptools>=64", "wheel")
+#: An archive has files alone, and torch_npu asks for folders of CANN that are empty here.
+KEEP = ".keep"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -86,14 +88,19 @@ def wheels_of(folder: Path) -> dict[str, Path]:
 
 
 def built() -> dict[str, Path]:
-    """The simulated NPU as it was built here, without torch_npu; nothing where it is not built or out of date."""
+    """The simulated NPU as it was built here, without torch_npu and without links (bootstrap.LINKS); nothing where
+    it is not built or out of date."""
     place = simulator.location()
     if not simulator.is_built() or not simulator.is_current():
         print("offline: the simulator is not built here: the other machine needs a C++ compiler", file=sys.stderr)
         return {}
-    files = (path for path in place.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    names = ((path.relative_to(place), path) for path in files)
-    return {f"prebuilt/{name.as_posix()}": path for name, path in names if name.parts[0] != "python"}
+    found = (path for path in place.rglob("*") if "__pycache__" not in path.parts)
+    names = [(path.relative_to(place), path) for path in found]
+    kept = [(name, path) for name, path in names if name.parts[0] != "python"]
+    empty = {f"prebuilt/{name.as_posix()}/{KEEP}": Path(os.devnull) for name, path in kept
+             if path.is_dir() and not any(path.iterdir())}  # fmt: skip
+    return {**empty, **{f"prebuilt/{name.as_posix()}": path for name, path in kept
+                       if path.is_file() and not path.is_symlink()}}  # fmt: skip
 
 
 def write(out: Path, files: dict[str, Path]) -> Path:

@@ -120,11 +120,15 @@ def interpreter(executable: str) -> str:
 
 def missing(machine: Machine) -> list[str]:
     """Packages of requirements.txt that are not installed; empty where that file is not beside the package."""
+    return [name for name in required() if name not in machine.python.packages]
+
+
+def required() -> list[str]:
+    """The packages of requirements.txt, in the spelling of Process.packages."""
     file = PROJECT / "requirements.txt"
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     names = [re.match(r"[\w\-.]+", line) for line in lines if not line.startswith("#")]
-    wanted = [found[0].lower().replace("-", "_") for found in names if found]
-    return [name for name in wanted if name not in machine.python.packages]
+    return [found[0].lower().replace("-", "_") for found in names if found]
 
 
 def situation(machine: Machine) -> str:

@@ -65,8 +65,8 @@ class Claims:
         return next(iter(self.of(name)), None)
 
 
-def read(environ: Mapping[str, str], table: RankTable | None, device_files: int) -> Claims:
-    """All claims. `device_files` is the number of /dev/davinci<N>, 0 where there are none."""
+def read(environ: Mapping[str, str], table: RankTable | None, device_files: int, host: str = "") -> Claims:
+    """All claims. `device_files` is the number of /dev/davinci<N>, 0 where there are none; `host` this host's name."""
     claims = Claims()
     steps = environ.get("SLURM_STEP_NODELIST") or environ.get("SLURM_JOB_NODELIST", "")
     tasks_only = "SLURM_PROCID" in environ and "RANK" not in environ
@@ -83,6 +83,8 @@ def read(environ: Mapping[str, str], table: RankTable | None, device_files: int)
         _host(claims, environ, "MA_MASTER_INDEX", _routed(environ))
     _list(claims, "VC_WORKER_HOSTS", environ.get("VC_WORKER_HOSTS", ""), master=not routed)
     _list(claims, "SLURM_JOB_NODELIST", steps, master=True)
+    if not routed:  # a route plan numbers the hosts anew
+        _own_name(claims, host)
     if table is not None:
         _table(claims, environ, table)
     _devices(claims, environ, device_files)
@@ -125,6 +127,15 @@ def _list(claims: Claims, name: str, text: str, *, master: bool) -> None:
     claims.said.append(Said("host_count", len(found), name))
     if master:
         claims.said.append(Said("master", found[0], name))
+
+
+def _own_name(claims: Claims, host: str) -> None:
+    """This host's place in ModelArts' list, by its whole name or the whole first part of it: worker-1 is not worker-10.
+    """
+    hosts = claims.hosts.get("VC_WORKER_HOSTS", ())
+    found = [at for at, name in enumerate(hosts) if host and host in (name, name.partition(".")[0])]
+    if len(found) == 1:
+        claims.said.append(Said("host_rank", found[0], "VC_WORKER_HOSTS"))
 
 
 def _tasks(claims: Claims, environ: Mapping[str, str]) -> int:

@@ -23,7 +23,7 @@ def line(job: Job, script: Sequence[str] = ("train.py",), *, left_over: bool = F
         return shlex.join(["python", *script])
     if job.starter == "tasks":
         return _tasks(job, script)
-    command = _torchrun(job, script)
+    command = torchrun(job, script)
     if not command:
         return ""
     if job.starter == "rtf":
@@ -31,7 +31,8 @@ def line(job: Job, script: Sequence[str] = ("train.py",), *, left_over: bool = F
     return shlex.join([*(UNSET if left_over else ()), *command])
 
 
-def _torchrun(job: Job, script: Sequence[str]) -> list[str]:
+def torchrun(job: Job, script: Sequence[str]) -> list[str]:
+    """torchrun with its options for this host, as words; empty where one of them is not known."""
     if job.per_host is None:
         return []
     if job.host_count == 1:

@@ -1,0 +1,119 @@
+"""The job's request, and the real boot file in an imitated image."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from helpers import __main__
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+from helpers.modelarts import JobRequest, configuration, describe, rehearse
+from helpers.modelarts.imitation import cases, layout, process, rehearsal
+from tests.conftest import ROOT
+
+REQUEST = {"name": "night", "code": "obs://bucket/code/", "out": "obs://bucket/out", "flavor": "f", "engine_id": "e"}
+
+
+def test_the_request_is_whole() -> None:
+    made = configuration.body(JobRequest(**REQUEST, data="obs://bucket/data", logs="obs://bucket/logs", pool="p",
+                                         nodes=2, environment={"MA_RUN_METHOD": "torchrun"}))  # fmt: skip
+    algorithm = made["algorithm"]
+    assert made["metadata"] == {"name": "night"} and made["kind"] == "job"
+    assert (algorithm["code_dir"], algorithm["boot_file"]) == ("/bucket/code/", "/bucket/code/modelarts_job.py")
+    assert algorithm["inputs"] == [{"name": "data_url", "remote": {"obs": {"obs_url": "/bucket/data/"}}}]
+    assert algorithm["outputs"] == [{"name": "train_url", "remote": {"obs": {"obs_url": "/bucket/out/"}}}]
+    assert algorithm["parameters"] == [{"name": "command", "value": "run --name job -p device npu"}]
+    assert algorithm["environments"]["MA_RUN_METHOD"] == "torchrun" and algorithm["engine"] == {"engine_id": "e"}
+    assert made["spec"]["resource"] == {"flavor_id": "f", "node_count": 2, "pool_id": "p"}
+    assert made["spec"]["log_export_path"] == {"obs_url": "/bucket/logs/"}
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [({"name": "a b"}, "name"), ({"code": "s3://bucket/x"}, "address"), ({"out": "obs://bucket/../x"}, "address"),
+     ({"out": "obs://user:word@bucket/x"}, "address"), ({"image": "swr/x"}, "image"), ({"engine_id": ""}, "image"),
+     ({"nodes": 0}, "nodes"), ({"environment": {"MA_HOME": "/"}}, "variable"),
+     ({"environment": {"1": "x"}}, "variable"),
+     ({"environment": {"OBS_SECRET_ACCESS_KEY": "x"}}, "secret"), ({"command": "scan 'x"}, "words"),
+     ({"environment": {f"A{n}": "" for n in range(99)}}, "variable"),
+     ({"script": "/home/me/train.py"}, "script_place"), ({"script": "../train.py"}, "script_place"),
+     ({"command": " "}, "script_place")],
+)  # fmt: skip
+def test_what_no_job_can_be_is_refused(change: dict[str, object], key: str) -> None:
+    with pytest.raises(WorkbookError) as raised:
+        describe(JobRequest(**{**REQUEST, **change}))  # type: ignore[arg-type]
+    assert raised.value.key == f"modelarts.{key}"
+
+
+def test_the_command_writes_the_body(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["modelarts", "job", "--code", "obs://bucket/code", "--out", "obs://bucket/out", "--flavor", "f", "--image",
+             "swr.example/org/i:1", "--env", "HCCL_CONNECT_TIMEOUT=600", "--lang", "zh"]  # fmt: skip
+    assert __main__.main([*given, "--body", str(tmp_path / "job.json")]) == 0
+    made = json.loads((tmp_path / "job.json").read_text(encoding="utf-8"))
+    assert made["algorithm"]["environments"]["HCCL_CONNECT_TIMEOUT"] == "600" and "尚未提交" in capsys.readouterr().out
+    assert __main__.main([*given, "--env", "HCCL"]) == 2 and __main__.main([*given, "--cards", "0"]) == 2
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> layout.Layout:
+    return layout.make(tmp_path_factory.mktemp("modelarts") / "image", hosts=2)
+
+
+def test_a_whole_rehearsal_is_good_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    report = rehearse(JobRequest(**REQUEST))
+    roles = list(zip(report.table.values("modelarts_case"), report.table.values("modelarts_role")))
+    assert report.status <= Status.NOTE and report.headline and report.headline.key == "RUN411.good"
+    assert {one.key for one in report.findings} >= {"RUN412.good", "RUN413.worked", "RUN414.not_played"}
+    for way in ("rtf", "torchrun", "custom", "notebook"):
+        named = [role for case, role in roles if case == {"say": f"modelarts.way.{way}"}]
+        assert named.count({"say": "modelarts.role.lead"}) == 1, way
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_script_that_is_not_there_is_told() -> None:
+    with pytest.raises(WorkbookError) as raised:
+        rehearse(JobRequest(**REQUEST, script="none/train.py"))
+    assert raised.value.key == "modelarts.no_script"
+
+
+def test_a_boot_file_that_fails_fails_the_rehearsal(image: layout.Layout) -> None:
+    starts = cases.job("rtf", 2, 2, image.root)
+    starts[2].variables["VC_TASK_INDEX"] = "7"
+    ended = process.run(image, starts, ["--dry_run", "--command=scan x"], None)
+    found = list(rehearsal._judged([rehearsal.Case("rtf", 1, tuple(ended))]))
+    assert [one.key for one in found] == ["RUN412.code"] and "VC_TASK_INDEX" in found[0].message("en")
+    good = tuple(one for one in ended if not one.code)
+    assert [one.key for one in rehearsal._judged([rehearsal.Case("rtf", 2, good)])][0] == "RUN412.leads"
+
+
+def test_the_imitation_tells_on_sudo(image: layout.Layout) -> None:
+    assert not layout.sudo_called(image)
+    sudo = image.python.with_name("sudo")
+    import subprocess
+
+    assert subprocess.run([str(sudo), "apt"], check=False).returncode == 1 and layout.sudo_called(image)
+    assert [one.key for one in rehearsal._limits(image, 1000)][0] == "RUN414.sudo"
+
+
+def test_the_images_python_has_the_environments_prefix(image: layout.Layout) -> None:
+    assert image.python.is_symlink()
+    (ended,) = process.run(image, cases.notebook(), ["--dry_run", "--command=scan x"], None)
+    plan = rehearsal.plan_of(ended)
+    assert ended.code == 0, ended.output
+    assert plan["command"][0] == str(image.python) and set(plan["dropped"]) >= {"RANK_TABLE_FILE", "ASCEND_DEVICE_ID"}
+    assert plan["scratch"].startswith(str(image.cache))
+
+
+def test_the_pages_show_the_same_commands() -> None:
+    import re
+
+    pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("modelarts-job.md",
+                                                                            "modelarts-job.zh-CN.md")]  # fmt: skip
+    blocks = [re.findall(r"```bash\n(.*?)```", page, re.S) for page in pages]
+    assert blocks[0] == blocks[1] and blocks[0]
+    for line in blocks[0][0].splitlines():
+        __main__.build_parser("modelarts").parse_args(line.split()[1:])

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.profiling.readers.native.scanner import Scanner
 from helpers.profiling.readers.records import Record, records
-from helpers.profiling.readers.stream import Source
+from helpers.profiling.readers.stream import Source, Window
 
 #: One value longer than this is no event: nothing may make the reader hold more of a file
 LONGEST = 2**26
@@ -105,23 +105,29 @@ class Document:
         self._at += 1
         more = self._next() != b"]"
         while more:
-            if len(self._text) - self._at < self._piece:
-                self._more()
-            found = self._scan()
-            found = self._quick() if found is None else found
-            yield self._walk() if found is None else found
+            if not (self._scanner and (yield from self._scan(self._scanner))):
+                if len(self._text) - self._at < self._piece:
+                    self._more()
+                found = self._quick()
+                yield self._walk() if found is None else found
             more = self._another(b"]")
         self._at += 1
 
-    def _scan(self) -> list[Record] | None:
-        """Lets the scanner take the events at hand; gives those that it leaves to Python, or None where it takes none:
-        the next one is odd, broken or not whole."""
-        taken, asides = self._scanner.scan(self._text, self._at, self.is_list) if self._scanner else (0, b"")
-        if not taken:
-            return None
-        self._at += taken
-        self._some = True
-        return records(asides) if len(asides) > 2 else []
+    def _scan(self, scanner: Scanner) -> Generator[list[Record], None, bool]:
+        """Lets the scanner take the events from here on until it takes none, for the next is odd, broken, too long or
+        the last; gives those that it leaves to Python. Whether it took any."""
+        window, start, some = Window(self._text[self._at :], self._piece), self._offset + self._at, False
+        while True:
+            window.fill(self._source)
+            taken, asides = scanner.scan(window.text, window.size, self.is_list, some)
+            if not taken:
+                break
+            window.drop(taken)
+            some = self._some = True
+            if asides:
+                yield records(b"[%b]" % b",".join(asides))
+        self._text, self._offset, self._at = window.rest(), start + window.dropped, 0
+        return some
 
     def _quick(self) -> list[Record] | None:
         """All events up to the last border at hand, or None where there is none or it is not between two events."""

@@ -50,6 +50,17 @@ class Source:
             raise WorkbookError("profiling.unreadable", path=str(self.path), error=str(cause)) from cause
         return b"".join(pieces)
 
+    def into(self, room: memoryview) -> int:
+        """Fills the room, less of it only at the end; gives how many bytes."""
+        if isinstance(self._file, gzip.GzipFile):
+            found = self.read(len(room))
+            room[: len(found)] = found
+            return len(found)
+        try:
+            return self._file.readinto(room)
+        except OSError as cause:
+            raise WorkbookError("profiling.unreadable", path=str(self.path), error=str(cause)) from cause
+
     def place(self, byte: int) -> tuple[int, int]:
         """(line, column) of a byte from the present position on, both from 1."""
         line, column = 1, 1
@@ -58,6 +69,32 @@ class Source:
             at = piece.rfind(b"\n")
             line, column = line + piece.count(b"\n"), len(piece) - at if at >= 0 else column + len(piece)
         return line, column
+
+
+class Window:
+    """What is at hand of a stream, always in the same memory: `size` bytes of `text`, behind which a 0 stands.
+    `dropped` counts what was before these."""
+
+    def __init__(self, begin: bytes, piece: int) -> None:
+        self._piece = piece
+        self.text = bytearray(max(2 * piece, len(begin)) + 1)
+        self.text[: len(begin)] = begin
+        self.size, self.dropped = len(begin), 0
+
+    def fill(self, source: Source) -> None:
+        """Reads one piece more where less than one is at hand."""
+        if self.size < self._piece:
+            self.size += source.into(memoryview(self.text)[self.size : self.size + self._piece])
+        self.text[self.size] = 0
+
+    def drop(self, count: int) -> None:
+        """Without the first bytes."""
+        self.text[: self.size - count] = self.text[count : self.size]
+        self.size -= count
+        self.dropped += count
+
+    def rest(self) -> bytes:
+        return bytes(self.text[: self.size])
 
 
 def _packed(path: Path) -> bool:

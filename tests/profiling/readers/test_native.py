@@ -32,10 +32,13 @@ class Watched(Scanner):
 
     taken = 0
 
-    def scan(self, text: bytes, at: int, arrows: bool) -> tuple[int, bytes]:
-        found = super().scan(text, at, arrows)
+    def scan(self, text: bytearray, size: int, arrows: bool, behind_event: bool = False) -> tuple[int, list[bytes]]:
+        found = super().scan(text, size, arrows, behind_event)
         self.taken += found[0]
         return found
+
+    def takes(self, text: bytes) -> int:
+        return self.scan(bytearray(text + b"\0"), len(text), True)[0]
 
 
 def read(path: Path, by: Scanner | None, piece: int = 2**18) -> tuple[Document, Events]:
@@ -192,8 +195,8 @@ def test_what_is_odd_is_left_to_python(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     for one in ODD:
         one_by = Watched()
-        assert one_by.scan(b"%b, %b, %b" % (PLAIN, one, PLAIN), 0, True)[0] == len(PLAIN), one
-        assert one_by.scan(b"%b,%b]" % (PLAIN, PLAIN), 0, True)[0] == 2 * len(PLAIN) + 1
+        assert one_by.takes(b"%b, %b, %b" % (PLAIN, one, PLAIN)) == len(PLAIN), one
+        assert one_by.takes(b"%b,%b]" % (PLAIN, PLAIN)) == 2 * len(PLAIN) + 1
         assert_alike(path, b"[%b, %b, %b]" % (PLAIN, one, PLAIN))
 
 
@@ -201,14 +204,14 @@ def test_what_is_odd_is_left_to_python(tmp_path: Path) -> None:
 def test_what_is_broken_is_found(tmp_path: Path, value: bytes) -> None:
     for event in (b'{"ph": "C", "a": %b}', b'{"ph": "X", "name": %b}', b'{"ph": "X", "args": {"Input Dims": %b}}'):
         text = b"[%b, %b, %b]" % (PLAIN, event % value, PLAIN)
-        assert Watched().scan(text, 1, True)[0] == len(PLAIN)
+        assert Watched().takes(text[1:]) == len(PLAIN)
         assert_alike(tmp_path / "a.json", text)
 
 
 def test_nothing_is_taken_of_an_event_that_is_not_whole() -> None:
     for size in range(len(PLAIN)):
-        assert Watched().scan(PLAIN[:size], 0, True)[0] == 0
-        assert Watched().scan(PLAIN + b"," + PLAIN[:size], 0, True)[0] == len(PLAIN)
+        assert Watched().takes(PLAIN[:size]) == 0
+        assert Watched().takes(PLAIN + b"," + PLAIN[:size]) == len(PLAIN)
 
 
 def test_a_stack_that_begins_as_the_expected_one_does(tmp_path: Path) -> None:

@@ -170,7 +170,14 @@ class Json {
   }
 
   static const char* escape(const char* p) {
-    if (*p != 'u') return *p && std::strchr("\"\\/bfnrt", *p) ? p + 1 : nullptr;
+    switch (*p) {
+      case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't':
+        return p + 1;
+      case 'u':
+        break;
+      default:
+        return nullptr;
+    }
     for (int at = 1; at <= 4; ++at)
       if (!is_hex(p[at])) return nullptr;
     const bool surrogate = (p[1] | 32) == 'd' && p[2] >= '8';  // 8, 9, a to f

@@ -14,12 +14,16 @@ class Scanner {
 
   Events& events() { return events_; }
 
-  // How many bytes of `text` are events, with the commas between them, that were taken. A NUL stands behind the text.
-  std::int64_t scan(const char* text, std::int64_t size, bool arrows) {
+  // How many bytes of `text` are events that were taken, with the commas between them; `behind_event` a comma
+  // comes first. A NUL stands behind the text.
+  std::int64_t scan(const char* text, std::int64_t size, bool arrows, bool behind_event) {
     const Json json(text + size);
     std::int64_t taken = 0;
     events_.asides.clear();
-    for (const char* p = Json::space(text); *p == '{'; p = Json::space(p + 1)) {
+    const char* p = Json::space(text);
+    if (behind_event && *p != ',') return 0;
+    if (behind_event) p = Json::space(p + 1);
+    for (; *p == '{'; p = Json::space(p + 1)) {
       Event event;
       const char* behind = object(json, p, event, field_of, 0);
       if (!behind || !take(event, p - text, behind - text, arrows)) break;
@@ -133,9 +137,9 @@ TRACE_API void* trace_new(std::uint64_t seed) {
 TRACE_API void trace_free(void* scanner) { delete static_cast<trace::Scanner*>(scanner); }
 
 // -1: there is no memory left.
-TRACE_API std::int64_t trace_scan(void* scanner, const char* text, std::int64_t size, int arrows) {
+TRACE_API std::int64_t trace_scan(void* scanner, const char* text, std::int64_t size, int arrows, int behind_event) {
   try {
-    return static_cast<trace::Scanner*>(scanner)->scan(text, size, arrows != 0);
+    return static_cast<trace::Scanner*>(scanner)->scan(text, size, arrows != 0, behind_event != 0);
   } catch (const std::bad_alloc&) {
     return -1;
   }

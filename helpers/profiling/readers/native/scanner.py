@@ -38,7 +38,7 @@ def _library() -> ctypes.CDLL:
     library.trace_new.restype, library.trace_new.argtypes = ctypes.c_void_p, [ctypes.c_uint64]
     library.trace_free.restype, library.trace_free.argtypes = None, [ctypes.c_void_p]
     library.trace_scan.restype = ctypes.c_int64
-    library.trace_scan.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int]
+    library.trace_scan.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int, ctypes.c_int]
     library.trace_view.restype, library.trace_view.argtypes = View, [ctypes.c_void_p, ctypes.c_int]
     return library
 
@@ -55,16 +55,17 @@ class Scanner:
             raise MemoryError
         weakref.finalize(self, self._library.trace_free, self._handle)
 
-    def scan(self, text: bytes, at: int, arrows: bool) -> tuple[int, bytes]:
-        """Takes events from the byte `at` on; gives how many bytes those take, and as a JSON list those among them
-        that the reader in Python takes: beginnings and ends, processes' names. 0 bytes: the next is not for it."""
-        address = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value or 0
-        taken = self._library.trace_scan(self._handle, address + at, len(text) - at, arrows)
+    def scan(self, text: bytearray, size: int, arrows: bool, behind_event: bool = False) -> tuple[int, list[bytes]]:
+        """Takes events from the beginning of `size` bytes on, behind which a 0 stands; gives how many bytes those take,
+        and the texts of those among them that the reader in Python takes: beginnings and ends, processes' names.
+        0 bytes: the next is not for it. `behind_event`: a comma comes first."""
+        address = ctypes.addressof(ctypes.c_char.from_buffer(text))
+        taken = self._library.trace_scan(self._handle, address, size, arrows, behind_event)
         if taken < 0:
             raise MemoryError
-        places = self._array(ASIDES, np.int64).tolist()
-        asides = [text[at + begin : at + end] for begin, end in zip(places[::2], places[1::2])]
-        return taken, b"[%b]" % b",".join(asides)
+        view = self._view(ASIDES)
+        places = self._array(ASIDES, np.int64).tolist() if view.size else []
+        return taken, [bytes(text[begin:end]) for begin, end in zip(places[::2], places[1::2])]
 
     def sizes(self) -> tuple[int, int]:
         """Rows of events, rows of flows."""

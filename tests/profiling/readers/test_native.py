@@ -130,14 +130,17 @@ USUAL = st.fixed_dictionaries(
         ),
     },
 )
-FILE = st.tuples(st.lists(st.one_of(USUAL, USUAL, USUAL, EVENT, VALUE), max_size=8), LAYOUT, st.booleans())
+#: Some events several times, for the scanner expects what came before
+FILE = st.tuples(
+    st.lists(st.one_of(USUAL, USUAL, USUAL, EVENT, VALUE), max_size=5), st.integers(1, 3), LAYOUT, st.booleans()
+)
 SPOILING = st.sampled_from([b'"', b"\\", b"{", b"}", b",", b"[", b"NaN", b"-", b"\0", b"1.", b"\xff"])
 QUIET = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def content(file: tuple[list[Any], Any, bool]) -> bytes:
-    events, layout, as_list = file
-    return written(events if as_list else {"traceEvents": events, "a": 1}, layout)
+def content(file: tuple[list[Any], int, Any, bool]) -> bytes:
+    events, times, layout, as_list = file
+    return written(events * times if as_list else {"traceEvents": events * times, "a": 1}, layout)
 
 
 @QUIET
@@ -212,6 +215,25 @@ def test_nothing_is_taken_of_an_event_that_is_not_whole() -> None:
     for size in range(len(PLAIN)):
         assert Watched().takes(PLAIN[:size]) == 0
         assert Watched().takes(PLAIN + b"," + PLAIN[:size]) == len(PLAIN)
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_times_are_the_same_to_the_nanosecond(tmp_path: Path, quote: str) -> None:
+    parts = ["", ".5", ".0005", ".0015", ".00151", ".00150", ".9999", ".9995", ".1234567", ".00149999999999"]
+    wholes = ["0", "7", "123456789", "4611686018427387", "4611686018427388", "9" * 16, "9" * 17, "0012", "-1"]
+    times = [quote + whole + part + quote for whole in wholes for part in parts if quote or whole != "0012"]
+    events = ", ".join(f'{{"ph": "X", "ts": {one}, "dur": {one}}}' for one in [*times, '"5."', '".5"', "null", "1e3"])
+    assert_alike(tmp_path / "a.json", f"[{events}]".encode())
+
+
+def test_a_value_that_begins_as_the_last_one_did(tmp_path: Path) -> None:
+    values = [1, 1, 12, 1, 1.5, 1, "1", "1", "12", '1"', "1", None, [1], [1], [1, 2], {}, {"a": 1}, {"a": 12}, "é", "é"]
+    events = [{"ph": "X", "name": f"{one}", "args": {"stream": one, "Input Dims": one, "a": one}} for one in values]
+    changed = [{**one, "ts": "1.5", "tid": at % 3 or "1"} for at, one in enumerate(events)]
+    for separators in ((",", ":"), (", ", ": ")):
+        text = written([*events, *changed, *events] * 3, (separators, None, False))
+        assert_alike(tmp_path / "a.json", text)
+        assert_alike(tmp_path / "a.json", text.replace(b"12", b"1x", 1))
 
 
 def test_a_stack_that_begins_as_the_expected_one_does(tmp_path: Path) -> None:

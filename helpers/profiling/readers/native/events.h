@@ -133,7 +133,7 @@ class Events {
     const char* const end = p + origins.size_of(code);
     for (int field : {kPid, kTid, kDevice, kStream, kCat, kTask}) {
       const std::size_t size = event.absent(field) ? 0 : event.tokens[field].size;
-      if (static_cast<std::size_t>(end - p) <= size || p[size] || (size && std::memcmp(p, event.tokens[field].at, size)))
+      if (static_cast<std::size_t>(end - p) <= size || p[size] || (size && !equal(p, event.tokens[field].at, size)))
         return false;
       p += size + 1;
     }

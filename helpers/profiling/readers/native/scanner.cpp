@@ -5,6 +5,7 @@
 #include "events.h"
 #include "fields.h"
 #include "json.h"
+#include "paths.h"
 
 namespace trace {
 
@@ -25,7 +26,7 @@ class Scanner {
     if (behind_event) p = Json::space(p + 1);
     for (; *p == '{'; p = Json::space(p + 1)) {
       Event event;
-      const char* behind = object(json, p, event, field_of, 0);
+      const char* behind = object(json, p, event, field_of, paths_.start());
       if (!behind || !take(event, p - text, behind - text, arrows)) break;
       taken = behind - text;
       p = Json::space(behind);
@@ -35,24 +36,26 @@ class Scanner {
   }
 
  private:
-  using Named = Field (*)(const char*, std::size_t);
-
-  // Behind the object at `p`; the fields that `named` knows are told in `event`.
+  // Behind the object at `p`; the fields that `named` knows are told in `event`. `path`: where its steps begin, or nullptr.
   template <typename Names>
-  const char* object(const Json& json, const char* p, Event& event, Names named, int depth) {
+  const char* object(const Json& json, const char* p, Event& event, Names named, Step* path) {
     p = Json::space(p + 1);
     if (*p == '}') return p + 1;
     for (;;) {
-      if (*p != '"') return nullptr;
-      const char* key = p + 1;
-      bool escaped = false;
-      p = json.string(key, escaped);
-      if (!p || escaped) return nullptr;
-      const Field field = named(key, static_cast<std::size_t>(p - key - 1));
-      p = Json::space(p);
-      if (*p != ':') return nullptr;
-      p = member(json, Json::space(p + 1), event, field, depth);
+      Step* step = path ? paths_.next(path, p, json.end()) : nullptr;
+      Field field = kUnused;
+      if (step) {
+        p += step->key_size;
+        field = step->field;
+      } else {
+        const char* const begin = p;
+        p = key(json, p, field, named);
+        if (!p) return nullptr;
+        if (path) step = paths_.add(path, begin, p - begin, field);
+      }
+      p = member(json, p, event, field, step);
       if (!p) return nullptr;
+      path = step;
       p = Json::space(p);
       if (*p == '}') return p + 1;
       if (*p != ',') return nullptr;
@@ -60,19 +63,46 @@ class Scanner {
     }
   }
 
-  const char* member(const Json& json, const char* p, Event& event, Field field, int depth) {
-    if (field == kUnused) return json.skip(p, depth + 1);
-    if (event.seen & bit(field)) return nullptr;  // the last of two counts, as json has it
-    event.seen |= bit(field);
-    Token& token = event.tokens[field];
-    if (field == kArgs && *p == '{') {
-      token = Token{p, 0, Kind::nested};
-      return object(json, p, event, argument_of, depth + 1);
+  // From a member's name to its value.
+  template <typename Names>
+  static const char* key(const Json& json, const char* p, Field& field, Names named) {
+    if (*p != '"') return nullptr;
+    const char* const begin = p + 1;
+    bool escaped = false;
+    p = json.string(begin, escaped);
+    if (!p || escaped) return nullptr;
+    field = named(begin, static_cast<std::size_t>(p - begin - 1));
+    p = Json::space(p);
+    return *p == ':' ? Json::space(p + 1) : nullptr;
+  }
+
+  const char* member(const Json& json, const char* p, Event& event, Field field, Step* at) {
+    Token unused;
+    Token& token = field == kUnused ? unused : event.tokens[field];
+    if (field != kUnused) {
+      if (event.seen & bit(field)) return nullptr;  // the last of two counts, as json has it
+      event.seen |= bit(field);
+      if (field == kArgs && *p == '{') {
+        token = Token{p, 0, Kind::nested};
+        return object(json, p, event, argument_of, at ? paths_.inside(at) : nullptr);
+      }
+      if (field == kStack) return stack(json, p, event, token);
     }
-    if (field != kStack) return json.value(p, depth + 1, token);
+    if (!at) return json.value(p, kDepth, token);
+    Step& step = *at;
+    if (Paths::repeats(step, p, json.end())) {
+      token = Token{p, step.value_size, step.kind};
+      return p + step.value_size;
+    }
+    p = json.value(p, kDepth, token);
+    if (p) Paths::keep(step, token);
+    return p;
+  }
+
+  const char* stack(const Json& json, const char* p, Event& event, Token& token) {
     event.stack = events_.stack_at(p, json.end());
     if (event.stack) return p + events_.stacks.size_of(event.stack);
-    p = json.value(p, depth + 1, token);
+    p = json.value(p, kDepth, token);
     if (p) event.stack = events_.stack(token);
     return p;
   }
@@ -112,7 +142,10 @@ class Scanner {
     return true;
   }
 
+  static constexpr int kDepth = 2;  // of brackets around a member of `args`
+
   Events events_;
+  Paths paths_;
 };
 
 }  // namespace trace

@@ -16,6 +16,15 @@ inline std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+// For short texts, of which a call would cost more than the look.
+inline bool equal(const char* one, const char* other, std::size_t size) {
+  if (size > 16) return std::memcmp(one, other, size) == 0;
+  if (size >= 8) return word_at(one) == word_at(other) && word_at(one + size - 8) == word_at(other + size - 8);
+  for (; size; ++one, ++other, --size)
+    if (*one != *other) return false;
+  return true;
+}
+
 // The last 0 to 7 bytes of a text as one word.
 inline std::uint64_t rest_at(const char* p, std::size_t size) {
   if (size >= 4) {

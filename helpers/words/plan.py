@@ -360,6 +360,20 @@ WORDS: dict[str, Words] = {
         "Give --root a folder that all machines of the cluster have under the same path.",
         "请用 --root 指定集群所有机器都能以相同路径访问的目录。",
     ),
+    "plan.beyond_disk": Words(
+        "the plan's folder is beyond its bound on disk, and no dump of a good run is left to drop",
+        "计划目录已超过磁盘上限，且没有可清除的已通过运行的转储数据",
+        "Raise `disk:` of the plan or remove what is not needed; the next start goes on from here.",
+        "请提高计划中的 `disk:`，或删除不需要的文件；下次启动会从此处继续。",
+    ),
+    "plan.dumps_dropped": Words(
+        "its dumps and traces were dropped to keep the plan's bound on disk: {mib} MiB",
+        "为不超过计划的磁盘上限，已清除其转储与性能数据：{mib} MiB",
+    ),
+    "plan.dropped": Words(
+        "{run}: its dumps and traces are dropped, the plan's folder may take {limit_mb} MiB",
+        "{run}：清除其转储与性能数据，计划目录上限为 {limit_mb} MiB",
+    ),
     "plan.disk_full": Words(
         "the disk of {path} is full",
         "{path} 所在磁盘已满",

@@ -56,6 +56,8 @@ BODIES = {
     "Path(run_dir, 'shown').write_text(visible + ' ' + str(began) + ' ' + str(time.time()))",
     "lingers": "import subprocess, time\nsubprocess.Popen(['sleep', '613'], start_new_session=True)\ntime.sleep(8)\n"
     + SAVE.format(stage="{stage}", status="OK"),
+    "fills": "from pathlib import Path\nimport time\nwith Path(run_dir, 'filled').open('wb') as stream:\n"
+    "    stream.write(bytes(30 << 20))\ntime.sleep(30)",
     "waits": "import time; time.sleep(1.5)\n" + SAVE.format(stage="{stage}", status="OK"),
     "silent": "x = 1",
 }

@@ -17,6 +17,7 @@ from pathlib import Path
 from helpers.batch.campaign.ended import STOPPED, Ended
 from helpers.batch.campaign.pool import locks
 from helpers.batch.campaign.pool.cluster import Cluster
+from helpers.batch.campaign.pool.disk import Quota
 from helpers.batch.campaign.pool.local import Pool
 from helpers.batch.campaign.pool.order import Order
 from helpers.batch.campaign.pool.progress import Progress
@@ -79,7 +80,10 @@ def run_all(
     """The same of a plan that was read and checked, in its folder."""
     with _alone(folder), _stoppable() as stop:
         progress = Progress(folder, len(plan.items), lang, say_progress)
-        pool = _means(scheduler, workers or plan.workers, progress, stop)
+        quota = Quota(folder, plan.disk_mb)
+        pool: Pool | Cluster = Pool(workers or plan.workers, progress, stop=stop, quota=quota)
+        if scheduler:
+            pool = Cluster(scheduler, progress, stop=stop, quota=quota)
         until = time.time() + deadline_s if deadline_s else 0.0
         start = uuid.uuid4().hex
         orders = [Order(item, str(folder), str(notebooks.resolve()), start, force, keep_red,
@@ -88,22 +92,16 @@ def run_all(
         tell = partial(publish, plan, folder=folder, lang=lang, before=before, asked=against)
         mirror = Mirror(root, folder)
         runs = mirror.parts(held(pool.run(orders), plan, folder, reference, say_progress))
-        report = mirror.close(_followed(runs, tell, stop))
+        report = mirror.close(_followed(runs, tell, stop, progress.noted))
         progress.close()
         if stop.is_set() and (progress.states[STOPPED] or progress.done < progress.total):
             raise KeyboardInterrupt
     return report
 
 
-def _means(scheduler: str, workers: int, progress: Progress, stop: threading.Event) -> Pool | Cluster:
-    """This machine, or the cluster at the address."""
-    if scheduler:
-        return Cluster(scheduler, progress, stop=stop, check=lambda: None)
-    return Pool(workers, progress, stop=stop, check=lambda: None)
-
-
-def _followed(runs: Iterable[Ended], tell: Callable[..., Report], stop: threading.Event) -> Report:
-    """Writes the page as they end, at most so often, and at the end."""
+def _followed(runs: Iterable[Ended], tell: Callable[..., Report], stop: threading.Event,
+              noted: Callable[[Ended], Ended]) -> Report:  # fmt: skip
+    """Writes the page as they end, at most so often, and at the end, with what was noted of a run since."""
     ended: dict[str, Ended] = {}
     tell(ended=ended)
     written = time.monotonic()
@@ -112,6 +110,7 @@ def _followed(runs: Iterable[Ended], tell: Callable[..., Report], stop: threadin
         if time.monotonic() - written > PAGE_S:
             tell(ended=ended)
             written = time.monotonic()
+    ended = {name: noted(one) for name, one in ended.items()}
     return tell(ended=ended, finished=not stop.is_set())
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from helpers.batch.campaign.ended import OUT_OF_MEMORY, STOPPED, TIMED_OUT
+from helpers.batch.campaign.ended import OUT_OF_MEMORY, TIMED_OUT
 from helpers.batch.campaign.pool import memory, processes
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -43,11 +42,12 @@ class Attempt:
 
 
 def attempt(
-    order: Path, bounds: Bounds, *, stop: threading.Event, env: dict[str, str], hold: Sequence[int] = (),
+    order: Path, bounds: Bounds, *, ends: Callable[[], str], env: dict[str, str], hold: Sequence[int] = (),
     watched: Callable[[int], None] = lambda held_mb: None,
 ) -> Attempt:  # fmt: skip
-    """Does what the file orders. `hold` are descriptors of locks, kept as long as its process lives; `watched` is told
-    at each look what memory it holds. Raises OSError where it cannot be started."""
+    """Does what the file orders. `ends` gives the state in which it is to be ended now, or nothing; `hold` are
+    descriptors of locks, kept as long as its process lives; `watched` is told at each look what memory it holds.
+    Raises OSError where it cannot be started."""
     folder, began, killed = order.parent, time.monotonic(), memory.oom_kills()
     with (folder / "log.txt").open("ab") as log:
         process = subprocess.Popen(
@@ -56,7 +56,7 @@ def attempt(
             env={**os.environ, **env, processes.MARK: str(folder)},
         )  # fmt: skip
     try:
-        cause, peak_mb = _watch(process, bounds, stop, watched)
+        cause, peak_mb = _watch(process, bounds, ends, watched)
     finally:
         grace_s = processes.GRACE_S if process.poll() is None else 0
         left = processes.end(partial(processes.of_run, process.pid, folder), grace_s)
@@ -69,7 +69,7 @@ def attempt(
 
 
 def _watch(
-    process: subprocess.Popen[bytes], bounds: Bounds, stop: threading.Event, watched: Callable[[int], None]
+    process: subprocess.Popen[bytes], bounds: Bounds, ends: Callable[[], str], watched: Callable[[int], None]
 ) -> tuple[str, int]:
     """Until it ends or is beyond a bound: why we end it (empty: it ended), and the most memory it held, in MiB."""
     peak_mb = 0
@@ -79,8 +79,8 @@ def _watch(
         watched(held_mb)
         if process.poll() is not None:
             return "", peak_mb
-        if stop.is_set():
-            return STOPPED, peak_mb
+        if why := ends():
+            return why, peak_mb
         if bounds.memory_mb and held_mb > bounds.memory_mb:
             return OUT_OF_MEMORY, peak_mb
         if bounds.until and time.monotonic() > bounds.until:

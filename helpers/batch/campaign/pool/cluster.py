@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers.batch.campaign.ended import DIED, Ended, load, restored, save
+from helpers.batch.campaign.ended import DIED, STOPPED, Ended, load, restored, save
 from helpers.batch.campaign.pool import devices, locks
 from helpers.batch.campaign.pool import order as orders_of
 from helpers.batch.campaign.pool.cards import NONE, Taken
-from helpers.batch.campaign.pool.conduct import Means, at_once, conduct
+from helpers.batch.campaign.pool.conduct import Means, Tell, at_once, conduct
+from helpers.batch.campaign.pool.disk import Quota, room
 from helpers.batch.campaign.pool.order import Order
 from helpers.batch.campaign.pool.progress import Progress
 from helpers.errors import WorkbookError
@@ -37,9 +39,9 @@ class Cluster:
     """Stands for a Pool: gives back how the runs ended, in the order in which they do."""
 
     def __init__(
-        self, address: str, progress: Progress, *, stop: threading.Event, check: Callable[[], None]
+        self, address: str, progress: Progress, *, stop: threading.Event, quota: Quota
     ) -> None:
-        self.address, self.progress, self.stop, self.check = address, progress, stop, check
+        self.address, self.progress, self.stop, self.quota = address, progress, stop, quota
 
     def run(self, orders: Sequence[Order]) -> Iterator[Ended]:
         """All of them. Raises WorkbookError where the cluster is not there, or loses all its workers."""
@@ -67,7 +69,8 @@ class Cluster:
                 self.progress.ended(ended)
                 yield ended
             self.progress.refresh()
-            self.check()
+            if room(self.quota, self.progress):  # the machines see no other's runs: none starts, all that go end
+                self.stop.set()
 
     def _end(self, future: Future, order: Order) -> Ended:
         why = lost(self.address, future)
@@ -118,38 +121,31 @@ def serve(text: str) -> dict[str, Any]:
     if not (root / START).is_file() or (root / START).read_text(encoding="utf-8") != order.start:
         return asdict(Ended(order.item.name, DIED, "FAIL", {"say": "plan.not_shared", "args": {
             "where": where, "folder": order.root}}, where=where))  # fmt: skip
-    stop = Sign(root / STOP)
     early = at_once(order, where)
     if early is not None:
         return asdict(early)
-    cards = _cards(order, stop)
+    cards = _cards(order)
     try:
         worker.log_event(order.start, {"key": "started", "run": order.item.name, "cards": cards.ids, "where": where})
-        means = Means(cards, stop, lambda key, args: worker.log_event(order.start, {"key": key, "args": args}),
-                      where=where)  # fmt: skip
+        tell: Tell = lambda key, args: worker.log_event(order.start, {"key": key, "args": args})  # noqa: E731
+        means = Means(cards, partial(_ends, root), tell, where=where)
         return asdict(conduct(order, means))
     finally:
         cards.give()
 
 
-class Sign(threading.Event):
-    """An event that is a file: set for all machines that see it."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self._path = path
-
-    def is_set(self) -> bool:
-        return self._path.exists()
+def _ends(root: Path) -> str:
+    """The sign of a stop is a file: all machines see it."""
+    return STOPPED if (root / STOP).exists() else ""
 
 
-def _cards(order: Order, stop: threading.Event) -> Taken:
+def _cards(order: Order) -> Taken:
     """Cards of this machine, once they are free."""
     cards = devices.cards_for(order.item, devices.probe(devices.wish(order.item)), order.card_ids)
     if cards is None:
         return NONE
     taken = cards.take(order.item.cards)
-    while taken is None and not stop.is_set():
+    while taken is None and not _ends(Path(order.root)):
         time.sleep(locks.AGAIN_S)
         taken = cards.take(order.item.cards)
     return taken or NONE

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -29,10 +28,11 @@ Tell = Callable[[str, "dict[str, Scalar]"], None]
 
 @dataclass(frozen=True)
 class Means:
-    """What a run is given: `cards`, `stop` to end it, `tell` for what happens, `watched` for the MiB it holds."""
+    """What a run is given: `cards`, `ends` for the state in which to end it now (empty: none), `tell` for what happens,
+    `watched` for the MiB it holds."""
 
     cards: Taken = NONE
-    stop: threading.Event = field(default_factory=threading.Event)
+    ends: Callable[[], str] = lambda: ""
     tell: Tell = lambda key, args: None
     watched: Callable[[int], None] = lambda held_mb: None
     where: str = field(default_factory=socket.gethostname)
@@ -92,7 +92,7 @@ def _tried(order: Order, means: Means, handle: int) -> Ended:
         known = replace(known, attempts=len(lost) + number - mine, notes=tuple(notes))
         one = _try(order, means, here, known, handle)
         ended = judged(item, folder, one)
-        again = dead(item, folder, one) and number <= item.retries and not means.stop.is_set()
+        again = dead(item, folder, one) and number <= item.retries and not means.ends()
         tries.ended(folder, ended.state, last=not again)
         if not again:
             break
@@ -111,7 +111,7 @@ def _try(order: Order, means: Means, here: Here, known: Ended, handle: int) -> A
     (folder / "report.json").unlink(missing_ok=True)
     tries.began(folder, order.start, means.where)
     path = order.save(here=here, force=False)
-    return attempt(path, _bounds(order), stop=means.stop, env=shown(_kind(here), means.cards.ids),
+    return attempt(path, _bounds(order), ends=means.ends, env=shown(_kind(here), means.cards.ids),
                    hold=(handle, *means.cards.handles), watched=means.watched)  # fmt: skip
 
 

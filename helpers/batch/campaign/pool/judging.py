@@ -73,6 +73,8 @@ def dead(item: Item, folder: Path, one: Attempt) -> bool:
 def _bound(item: Item, one: Attempt) -> Scalar:
     if one.cause == OUT_OF_MEMORY:
         return {"say": "plan.beyond_memory", "args": {"peak_mb": one.peak_mb, "limit_mb": item.memory_mb}}
+    if one.cause == DISK_FULL:
+        return {"say": "plan.beyond_disk"}
     if one.cause == STOPPED:
         return {"say": "RUN400.stopped"}
     return {"say": "plan.out_of_time", "args": {"seconds": round(one.seconds)}}

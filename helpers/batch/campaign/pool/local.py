@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
-from helpers.batch.campaign.ended import TIMED_OUT, Ended
+from helpers.batch.campaign.ended import DISK_FULL, STOPPED, TIMED_OUT, Ended, save
 from helpers.batch.campaign.pool import devices, memory
 from helpers.batch.campaign.pool.cards import NONE, Taken
 from helpers.batch.campaign.pool.conduct import Means, at_once, conduct
+from helpers.batch.campaign.pool.disk import Quota, room
 from helpers.batch.campaign.pool.order import Order
 from helpers.batch.campaign.pool.progress import Progress
 from helpers.errors import WorkbookError
-from helpers.words import Scalar
 
 #: Seconds between two starts: kernels that start at once take each other's ports and the disk.
 STAGGER_S = 0.2
@@ -37,8 +37,9 @@ class Going:
 class Pool:
     """Starts runs and gives back how they ended, in the order in which they do."""
 
-    def __init__(self, workers: int, progress: Progress, *, stop: threading.Event, check: Callable[[], None]) -> None:
-        self.workers, self.progress, self.stop, self.check = workers, progress, stop, check
+    def __init__(self, workers: int, progress: Progress, *, stop: threading.Event, quota: Quota) -> None:
+        self.workers, self.progress, self.stop, self.quota = workers, progress, stop, quota
+        self._over = 0
         self._going: list[Going] = []
         self._seen: set[str] = set()
         self._last = 0.0
@@ -53,7 +54,7 @@ class Pool:
                         yield from self._start(waiting, threads)
                     yield from self._ended()
                     self.progress.refresh()
-                    self.check()
+                    self._over = room(self.quota, self.progress)
             except BaseException:
                 self.stop.set()  # what still goes is ended, whatever ended us
                 raise
@@ -85,8 +86,13 @@ class Pool:
         if name in self._seen and not late:
             return None
         self._seen.add(name)
-        said: Scalar = {"say": "plan.no_time"}
-        early = at_once(order) or (Ended(name, TIMED_OUT, "FAIL", said) if late else None)
+        early = at_once(order)
+        if early is None and late:
+            early = Ended(name, TIMED_OUT, "FAIL", {"say": "plan.no_time"})
+            save(order.folder, early)
+        elif early is None and room(self.quota, self.progress, now=True):
+            early = Ended(name, DISK_FULL, "FAIL", {"say": "plan.beyond_disk"})
+            save(order.folder, early)
         if early is not None:
             self.progress.ended(early)
         return early
@@ -95,8 +101,14 @@ class Pool:
         self._last = time.monotonic()
         name = order.item.name
         self.progress.started(name, cards.ids)
-        means = Means(cards, self.stop, self.progress.tell, lambda held_mb: self._watched(name, held_mb))
+        means = Means(cards, lambda: self._ends(name), self.progress.tell, lambda held_mb: self._watched(name, held_mb))
         self._going.append(Going(order, cards, threads.submit(conduct, order, means)))
+
+    def _ends(self, name: str) -> str:
+        """Beyond the bound on disk the run that started last is ended, then the one before it."""
+        if self.stop.is_set():
+            return STOPPED
+        return DISK_FULL if self._over and self._going and name == self._going[-1].order.item.name else ""
 
     def _ended(self) -> Iterator[Ended]:
         if not self._going:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ class Progress:
     def __init__(self, folder: Path, total: int, lang: str, line: Callable[[str], None]) -> None:
         self.folder, self.total, self.lang, self._line = folder, total, lang, line
         self.running: dict[str, Running] = {}
+        self.dropped: dict[str, Ended] = {}
         self.states: Counter[str] = Counter()
         self._guard = threading.Lock()
         self._waiting: set[str] = set()
@@ -71,6 +72,11 @@ class Progress:
         key = "plan.run_reused" if one.reused else "plan.run_ended"
         self.tell(key, {"number": self.done, "of": self.total, "run": one.name,
                         "state": {"say": f"plan.state.{one.state}"}, "seconds": one.seconds})  # fmt: skip
+
+    def noted(self, one: Ended) -> Ended:
+        """With what happened to its results since it ended."""
+        later = self.dropped.get(one.name)
+        return replace(one, notes=later.notes) if later else one
 
     @property
     def done(self) -> int:

@@ -16,8 +16,8 @@ from helpers.words import hint, say, show, title
 LINKS = (("report.html", "run.link.report"), ("notebook.ipynb", "run.link.notebook"), ("report.json", "run.link.json"))
 
 
-def render(result: Report, folder: Path, outcomes: list[Outcome], lang: str) -> str:
-    """The whole page."""
+def render(result: Report, folder: Path, outcomes: list[Outcome], lang: str, acceptance: str = "") -> str:
+    """The whole page; `acceptance` is the checklist as HTML."""
     name = f"{title('run', lang)}: {result.facts['name']}"
     pieces = [
         f"<h1>{escape(name)}</h1>",
@@ -25,6 +25,7 @@ def render(result: Report, folder: Path, outcomes: list[Outcome], lang: str) -> 
         f"<p>{escape(say('report.tier', lang, tier=result.tier))}</p>" if result.tier else "",
         *(f'<p class="simulated">{escape(remark)}</p>' for remark in result.circumstances(lang)),
         _rows(result, folder, outcomes, lang),
+        acceptance,
         *(_stage(outcome, folder, lang) for outcome in outcomes),
     ]
     body = "\n".join(filter(None, pieces))

@@ -52,6 +52,8 @@ def run(
     outcomes: list[Outcome] = []
     publish = partial(_publish, name, folder, stages, lang)
     publish(outcomes)  # from here on an earlier run's green page is gone
+    for stale in ("acceptance.html", "acceptance.json"):
+        (folder / stale).unlink(missing_ok=True)
     mirror = Mirror(root, folder)
     try:
         found, given = _prepared(parameters, stages, notebooks / lang)
@@ -65,12 +67,22 @@ def run(
         key = _key(notebook, values, here)
         outcome = _reusable(folder / stage, key, force) or execute(stage, notebook, values, key, timeout_s)
         outcomes.append(outcome)
-        result = publish(outcomes, tier=here["tier"])
+        publish(outcomes, tier=here["tier"])
         mirror.part(stage)
         say_progress(
             say("run.stage_ended", lang, stage={"say": f"name.{stage}"}, state=_state(outcome), seconds=outcome.seconds)
         )
-    return mirror.close(result)
+    return mirror.close(publish(outcomes, tier=here["tier"], acceptance=_acceptance(folder, lang)))
+
+
+def _acceptance(folder: Path, lang: str) -> str:
+    """The checklist of the run as a piece of its page; empty where no stage saved a report."""
+    from helpers.batch import acceptance  # it knows plans, which know this module
+
+    try:
+        return acceptance.section_of(folder, lang)
+    except WorkbookError:
+        return ""
 
 
 def _prepared(
@@ -106,16 +118,18 @@ def _publish(
     outcomes: list[Outcome],
     *,
     tier: str = "",
+    acceptance: str = "",
     trouble: WorkbookError | None = None,
 ) -> Report:
-    """Writes the page and the report as things stand; `trouble` is what kept the run from starting."""
+    """Writes the page and the report as things stand; `trouble` is what kept the run from starting,
+    `acceptance` the checklist's HTML once all is done."""
     result = summary(name, folder, outcomes, stages, tier)
     if trouble is not None:
         said: Scalar = {"say": trouble.key, "args": trouble.arguments}
         failed = Finding("RUN400", Status.FAIL, "RUN400.could_not_start", {"error": said}, weight=300)
         result = replace(result, findings=(*result.findings, failed))
     storage = open_storage(str(folder))
-    storage.write_text("index.html", index.render(result, folder, outcomes, lang))
+    storage.write_text("index.html", index.render(result, folder, outcomes, lang, acceptance))
     storage.write_text("report.json", result.to_json())
     return result
 

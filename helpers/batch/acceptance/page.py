@@ -37,8 +37,15 @@ def render(report: Report, lang: str) -> str:
     return html.page(name, f'<div class="aw">{body}</div>{html.scripts(body)}', lang)
 
 
+def folded(report: Report, lang: str) -> str:
+    """What a run's page shows: the verdict, the link, and the checklist behind it."""
+    said = f"{html.badge(report.status.name)} {escape(report.verdict(lang))}"
+    link = f'<a href="{NAME}.html">{escape(report.title(lang))}</a>'
+    return f"<style>{STYLE}</style><details><summary>{link}: {said}</summary>{section(report, lang, 3)}</details>"
+
+
 def section(report: Report, lang: str, level: int) -> str:
-    """What a run's page shows too."""
+    """The checklist by group."""
     pieces = [
         f"<h{level}>{escape(report.title(lang))}</h{level}>",
         f'<p class="verdict">{html.badge(report.status.name)} {escape(report.verdict(lang))}</p>',

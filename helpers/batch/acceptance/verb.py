@@ -11,7 +11,7 @@ from pathlib import Path
 from helpers.batch.acceptance import page
 from helpers.batch.acceptance.checklist import VERDICT, checklist
 from helpers.batch.acceptance.evidence import gather
-from helpers.batch.acceptance.targets import parse
+from helpers.batch.acceptance.targets import load, parse
 from helpers.batch.plan.model import Targets
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
@@ -28,15 +28,16 @@ def accept(
 ) -> Report:  # fmt: skip
     """Judges the run or the plan in the folder and writes acceptance.html and acceptance.json into it.
 
-    `target`: texts such as "loss=1%" or "throughput=80%" (see targets.parse). `confirm`: what a person answers for, by
+    `target`: texts such as "loss=1%" or "throughput=80%" (see targets.parse); without one, those of the plan that the
+    run belongs to. `confirm`: what a person answers for, by
     an item's code. The report is OK only where every item is met on an NPU. Raises WorkbookError where the folder holds
     no reports, or for a target or a code that cannot be.
     """
-    root, targets = Path(folder).resolve(), parse(target)
+    root, given = Path(folder).resolve(), parse(target) if target else None
     names = _runs(root)
     if not names:
-        return judge_run(root, targets, language(lang), confirm or {})
-    parts = [judge_run(root / name, targets, language(lang), confirm or {}) for name in names]
+        return judge_run(root, given or load(root), language(lang), confirm or {})
+    parts = [judge_run(root / name, given or load(root / name), language(lang), confirm or {}) for name in names]
     report = _joined(root, names, parts)
     page.write(report, root, language(lang))
     return report
@@ -49,6 +50,13 @@ def judge_run(
     report = checklist(gather(folder, targets), confirm or {}, strict=strict)
     page.write(report, folder, lang)
     return report
+
+
+def section_of(folder: Path, lang: str) -> str:
+    """The checklist of a run, written and as a piece of its page. It judges no more than it saw, so `not yet` is no
+    failure here. Raises WorkbookError where the folder holds no reports."""
+    report = judge_run(folder, load(folder), lang, strict=False)
+    return page.folded(report, lang)
 
 
 def _runs(root: Path) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, timezone
 from pathlib import Path
 
+from helpers.batch.acceptance import targets
 from helpers.batch.campaign.ended import Ended
 from helpers.batch.plan.model import Plan
 from helpers.batch.results import against, expected, history, junit, page
@@ -40,6 +41,9 @@ def publish(
     storage.write_text("summary.json", json.dumps(told, ensure_ascii=False, indent=1))
     if finished:
         history.keep(folder, told)
+    elif not ended:  # before the first begins
+        for item in plan.items:
+            targets.save(folder / item.name, plan.targets)
     return report
 
 

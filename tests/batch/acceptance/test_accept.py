@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from helpers.batch import accept
+from helpers.batch.acceptance import section_of, targets
 from helpers.batch.acceptance.checklist import GROUPS, group_of, items
 from helpers.batch.acceptance.targets import parse
+from helpers.batch.plan.model import Targets
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.report import Report, overview
@@ -177,6 +179,20 @@ def test_a_person_cannot_answer_for_a_speed(run: Callable[..., Report], code: st
 def test_a_target_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(WorkbookError, match="NAME=VALUE"):
         parse([text])
+
+
+def test_the_targets_of_a_plan_are_kept_beside_its_runs(run: Callable[..., Report], tmp_path: Path) -> None:
+    targets.save(tmp_path / "run", parse(TARGETS))
+    report = run(target=())
+    assert report.facts["items"]["ACP525"] == report.facts["items"]["ACP531"] == "met"
+    assert targets.load(tmp_path / "run") == parse(TARGETS) and targets.load(tmp_path) == Targets()
+
+
+def test_a_run_page_shows_the_checklist_and_is_not_red_for_it(run: Callable[..., Report], tmp_path: Path) -> None:
+    run(lambda made: made.pop("dry_run"))
+    shown = section_of(tmp_path / "run", "en")
+    assert 'href="acceptance.html"' in shown and "not looked" in shown
+    assert json.loads((tmp_path / "run" / "acceptance.json").read_text())["status"] == "SKIPPED"
 
 
 def test_a_folder_without_reports_is_an_error(tmp_path: Path) -> None:

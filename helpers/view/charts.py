@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections import Counter
 from functools import lru_cache
@@ -23,6 +24,8 @@ BARS = 25
 LABEL = 44
 #: More points than these are drawn as a line alone.
 DOTS = 200
+#: Colours of an embedded picture; one with more than so many keeps them all
+PALETTE, COLOURFUL = 256, 4096
 #: File names of fonts that carry Chinese; matplotlib's own font cache does not see fonts installed later.
 CJK_FILES = (
     "NotoSansCJK",
@@ -74,6 +77,22 @@ def save_svg(figure: Figure, stream: IO[bytes]) -> None:
 
     with rc_context({"svg.fonttype": "path", "svg.hashsalt": "ascend-workbook"}):
         figure.savefig(stream, format="svg", facecolor="white", metadata={"Date": None})
+
+
+def save_png(figure: Figure, stream: IO[bytes]) -> None:
+    """Writes the figure as PNG on opaque white: with PALETTE colours, which takes less than half, unless it has so many
+    that one would see it."""
+    from PIL import Image
+
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=110, facecolor="white")
+    with Image.open(drawn) as image:
+        whole = image.convert("RGB")
+    if whole.getcolors(COLOURFUL) is None:
+        stream.write(drawn.getvalue())
+        return
+    few = whole.quantize(PALETTE, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(stream, "PNG", optimize=True)
 
 
 @lru_cache(maxsize=1)

@@ -130,7 +130,7 @@ def picture(report: Report, lang: str) -> str:
         charts.save_svg(figure, stream)
     else:
         kind, alternative = "png", report.title(lang)
-        figure.savefig(stream, format="png", dpi=110, facecolor="white")
+        charts.save_png(figure, stream)
     data = base64.b64encode(stream.getvalue()).decode()
     shown = f'<p><img alt="{escape(alternative)}" src="data:image/{kind};base64,{data}"></p>'
     return timeline.view(report, lang, shown) if "timeline" in report.facts else shown

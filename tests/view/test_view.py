@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from helpers.finding import Finding, Status
 from helpers.profiling.export.files import flame
@@ -78,6 +81,17 @@ def test_every_kind_draws(kind: str, lang: str, recwarn: pytest.WarningsRecorder
     figure.savefig("/dev/null", format="png")
     assert figure.get_facecolor()[:3] == (1.0, 1.0, 1.0)
     assert not [str(w.message) for w in recwarn if "Glyph" in str(w.message)]
+
+
+@pytest.mark.parametrize("colourful", [10**6, 2])
+def test_a_picture_takes_little_and_looks_the_same(colourful: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charts, "COLOURFUL", colourful)
+    figure, whole, saved = charts.draw(sample("bars"), "en"), io.BytesIO(), io.BytesIO()
+    figure.savefig(whole, format="png", dpi=110, facecolor="white")
+    charts.save_png(figure, saved)
+    pictures = [np.asarray(Image.open(one).convert("RGB")).astype(int) for one in (whole, saved)]
+    assert np.abs(pictures[0] - pictures[1]).max() <= 16 and (pictures[1][0, 0] == 255).all()
+    assert (2 * saved.getbuffer().nbytes < whole.getbuffer().nbytes) == (colourful > 2)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -23,6 +23,8 @@ MOST = 20_000
 NAME = 300
 #: Letters of all names, and of all shapes; parts of an overview's strips: where there are many each is shorter
 LETTERS, PARTS = 800_000, 400_000
+#: Where there is less room, as with several reports on a page, these have at least this part of it
+LEAST = 1 / 8
 
 
 def timeline(profile: Profile, *, step: int | None = None, most: int = MOST) -> Report:
@@ -30,13 +32,15 @@ def timeline(profile: Profile, *, step: int | None = None, most: int = MOST) -> 
     of the whole. Raises WorkbookError where there is no such step."""
     chosen = _chosen(profile, step)
     shown = window(profile.trace, chosen.start_ns, chosen.end_ns, most)
+    room = min(1.0, max(LEAST, most / MOST))
+    whole = overview(profile.trace, _columns(profile.trace, room))
     return Report(
         "profiling",
         "timeline",
         (_finding(profile, shown, chosen.number),),
         _table(shown),
         Chart("lanes", "lane", ("lane_busy",), "ms"),
-        facts={"timeline": packed(profile, shown, chosen.number, overview(profile.trace, _columns(profile.trace)))},
+        facts={"timeline": packed(profile, shown, chosen.number, whole, room)},
         tier=profile.tier,
     )
 
@@ -72,14 +76,14 @@ def _table(shown: Window) -> Table:
     return Table(tuple(Column(*head) for head in heads), tuple(rows))
 
 
-def packed(profile: Profile, shown: Window, step: int, whole: Overview) -> dict[str, Any]:
+def packed(profile: Profile, shown: Window, step: int, whole: Overview, room: float = 1.0) -> dict[str, Any]:
     """What the views draw: texts once, columns of whole numbers as texts with blanks; times in nanoseconds after the
     window's start, `begin` as differences. `by` is the box that launched a box, -1 where it is not in the window."""
     trace = profile.trace
     single = shown.boxes.row != MERGED
     rows = np.maximum(shown.boxes.row, 0)
-    names, name = _texts(trace.names, np.where(single, trace.name[rows] if len(trace) else 0, -1))
-    shapes, shape = _texts(trace.shapes, np.where(single, trace.shape[rows] if len(trace) else 0, -1))
+    names, name = _texts(trace.names, np.where(single, trace.name[rows] if len(trace) else 0, -1), room)
+    shapes, shape = _texts(trace.shapes, np.where(single, trace.shape[rows] if len(trace) else 0, -1), room)
     begin = shown.boxes.begin_ns - shown.start_ns
     return {
         "step": step,
@@ -107,8 +111,8 @@ def packed(profile: Profile, shown: Window, step: int, whole: Overview) -> dict[
     }
 
 
-def _columns(trace: Trace) -> int:
-    return max(40, min(COLUMNS, PARTS // max(1, 2 * len(trace.lanes))))
+def _columns(trace: Trace, room: float) -> int:
+    return max(40, min(COLUMNS, int(PARTS * room) // max(1, 2 * len(trace.lanes))))
 
 
 def _packed_overview(trace: Trace, whole: Overview, shown: Window) -> dict[str, Any]:
@@ -133,12 +137,12 @@ def _launching(trace: Trace, shown: Window, single: npt.NDArray[np.bool_], rows:
     return np.where(by >= 0, box_of[by], -1)
 
 
-def _texts(texts: tuple[str, ...], code: Any) -> tuple[list[str], Any]:
+def _texts(texts: tuple[str, ...], code: Any, room: float) -> tuple[list[str], Any]:
     """The texts that are used, cut to a length that a reader and a page can take in, and the codes in them."""
     used, again = np.unique(code, return_inverse=True)
     first = 1 if used.size and used[0] < 0 else 0
-    room = max(16, min(NAME, LETTERS // max(1, used.size)))
-    return [_cut(texts[at], room) for at in used.tolist()[first:]], again.reshape(-1) - first
+    letters = max(16, min(NAME, int(LETTERS * room) // max(1, used.size)))
+    return [_cut(texts[at], letters) for at in used.tolist()[first:]], again.reshape(-1) - first
 
 
 def _cut(text: str, room: int) -> str:

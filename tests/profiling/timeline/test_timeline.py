@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -124,6 +125,9 @@ def test_a_page_stays_small_whatever_is_in_the_profile() -> None:
         Event(f"{at} {'很长的名称' * 60}", "host_op", f"thread {at % 300}", at * 10, 9, shape=f"{at} {'[8,3]' * 80}")
         for at in range(60_000)
     ]
-    report = timeline(Profile.of(build(events, source="made", dialect="kineto")), step=0)
+    profile = Profile.of(build(events, source="made", dialect="kineto"))
+    report = timeline(profile, step=0)
     assert report.facts["timeline"]["merged"] > 0
     assert len(report.html("zh").encode()) < 5_000_000
+    one_of_many = json.dumps(timeline(profile, step=0, most=500).facts, ensure_ascii=False)
+    assert len(one_of_many.encode()) < 250_000  # eight of them and their pictures fit

@@ -286,7 +286,7 @@ def assemble(
     columns that may be left out are then without texts or times."""
     none = Texts(("",), np.zeros(start_ns.size, np.int32))
     engines, dtypes, stacks = ((one or none).compact(first=("",)) for one in (engine, dtype, stack))
-    told = np.full(start_ns.size, UNTOLD, np.int64) if told is None else told
+    told = np.broadcast_to(np.int64(UNTOLD), start_ns.shape) if told is None else told
     steps, marked = _steps(name, kind, start_ns, duration_ns, told)
     names, lanes, shapes = name.compact(), lane.compact(), shape.compact(first=("",))
     return Trace(
@@ -355,10 +355,9 @@ def _step_of(steps: tuple[Step, ...], start: I64, kind: npt.NDArray[np.int8], by
         return np.full(start.size, -1, np.int32)
     begins = np.array([step.start_ns for step in steps], np.int64)
     ends = np.array([step.end_ns for step in steps], np.int64)
-    at = np.searchsorted(begins, start, "right") - 1
+    at = np.searchsorted(begins, start, "right").astype(np.int32) - np.int32(1)
     device = kind < len(DEVICE_KINDS)
-    inside = (at >= 0) & ((start < ends[np.maximum(at, 0)]) | device)
-    step = np.where(inside, at, -1).astype(np.int32)
+    step: I32 = np.where((at >= 0) & ((start < ends[at]) | device), at, np.int32(-1))
     launched = device & (by >= 0)
     step[launched] = step[by[launched]]
     for number in np.unique(told[told != UNTOLD]).tolist():

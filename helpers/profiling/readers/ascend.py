@@ -74,6 +74,7 @@ def read_timeline(loaded: Loaded) -> Trace:
     events = loaded.events
     called = calls_of(loaded, columns, kind, lambda dims: tables.shape(str(dims or "")))
     launched_by, launch_ns, call = _launches(loaded, columns, kind, called)
+    columns = columns._replace(correlation=columns.external[:0], called=columns.called[:0].copy())  # no longer needed
     engines = [task if name == HARDWARE else "" for name, (_, _, task) in zip(process, events.groups)]
     lanes = [f"{events.processes.get(pid, '')} {tid}" for pid, tid, _, _ in events.lanes]
     return assemble(

@@ -1,4 +1,4 @@
-"""The events of a trace as columns: whole numbers in numpy, each text once. An event takes 56 bytes."""
+"""The events of a trace as columns: whole numbers in numpy, each text once. An event takes 52 bytes at most."""
 
 from __future__ import annotations
 

@@ -91,12 +91,14 @@ def usable(loaded: Loaded, kind: I8, base: int = 0) -> tuple[Columns, I8]:
     rows = np.flatnonzero(kind != NO_KIND)
     start, duration = (column[rows] for column in loaded.events.columns[-2:])
     if not (rows.size and start.min() >= max(0, -base) and start.max() < LIMIT - base and duration.min() >= 0):
-        rows = rows[_usable(loaded, start, duration, base)]
+        kept = _usable(loaded, start, duration, base)
+        rows, start, duration = rows[kept], start[kept], duration[kept]
     if not rows.size:
         raise WorkbookError("profiling.no_events", path=str(loaded.path))
-    columns = Columns(*(_taken(column, rows) for column in loaded.events.columns))
-    loaded.events = replace(loaded.events, columns=columns)  # the others' memory is free from here on
-    return columns._replace(start_ns=columns.start_ns + base) if base else columns, kind[rows]
+    others = [_taken(column, rows) for column in loaded.events.columns[:-2]]
+    none = Columns(*(column[:0].copy() for column in loaded.events.columns))
+    loaded.events = replace(loaded.events, columns=none)  # their memory is free from here on
+    return Columns(*[*others, start + base if base else start, duration]), kind[rows]
 
 
 def _usable(loaded: Loaded, start: I64, duration: I64, base: int) -> npt.NDArray[np.bool_]:

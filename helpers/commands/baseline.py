@@ -25,7 +25,7 @@ NAME = "baseline"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("--out", required=True, metavar="PATH", help="new bundle: a name ending in .zip, or a folder")
+    parser.add_argument("--out", required=True, metavar="PATH", help="new bundle, here or at obs://: .zip, or a folder")
     parser.add_argument("--device", choices=("baseline", "cuda", "cpu"), default="baseline",
                         help="baseline (default): CUDA, else the CPU in its place")  # fmt: skip
     parser.add_argument("--steps", type=int, default=4, help="training steps recorded (default 4)")

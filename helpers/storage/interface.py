@@ -11,7 +11,8 @@ class Storage(Protocol):
     """A name that is not there raises FileNotFoundError; what the reader can mend, WorkbookError."""
 
     def local(self, name: str) -> Path:
-        """Where the file, or the folder with all its files, can be read on this machine; "" is the root itself."""
+        """Where the file, or the folder with all its files, can be read on this machine; "" is the root itself. What
+        is not there may raise, or give a path at which nothing is."""
 
     def identity(self, name: str) -> str:
         """Equal for two names of one thing."""

@@ -253,6 +253,12 @@ WORDS: dict[str, Words] = {
         "It is whole here; send it with `ascend-workbook storage upload`, or run again: what is good is reused.",
         "本机上的结果是完整的；可用 `ascend-workbook storage upload` 上传，或重新运行：合格的部分会被沿用。",
     ),
+    "storage.followed": Words(
+        "{place}: what lies in object storage cannot be followed while it is written",
+        "{place}：对象存储中的日志无法在写入时跟踪",
+        "Leave --follow away, or follow the log where it is written.",
+        "请去掉 --follow，或在写入日志的机器上跟踪。",
+    ),
     "storage.nothing": Words(
         "{place}: nothing is there",
         "{place}：没有任何对象",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from helpers.errors import WorkbookError
@@ -23,7 +22,7 @@ def with_bundle(report: Report, baseline: Opened, target: Opened) -> Report:
     facts["bundles"] has by side what was recorded beside: hardware, throughput, memory, metrics.
     """
     sides = {"baseline": baseline, "target": target}
-    facts = {**report.facts, **{name: str(Path(side.place).absolute()) for name, side in sides.items()}}
+    facts = {**report.facts, **{name: side.address for name, side in sides.items()}}
     bundles = {name: side.bundle for name, side in sides.items() if side.bundle}
     if not bundles:
         return replace(report, facts=facts)

@@ -34,6 +34,11 @@ class Opened:
     place: str
     bundle: Bundle | None = None
 
+    @property
+    def address(self) -> str:
+        """Where it lies, whoever reads it: a whole path, or the address it was fetched from."""
+        return self.place if is_address(self.place) else str(Path(self.place).absolute())
+
     def shown(self, path: str | Path) -> str:
         """A path below the folder as a reader knows it."""
         return str(path).replace(str(self.folder), self.place, 1)

@@ -17,7 +17,7 @@ KIB = 1024
 
 
 def report(
-    bundle: Bundle, recorded: Report, second: LaunchResult, out: Path, size: int, *, asked: str, why: Scalar
+    bundle: Bundle, recorded: Report, second: LaunchResult, out: Path | str, size: int, *, asked: str, why: Scalar
 ) -> Report:
     """`size` in bytes; `asked` is the device that was asked for, `why` there is no CUDA device, where it is known."""
     args: dict[str, Scalar] = {"machine": bundle.machine, "steps": bundle.run["steps"], "path": str(out),

@@ -26,6 +26,7 @@ from helpers.precision.capturing.failing import check_ran
 from helpers.precision.capturing.options import FINGERPRINTS
 from helpers.precision.capturing.portable import portable
 from helpers.report import Report
+from helpers.storage import is_address
 from helpers.words import say
 
 MEMORY = Path(__file__).parents[1] / "child" / "memory_plugin.py"
@@ -76,12 +77,14 @@ def baseline(
 ) -> Report:
     """Runs the script twice: `steps` steps with operators' statistics of `dump_steps` (default: the first two and the
     last) recorded and everything made deterministic, then `timing_steps` steps as it is (0: to its end, so that its
-    final metric is known), for speed and memory. `out` is a new .zip file or folder.
+    final metric is known), for speed and memory. `out` is a new .zip file or folder,
+    here or in object storage (obs://).
 
     `device` is baseline (CUDA, else the CPU in its place), cuda or cpu. `statistics=False` records all but them and
     needs no msprobe; torch_npu is never needed. Raises WorkbookError where a run fails or `out` is there already.
     """
-    target, timed = Path(out).absolute(), Timed(timing_steps, warmup, samples_per_step)
+    target = str(out) if is_address(out) else Path(out).absolute()
+    timed = Timed(timing_steps, warmup, samples_per_step)
     timed.check()
     refuse_taken(target)
     if device not in TIERS:

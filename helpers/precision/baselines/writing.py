@@ -10,22 +10,31 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.precision.baselines.bundle import NAME, Bundle
-from helpers.storage import open_storage, refuse_unwritable
+from helpers.storage import Address, open_storage, refuse_unwritable
+from helpers.storage.transfer.upload import send
 
 #: The zip format begins in 1980; the clock of the machine stays out of it, so that equal bundles are equal files.
 BEGIN = (1980, 1, 1, 0, 0, 0)
 
 
-def refuse_taken(out: Path) -> None:
-    """Before anything runs: raises WorkbookError where something is there already, OSError where it cannot be made."""
-    if out.exists():
+def refuse_taken(out: Path | str) -> None:
+    """Before anything runs: raises WorkbookError where something is there already, OSError where it cannot be made.
+    `out` is a path, or an address of object storage as text."""
+    if open_storage(str(out)).exists(""):
         raise WorkbookError("baseline.exists", path=str(out))
-    refuse_unwritable(out)
+    if isinstance(out, Path):
+        refuse_unwritable(out)
 
 
-def write(out: Path, bundle: Bundle, files: Mapping[str, bytes]) -> int:
+def write(out: Path | str, bundle: Bundle, files: Mapping[str, bytes]) -> int:
     """Bytes written."""
     refuse_taken(out)
+    if not isinstance(out, Path):
+        with tempfile.TemporaryDirectory(prefix="baseline-") as aside:
+            made = Path(aside) / Address.of(out).name
+            size = write(made, bundle, files)
+            send(made, out.rstrip("/"))
+        return size
     everything = {NAME: bundle.text().encode("utf-8"), **files}
     if out.suffix == ".zip":
         data = zipped(everything)

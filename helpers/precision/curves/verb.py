@@ -31,6 +31,7 @@ from helpers.precision.curves.spikes import Spike, spikes
 from helpers.precision.curves.targets import Target, final, judge_targets
 from helpers.precision.views.questions import OF_CURVES, gated
 from helpers.report import Chart, Report
+from helpers.storage import is_address
 
 COMPLETE = ("finished", "stopped_after")
 
@@ -66,6 +67,9 @@ def curves(
     options = Options(tolerance, tuple(map(Target.parse, [target_metric] if isinstance(target_metric, str)
                                            else target_metric)), pattern, loss, shift,
                       Path(checkpoints) if checkpoints else None)  # fmt: skip
+    for place in (baseline, target):
+        if following and is_address(place):
+            raise WorkbookError("storage.followed", place=str(place))
     with opened(baseline) as one, opened(target) as other:
         outcome, places = "", (one.folder, other.folder)
         if following:

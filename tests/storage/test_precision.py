@@ -1,0 +1,72 @@
+"""Baselines, captures and dumps are compared where they lie: `compare obs://… runs/npu`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.errors import WorkbookError
+from helpers.precision.baselines.writing import refuse_taken, write
+from helpers.precision.compare import compare
+from helpers.precision.curves import curves
+from helpers.precision.curves.follow import Follow
+from helpers.precision.layouts import read_dump
+from helpers.storage.transfer.upload import send
+from tests.precision.baselines.bundles import bundle_of, capture_of
+from tests.storage.conftest import Service
+
+
+def test_a_bundle_is_compared_at_its_address(service: Service, tmp_path: Path) -> None:
+    bundle = bundle_of(capture_of(tmp_path / "gpu"), tmp_path / "gpu.zip")
+    target = capture_of(tmp_path / "npu", tier="npu", faults={"Functional.batch_norm.1.forward": lambda x: 1.5 * x})
+    send(bundle, f"{service.place}/baselines/")
+    send(target, f"{service.place}/runs/npu")
+    here = compare(bundle, target)
+    there = compare(f"{service.place}/baselines/gpu.zip", f"{service.place}/runs/npu")
+    assert there.facts["first_divergence"] == here.facts["first_divergence"] == "Functional.batch_norm.1.forward"
+    assert there.verdict("en") == here.verdict("en") and there.table and here.table
+    assert there.facts["baseline"] == f"{service.place}/baselines/gpu.zip"
+    assert [row[:8] for row in there.table.rows] == [row[:8] for row in here.table.rows]
+    assert curves(f"{service.place}/baselines/gpu.zip", target).status == curves(bundle, target).status
+
+
+def test_a_dump_that_was_not_wholly_sent_is_not_compared(service: Service, tmp_path: Path) -> None:
+    target = capture_of(tmp_path / "npu", tier="npu")
+    send(target, f"{service.place}/runs/npu")
+    service.requests.delete("runs/npu/transfer.json")
+    with pytest.raises(WorkbookError, match="its transfer has not ended"):
+        compare(target, f"{service.place}/runs/npu")
+    send(target, f"{service.place}/runs/npu")
+    service.requests.put("runs/npu/gpulog.json", b"{}")
+    with pytest.raises(WorkbookError, match=r"1 files are not what was sent, the first: gpulog\.json"):
+        compare(target, f"{service.place}/runs/npu")
+
+
+def test_a_layout_reads_through_the_storage(service: Service, tmp_path: Path) -> None:
+    target = capture_of(tmp_path / "npu", tier="npu")
+    send(target, f"{service.place}/npu")
+    here, there = (read_dump(place) for place in (target / "dump", f"{service.place}/npu/dump"))
+    assert [(run.step, run.rank, [one.name for one in run.operators]) for run in there] == [
+        (run.step, run.rank, [one.name for one in run.operators]) for run in here]  # fmt: skip
+
+
+def test_a_bundle_is_written_to_its_address_and_never_over_another(service: Service, tmp_path: Path) -> None:
+    from helpers.precision.baselines.bundle import NAME, Bundle
+    from helpers.precision.baselines.reading import opened
+
+    with opened(bundle_of(capture_of(tmp_path / "gpu"), tmp_path / "gpu.zip")) as found:
+        bundle, files = found.bundle, {name: (found.folder / name).read_bytes() for name in found.bundle.files}
+    assert isinstance(bundle, Bundle) and NAME not in files
+    for place in (f"{service.place}/b/gpu.zip", f"{service.place}/b/folder"):
+        refuse_taken(place)
+        write(place, bundle, files)
+        with opened(place) as read:
+            assert read.bundle == bundle
+        with pytest.raises(WorkbookError, match="there already|exists"):
+            refuse_taken(place)
+
+
+def test_a_log_in_object_storage_is_not_followed(service: Service, tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="cannot be followed"):
+        curves(f"{service.place}/x", tmp_path, following=Follow())

@@ -17,6 +17,33 @@ Examples:
   ascend-workbook run plan.yaml --against last
   ascend-workbook run plan.yaml --scheduler tcp://10.0.0.1:8786 --root /mnt/shared/runs
   ascend-workbook run plan.yaml --root obs://my-bucket/runs
+
+A plan is YAML; --list checks it and shows its runs. Everything that a plan may say:
+
+  name: night                       # folder below runs/ (default: the file's name)
+  workers: 2                        # runs side by side
+  cards: [0, 1]                     # NPUs or GPUs that may be given out
+  disk: 20GB                        # what the plan's folder may take
+  lang: en                          # of all runs, as the next three
+  stages: [environment, migration]  # default: all four
+  parameters: {migration.steps: 4}  # each run takes what its notebooks declare; STAGE.NAME for one stage
+  require: npu                      # a run on a lower tier is red: npu, npu-simulated, cuda, cpu
+  defaults: {timeout: 30m, run_timeout: 2h, retries: 1, memory: 4GB, cards: 1, tags: [nightly]}
+  matrix:                           # every combination is a run
+    script: [notebooks/scripts/resnet_digits.py, notebooks/scripts/gpt_text.py]
+    device: [cpu, auto]
+    migration.look_at: ["", manual] # any parameter; stages and what stands under defaults too
+    exclude: [{device: cpu, migration.look_at: manual}]
+    include: [{device: auto, migration.look_at: manual, environment.matrix_size: 64}]
+  runs:                             # and these, each with what stands under defaults, name, script, device, parameters
+    - {name: long, script: notebooks/scripts/resnet_digits.py, parameters: {migration.steps: 9}, tags: [weekly]}
+  tags: {digits: ["resnet*"]}       # by patterns of the run's name
+  skip: [{run: "gpt_text-cpu*", reason: not worth the time}]
+  expect:                           # red that is known: not red up to and with this day
+    - {run: "gpt_text*", stage: migration, until: 2030-01-31, reason: see the operator list}
+  targets: {metric: {name: loss, within: 1%}, throughput: {at_least: 80%}}
+
+Paths are relative to the plan's own folder, then to the project. Times: 90s, 30m, 2h; sizes: 512MiB, 4GB.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def _of_matrix(matrix: Entry, one: dict[str, Entry], below: dict[str, Any], told
     words = {name: entry for name, entry in one.items() if name in OF_RUN}
     free = {name: entry for name, entry in one.items() if name not in OF_RUN}
     inner = {**words, "parameters": Entry(matrix.file, matrix.place, matrix.line, free)}
-    return Draft(matrix, {**below, **fields(words)}, {**told, **parameters(inner)}, one)
+    return Draft(matrix, _over(below, fields(words)), {**told, **parameters(inner)}, one)
 
 
 def _of_list(entry: Entry, below: dict[str, Any], told: dict[str, Entry]) -> Draft:
@@ -60,7 +60,13 @@ def _of_list(entry: Entry, below: dict[str, Any], told: dict[str, Entry]) -> Dra
     own = parameters(words)
     name = checked(words["name"]) if "name" in words else ""
     given = {name: one for name, one in words.items() if name in (*SHORT, "stages")}
-    return Draft(entry, {**below, **fields(words)}, {**told, **own}, {**given, **own}, name)
+    return Draft(entry, _over(below, fields(words)), {**told, **own}, {**given, **own}, name)
+
+
+def _over(below: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """What a run says of itself stands over what is said of all; its tags stand beside theirs."""
+    tags = (*below.get("tags", ()), *own.get("tags", ()))
+    return {**below, **own, "tags": tuple(dict.fromkeys(tags))}
 
 
 def items(found: Iterable[Draft], folder: Path, lang: str) -> tuple[list[Item], dict[str, dict[str, Entry]]]:

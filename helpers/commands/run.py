@@ -73,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--against", default="", metavar="WHAT", help="with PLAN: what is newly red, fixed or slower "
                         "since `last` (the last complete time) or an earlier summary.json or its folder")  # fmt: skip
-    parser.add_argument("--name", default="demo", help="folder of the run below runs/ (default: demo)")
+    parser.add_argument("--name", help="folder of the run below runs/ (default: demo)")
     parser.add_argument(
         "-p",
         "--parameter",
@@ -93,7 +93,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " is sent there with its manifest when it has ended",
     )
     parser.add_argument("--force", action="store_true", help="run stages again that are already good")
-    parser.add_argument("--timeout", type=int, default=1800, metavar="SECONDS", help="time limit of a cell")
+    parser.add_argument("--timeout", type=int, metavar="SECONDS", help="time limit of a cell (default: 1800)")
 
 
 def _add_selection(parser: argparse.ArgumentParser) -> None:
@@ -109,10 +109,15 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Report:
     selection = batch.Selection(args.tag, args.skip_tag, args.only, args.skip, args.shard or (1, 1))
+    own = {"--name": args.name, "-p": args.parameter, "--stage": args.stage, "--timeout": args.timeout}
+    given = [name for name, value in own.items() if value not in (None, [])]
+    if args.plan and given:
+        raise WorkbookError("plan.says_itself", options=given)
     if args.plan and args.list:
         return batch.list_plan(args.plan, selection, lang=args.lang)
-    asked = args.list or args.against or args.reference or args.bless
-    if not args.plan and (asked or selection != batch.Selection([], [], [], [])):
+    asked = (args.list, args.against, args.reference, args.bless, args.workers, args.scheduler, args.keep_red,
+             args.deadline)  # fmt: skip
+    if not args.plan and (any(asked) or selection != batch.Selection([], [], [], [])):
         raise WorkbookError("plan.needed")
     if args.plan:
         return batch.run_plan(args.plan, workers=args.workers, root=args.root, lang=args.lang, force=args.force,
@@ -121,11 +126,11 @@ def run(args: argparse.Namespace) -> Report:
                               reference=args.reference, bless=args.bless)  # fmt: skip
     stages = tuple(stage for stage in batch.STAGES if not args.stage or stage in args.stage)
     return batch.run(
-        args.name,
+        "demo" if args.name is None else args.name,
         dict(args.parameter),
         stages=stages,
         lang=args.lang,
         root=args.root,
         force=args.force,
-        timeout_s=args.timeout,
+        timeout_s=1800 if args.timeout is None else args.timeout,
     )

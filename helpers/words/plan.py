@@ -143,9 +143,15 @@ WORDS: dict[str, Words] = {
         "Write --shard 1/4 for the first of four parts.",
         "四份中的第一份请写 --shard 1/4。",
     ),
+    "plan.says_itself": Words(
+        "{options} cannot be given beside a plan, which says it for each run",
+        "{options} 不能与计划同时给出，应在计划中为各运行写明",
+        "Write it into the plan (`defaults:`, `parameters:`), or leave the plan out.",
+        "请写入计划（`defaults:`、`parameters:`），或不使用计划。",
+    ),
     "plan.needed": Words(
-        "--list, --tag, --skip-tag, --only, --skip and --shard choose among the runs of a plan, and no plan is given",
-        "--list、--tag、--skip-tag、--only、--skip、--shard 用于挑选计划中的运行，但没有给出计划",
+        "an option was given that is about the runs of a plan, and no plan",
+        "给出了只用于计划的选项，但没有给出计划",
         "Write `ascend-workbook run plan.yaml ...`.",
         "请写成 `ascend-workbook run plan.yaml ...`。",
     ),
@@ -377,8 +383,8 @@ WORDS: dict[str, Words] = {
     "plan.disk_full": Words(
         "the disk of {path} is full",
         "{path} 所在磁盘已满",
-        "Make room, or give the plan a bound (disk_mb); the next start goes on from here.",
-        "请腾出空间，或为计划设置上限（disk_mb）；下次启动会从此处继续。",
+        "Make room, or give the plan a bound (`disk: 20GB`); the next start goes on from here.",
+        "请腾出空间，或为计划设置上限（`disk: 20GB`）；下次启动会从此处继续。",
     ),
     "plan.state.good": Words("good", "通过"),
     "plan.state.red": Words("red", "未通过"),

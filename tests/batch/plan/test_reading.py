@@ -176,6 +176,16 @@ def test_the_example_of_the_help_is_a_plan(tmp_path: Path) -> None:
     assert plan.items[-1].name == "long" and plan.items[-1].tags == ("nightly", "weekly")
 
 
+@pytest.mark.parametrize("page", ["batch.md", "batch.zh-CN.md"])
+def test_the_plan_of_the_page_is_one(tmp_path: Path, page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
+    for name in ("train_a.py", "train_b.py"):
+        (tmp_path / name).write_text("x = 1\n")
+    path = tmp_path / "plan.yaml"
+    path.write_text(text)
+    assert len(chosen(path, lang="en").items) == 4
+
+
 def test_parameters_are_read_as_papermill_reads_them() -> None:
     for path in sorted((ROOT / "notebooks" / "en").glob("0*.ipynb")):
         seen = {name: one["inferred_type_name"] for name, one in papermill.inspect_notebook(str(path)).items()}

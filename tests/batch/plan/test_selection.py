@@ -115,3 +115,15 @@ def test_the_list_starts_nothing(
     assert "steps=2" in said and "另有 1 个未选入" in said
     assert [path.name for path in tmp_path.iterdir()] == ["plan.yaml"]
     assert main(["run", "--list"]) == 2
+
+
+@pytest.mark.parametrize(
+    "option", [["--name", "x"], ["-p", "steps", "3"], ["--stage", "migration"], ["--timeout", "0"]]
+)
+def test_what_a_plan_says_itself_is_not_given_beside_it(
+    option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text("matrix: {steps: [1]}\nstages: profiling")
+    assert main(["run", str(path), "--list", "--lang", "en", *option]) == 2
+    assert f"{option[0]} cannot be given beside a plan" in capsys.readouterr().err

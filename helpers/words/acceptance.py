@@ -48,6 +48,9 @@ WORDS: dict[str, Words] = {
     "accept.by_hand": Words("by hand: {who}", "人工确认：{who}"),
     "accept.absent": Words("no report of {what} is there", "没有“{what}”的报告"),
     "accept.no_npu": Words("it ran on {tier}, not on an NPU", "运行于 {tier}，而非 NPU"),
+    "accept.tier_unknown": Words(
+        "{page} does not tell on which device it ran", "{page} 没有说明运行于哪种设备"
+    ),
     "accept.no_device_time": Words(
         "only measured on the simulated NPU: not a device time", "仅在模拟 NPU 上测得：不是设备时间"
     ),

@@ -498,8 +498,8 @@ WORDS: dict[str, Words] = {
         "请从 `expect:` 中删除。",
     ),
     "RUN412.elsewhere": Words(
-        "{runs}: the failure is not in {stage}, where one was expected ({reason}); it counts as red",
-        "{runs}：失败不在预期的{stage}阶段（{reason}），按未通过计",
+        "{runs}: the failure is not in {stage} alone, where one was expected ({reason}); it counts as red",
+        "{runs}：失败不只在预期的{stage}阶段（{reason}），按未通过计",
         "Look at it as at any red.",
         "请按普通失败处理。",
     ),

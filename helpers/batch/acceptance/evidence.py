@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from helpers import report as reports
@@ -17,6 +17,8 @@ from helpers.words import Scalar
 
 #: Files of a stage's folder that are looked into, and how large one may be.
 MOST, LARGEST_BYTES = 40, 256 << 20
+#: The error of a folder without reports.
+NO_REPORTS = "accept.no_reports"
 #: Files of a stage that are no reports of ours.
 OTHERS = ("outcome.json", "settings.json")
 
@@ -55,7 +57,9 @@ class Evidence:
     def on_npu(self, *verbs: str) -> Found:
         """The same of what must have run on an NPU, real or simulated."""
         found = self.report(*verbs)
-        if found.report.tier in ("cpu", "cuda"):
+        if not found.report.tier:
+            raise CannotCheck("accept.tier_unknown", page=found.page)
+        if not found.report.tier.startswith("npu"):
             raise CannotCheck("accept.no_npu", tier=found.report.tier)
         return found
 
@@ -79,9 +83,9 @@ def gather(folder: Path, targets: Targets) -> Evidence:
         except WorkbookError:
             unread.append(path.relative_to(folder).as_posix())
             continue
-        found += [Found(part, shown) for part in _parts(report, report.created)]
+        found += [Found(part, shown) for part in _parts(report)]
     if not found:
-        raise WorkbookError("accept.no_reports", path=str(folder), stages=list(STAGES))
+        raise WorkbookError(NO_REPORTS, path=str(folder), stages=list(STAGES))
     return Evidence(folder, tuple(found), targets, tuple(unread))
 
 
@@ -92,13 +96,11 @@ def _files(folder: Path) -> Iterator[Path]:
                     and path.stat().st_size <= LARGEST_BYTES][:MOST]  # fmt: skip
 
 
-def _parts(report: Report, created: str, simulated: bool = False) -> Iterator[Report]:
-    """The report and its parts; what is simulated as a whole is so in each part that does not say what it ran on."""
-    simulated = simulated or report.tier == "npu-simulated"
-    told = replace(report, tier="npu-simulated") if simulated and not report.tier and report.findings else report
-    yield told
+def _parts(report: Report) -> Iterator[Report]:
+    """The report and its parts."""
+    yield report
     for part in report.parts:
-        yield from _parts(part, created)
+        yield from _parts(part)
 
 
 def _rank(found: Found) -> tuple[int, str]:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from helpers.batch.acceptance import page
 from helpers.batch.acceptance.checklist import VERDICT, checklist
-from helpers.batch.acceptance.evidence import gather
+from helpers.batch.acceptance.evidence import NO_REPORTS, gather
 from helpers.batch.acceptance.targets import load, parse
+from helpers.batch.campaign.ended import LEFT_OUT
 from helpers.batch.plan.model import Targets
+from helpers.batch.workbook import folder_of
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.report import Column, Report, Table
@@ -29,18 +31,28 @@ def accept(
     """Judges the run or the plan in the folder and writes acceptance.html and acceptance.json into it.
 
     `target`: texts such as "loss=1%" or "throughput=80%" (see targets.parse); without one, those of the plan that the
-    run belongs to. `confirm`: what a person answers for, by
-    an item's code. The report is OK only where every item is met on an NPU. Raises WorkbookError where the folder holds
-    no reports, or for a target or a code that cannot be.
+    run belongs to. `confirm`: what a person answers for, by an item's code. The report is OK only where every item is
+    met on an NPU. Raises WorkbookError where the folder holds no reports, or for a target or a code that cannot be.
     """
     root, given = Path(folder).resolve(), parse(target) if target else None
     names = _runs(root)
     if not names:
         return judge_run(root, given or load(root), language(lang), confirm or {})
-    parts = [judge_run(root / name, given or load(root / name), language(lang), confirm or {}) for name in names]
+    folders = [folder_of(name, root) for name in names]
+    parts = [_of_plan(one, given or load(one), language(lang), confirm or {}) for one in folders]
     report = _joined(root, names, parts)
     page.write(report, root, language(lang))
     return report
+
+
+def _of_plan(folder: Path, targets: Targets, lang: str, confirm: Mapping[str, str]) -> Report:
+    """The checklist of one run of a plan; a run without reports is not looked at, and so is not accepted."""
+    try:
+        return judge_run(folder, targets, lang, confirm)
+    except WorkbookError as error:
+        if error.key != NO_REPORTS:
+            raise
+        return Report("batch", "accept", (Finding(VERDICT, Status.SKIPPED, error.key, dict(error.arguments)),))
 
 
 def judge_run(
@@ -60,15 +72,16 @@ def section_of(folder: Path, lang: str) -> str:
 
 
 def _runs(root: Path) -> list[str]:
-    """The runs of a plan's folder that have a folder of their own; none where it is a run's."""
+    """The runs of a plan's folder, but for those that were left out and have no results; none where it is a run's."""
     try:
         told = json.loads(open_storage(str(root)).read_text("summary.json"))
-        names = [str(run["name"]) for run in told["runs"]]
+        runs = {str(run["name"]): str(run["state"]) for run in told["runs"]}
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError) as cause:
         raise WorkbookError("accept.summary", path=str(root / "summary.json"), error=str(cause)) from cause
-    return [name for name in names if (root / name / "report.json").is_file() and Path(name).name == name]
+    return [name for name, state in runs.items()
+            if state != LEFT_OUT or (folder_of(name, root) / "report.json").is_file()]  # fmt: skip
 
 
 def _joined(root: Path, names: list[str], parts: list[Report]) -> Report:

@@ -90,6 +90,7 @@ def run_all(
                         card_ids=plan.card_ids, until=until) for item in plan.items]  # fmt: skip
         before = history.find(against, folder, plan.name) if against else None
         tell = partial(publish, plan, folder=folder, lang=lang, before=before, asked=against)
+        tell(ended={})  # an earlier page is gone before anything is sent
         mirror = Mirror(root, folder)
         runs = mirror.parts(held(pool.run(orders), plan, folder, reference, say_progress))
         report = mirror.close(_followed(runs, tell, stop, progress.noted))

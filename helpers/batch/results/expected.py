@@ -33,7 +33,8 @@ def apply(rows: Iterable[Row], expect: tuple[Expected, ...], today: date) -> tup
 
 
 def _where(row: Row, wanted: Expected) -> bool:
-    return not wanted.stage or any(stage.red and stage.stage == wanted.stage for stage in row.stages)
+    """Whether it failed where that is expected, and nowhere else."""
+    return not wanted.stage or {stage.stage for stage in row.stages if stage.red} == {wanted.stage}
 
 
 def _expected(row: Row, wanted: Expected) -> Row:

@@ -136,6 +136,7 @@ def test_each_item_can_be_missed(run: Callable[..., Report], code: str, change: 
         ("ACP503", lambda made: made.pop("machine_check")),
         ("ACP512", lambda made: made.pop("dry_run")),
         ("ACP512", lambda made: made.update(dry_run=replace(made["dry_run"], tier="cpu"))),
+        ("ACP522", lambda made: made.update(curves=replace(made["curves"], tier=""))),
         ("ACP523", with_finding("divergence", found("ACC230", Status.SKIPPED))),
         ("ACP502", with_finding("machine_check", found("ENV054", Status.NOTE))),
         ("ACP525", with_facts("curves", final={})),
@@ -198,6 +199,27 @@ def test_a_run_page_shows_the_checklist_and_is_not_red_for_it(run: Callable[...,
 def test_a_folder_without_reports_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(WorkbookError, match="no report"):
         accept(tmp_path)
+
+
+def plan_of(folder: Path, **runs: str) -> Path:
+    """A plan's folder whose summary names these runs and their states."""
+    told = {"runs": [{"name": name, "state": state} for name, state in runs.items()]}
+    (folder / "summary.json").write_text(json.dumps(told))
+    return folder
+
+
+def test_a_plan_is_not_accepted_while_a_run_has_no_results(run: Callable[..., Report], tmp_path: Path) -> None:
+    run()
+    options: dict[str, Any] = {"target": TARGETS, "confirm": CHECKPOINT, "lang": "en"}
+    assert accept(plan_of(tmp_path, run="good", later="left_out"), **options).status is Status.OK
+    report = accept(plan_of(tmp_path, run="good", dead="died"), **options)
+    assert report.status is Status.FAIL and report.facts["runs"] == ["run", "dead"]
+
+
+def test_a_summary_cannot_name_a_folder_elsewhere(run: Callable[..., Report], tmp_path: Path) -> None:
+    run()
+    with pytest.raises(WorkbookError, match=r"\.\."):
+        accept(plan_of(tmp_path / "run", **{"..": "good"}))
 
 
 def test_every_item_has_words_and_a_group() -> None:

@@ -12,10 +12,11 @@ import jsonschema
 import pytest
 
 from helpers.batch.campaign.ended import EXPECTED, LEFT_OUT
+from helpers.batch.execute import Outcome
 from helpers.batch.plan.model import Expected, LeftOut
 from helpers.batch.results import history, publish
 from helpers.finding import Status
-from tests.batch.results.made import ended, night
+from tests.batch.results.made import ended, night, run_folder
 from tests.conftest import ROOT
 
 SCHEMA = json.loads((ROOT / "helpers" / "summary.schema.json").read_text())
@@ -98,6 +99,15 @@ def test_what_an_expectation_is_worth_is_told(tmp_path: Path, run: str, how: str
     report = publish(plan, done, tmp_path, "en", finished=True, today=TODAY)
     assert [one["code"] for one in written(tmp_path)["expected"]] == [code]
     assert (report.status is Status.FAIL) == (how == "red")
+
+
+def test_an_expected_failure_hides_no_other_stage(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"b": "red"}, expect=(Expected("b", "2026-12-31", "", "precision"),))
+    failed = Outcome("migration", "red", "k", 1.0, 1, "stopped")
+    run_folder(tmp_path / "b", "b", [failed, Outcome("precision", "red", "k", 1.0, 1, "stopped")])
+    report = publish(plan, done, tmp_path, "en", finished=True, today=TODAY)
+    assert report.status is Status.FAIL
+    assert [one["code"] for one in written(tmp_path)["expected"]] == ["RUN412.elsewhere"]
 
 
 def test_what_changed_comes_first(tmp_path: Path) -> None:

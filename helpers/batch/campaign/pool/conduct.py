@@ -132,8 +132,10 @@ def _kind(here: Here) -> str:
 
 
 def _key(order: Order, here: Here) -> str:
+    """Hash of what its stages' results depend on, and of what the plan demands of them."""
     item = order.item
-    return key_of(item.parameters, here.versions, stages=item.stages, lang=item.lang, notebooks=Path(order.notebooks))
+    stages = key_of(item.parameters, here.versions, stages=item.stages, lang=item.lang, notebooks=Path(order.notebooks))
+    return "-".join([stages, str(item.cards), *filter(None, [item.require])])
 
 
 def _refused(order: Order, here: Here) -> Ended | None:

@@ -17,7 +17,13 @@ from helpers.storage import Address, ObsStorage, is_address
 
 PACKAGE = Path(__file__).resolve().parents[1]
 #: Variables that a stage's children inherit and that change what they compute.
-SETTINGS = ("ASCEND_WORKBOOK_SIM_", "TASK_QUEUE_ENABLE", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+SETTINGS = (
+    "ASCEND_WORKBOOK_SIM_", "ASCEND_LAUNCH_BLOCKING", "TASK_QUEUE_ENABLE", "CPU_AFFINITY_CONF", "INF_NAN_MODE_",
+    "PYTORCH_", "TORCH_", "HCCL_", "NCCL_", "CUBLAS_", "NVIDIA_TF32_OVERRIDE", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
+    "PYTHONPATH", "PYTHONHASHSEED",
+)  # fmt: skip
+#: Of these only how many cards they show: which ones a run is given changes from start to start.
+VISIBLE = ("ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 DRIVER_INFO = Path("/usr/local/Ascend/driver/version.info")
 
 
@@ -25,8 +31,7 @@ def fingerprint(notebook: Path, parameters: dict[str, Any], versions: dict[str, 
     """Hash of the notebook's code, parameters, the script with its local imports, our own code and versions."""
     digest = hashlib.sha256()
     digest.update(_code(notebook).encode())
-    settings = {name: value for name, value in os.environ.items() if name.startswith(SETTINGS)}
-    digest.update(json.dumps([parameters, versions, settings], sort_keys=True).encode())
+    digest.update(json.dumps([parameters, versions, _settings()], sort_keys=True).encode())
     script = parameters.get("script")
     for path in local_sources(Path(script)) if script else ():
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -39,6 +44,12 @@ def fingerprint(notebook: Path, parameters: dict[str, Any], versions: dict[str, 
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     digest.update(own_code().encode())
     return digest.hexdigest()[:16]
+
+
+def _settings() -> dict[str, str | int]:
+    """What the environment says that a result depends on."""
+    shown: dict[str, str | int] = {name: len(os.environ[name].split(",")) for name in VISIBLE if os.environ.get(name)}
+    return shown | {name: value for name, value in os.environ.items() if name.startswith(SETTINGS)}
 
 
 def versions(wanted: str) -> dict[str, str]:

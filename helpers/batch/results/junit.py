@@ -9,7 +9,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as xml
 from datetime import datetime, timezone
 
-from helpers.batch.campaign.ended import EXPECTED, LEFT_OUT, NOT_RUN, RED
+from helpers.batch.campaign.ended import DIFFERS, EXPECTED, LEFT_OUT, NOT_RUN, RED
 from helpers.batch.results.content import page_of
 from helpers.batch.results.rows import Row, StageRow
 from helpers.batch.results.summary import Results
@@ -69,7 +69,7 @@ def _whole(row: Row, lang: str, *, red: bool) -> xml.Element:
     """The run itself: where no notebook tells how it ended."""
     case = _case(row, RUN, row.ended.seconds if not row.stages else 0.0)
     if red:
-        _tell(case, "failure" if row.state == RED else "error", row.state, row.ended.verdict, "", lang)
+        _tell(case, "failure" if row.state in (RED, DIFFERS) else "error", row.state, row.ended.verdict, "", lang)
     elif row.state == EXPECTED:
         _skip(case, _expectation(row, lang))
     elif row.state in (NOT_RUN, LEFT_OUT):

@@ -15,6 +15,7 @@ from helpers.batch.campaign.ended import EXPECTED, LEFT_OUT
 from helpers.batch.execute import Outcome
 from helpers.batch.plan.model import Expected, LeftOut
 from helpers.batch.results import history, publish
+from helpers.errors import WorkbookError
 from helpers.finding import Status
 from tests.batch.results.made import ended, night, run_folder
 from tests.conftest import ROOT
@@ -135,3 +136,28 @@ def test_no_slower_within_noise_or_where_something_else_took_the_time(tmp_path: 
     done["a"] = ended(tmp_path, "a", "good", **change)
     publish(plan, done, tmp_path, "en", finished=True, before=before)
     assert written(tmp_path)["runs"][0]["change"] == ""
+
+
+def test_last_is_the_last_complete_one_of_this_plan_and_history_is_bounded(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"a": "good", "b": "not_run"})
+    publish(plan, done, tmp_path, "en", finished=True)
+    assert history.find("last", tmp_path, "night") is None, "a run did not run"
+    plan, done = night(tmp_path, {"a": "good"})
+    publish(plan, done, tmp_path, "en", finished=True)
+    summary = written(tmp_path)
+    for day in range(1, history.KEPT + 5):
+        history.keep(tmp_path, {**summary, "created": f"2025-01-01T00:00:{day:02}.000+00:00"})
+    found = history.find("last", tmp_path, "night")
+    assert found and found.created == summary["created"]
+    assert len(list((tmp_path / "history").glob("*.json"))) == history.KEPT
+    assert history.find("last", tmp_path, "other") is None
+
+
+def test_an_earlier_summary_is_found_by_path_or_refused(tmp_path: Path) -> None:
+    plan, done = night(tmp_path / "night", {"a": "good"})
+    publish(plan, done, tmp_path / "night", "en", finished=True)
+    for place in (tmp_path / "night", tmp_path / "night" / "summary.json"):
+        found = history.find(str(place), tmp_path, "other")
+        assert found and list(found.runs) == ["a"]
+    with pytest.raises(WorkbookError, match="nowhere"):
+        history.find(str(tmp_path / "nowhere"), tmp_path, "night")

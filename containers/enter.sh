@@ -11,10 +11,12 @@ roots=(/usr/local/Ascend/cann /usr/local/Ascend/ascend-toolkit/latest /usr/local
        ~/Ascend/cann ~/Ascend/ascend-toolkit/latest)
 if [ -n "${ENTER_ROOTS:-}" ]; then roots=("$ENTER_ROOTS"); fi
 simulator="$folder/.venv/share/ascend-workbook/simulator"
+nnal=/usr/local/Ascend/nnal/atb/set_env.sh
 sourced=""
 for root in "${roots[@]}" "${ASCEND_WORKBOOK_SIMULATOR:-$simulator}"; do
     for script in "$root/set_env.sh" "${root%/*}/set_env.sh"; do
         if [ -z "$sourced" ] && [ -d "$root" ] && [ -f "$script" ]; then
+            # shellcheck source=/dev/null
             source "$script" || { echo "enter.sh: sourcing $script failed" >&2; exit 2; }
             sourced="$script"
         fi
@@ -22,7 +24,10 @@ for root in "${roots[@]}" "${ASCEND_WORKBOOK_SIMULATOR:-$simulator}"; do
 done
 case "$sourced" in
     ""|"$simulator"*) ;;
-    *) for script in /usr/local/Ascend/nnal/atb/set_env.sh; do [ -f "$script" ] && source "$script"; done ;;
+    *) if [ -f "$nnal" ]; then
+           # shellcheck source=/dev/null
+           source "$nnal"
+       fi ;;
 esac
 if [ -n "$sourced" ] && [ "${ASCEND_HOME_PATH:0:1}" != / ]; then
     echo "enter.sh: $sourced left no absolute ASCEND_HOME_PATH: is CANN installed whole?" >&2

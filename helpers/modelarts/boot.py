@@ -27,6 +27,7 @@ from helpers.words import Scalar, say
 PLAN = "modelarts-plan: "
 #: The processes of one host start within this time of each other.
 TOGETHER_S = 600.0
+LEAST_SHM_MIB = 1024
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ def boot(given: Given, environ: Mapping[str, str]) -> int:
         return leave(place, mine, given.wait_s)
     tell("modelarts.scratch_is", path=str(place.folder), source=place.source, free=round(place.free_mib))
     place.mark()
+    tell_shm()
     return lead(given, mine, place, environ)
 
 
@@ -187,6 +189,17 @@ def foresee(given: Given, mine: role.Role, environ: Mapping[str, str]) -> int:
                     dropped=[name for name in work.DROPPED if name in environ and name not in left])  # fmt: skip
     print(PLAN + json.dumps(told), flush=True)
     return 0
+
+
+def tell_shm() -> None:
+    """A warning where shared memory is short: a loader's workers die of it with a bus error."""
+    try:
+        found = os.statvfs("/dev/shm")
+    except OSError:
+        return
+    mib = found.f_blocks * found.f_frsize >> 20
+    if mib < LEAST_SHM_MIB:
+        tell("modelarts.shm", mib=mib)
 
 
 def tell(key: str, **args: Scalar) -> None:

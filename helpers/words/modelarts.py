@@ -40,6 +40,10 @@ _PARTS = {
     ),
     "leaves": ("leaves it to another process, and ends well", "任务由其他进程执行，本进程正常结束"),
     "scratch_is": ("writes to {path} ({source}, {free} MiB free)", "写入 {path}（{source}，剩余 {free} MiB）"),
+    "shm": (
+        "/dev/shm has {mib} MiB: a loader with workers needs more (num_workers=0 needs none)",
+        "/dev/shm 只有 {mib} MiB：带工作进程的数据加载器需要更多（num_workers=0 不需要）",
+    ),
     "starts": ("starts: {command}", "启动：{command}"),
     "ended": ("ended with {code}", "结束，退出码 {code}"),
     "sent": ("{count} files taken to {place}", "已将 {count} 个文件送至 {place}"),
@@ -110,6 +114,11 @@ WORDS: dict[str, Words] = {
         "all ran as the present user: becoming ma-user takes root, and a Python that others may read",
         "全部以当前用户运行：切换为 ma-user 需要 root，且该 Python 允许其他用户读取",
     ),
+    "RUN414.shm": Words("all ran with a /dev/shm of {size}", "全部在 {size} 的 /dev/shm 下运行"),
+    "RUN414.no_shm": Words(
+        "a small /dev/shm was not played: it takes root, unshare and setpriv",
+        "未模拟小的 /dev/shm：需要 root、unshare 与 setpriv",
+    ),
     "RUN414.sudo": Words(
         "something called sudo, which the image does not allow",
         "有进程调用了 sudo，而镜像不允许",
@@ -117,8 +126,8 @@ WORDS: dict[str, Words] = {
         "请为需要 root 的内容另选位置，或去除它。",
     ),
     "RUN414.not_played": Words(
-        "not played: OBS, the agency, NPUs, /dev/shm's size, the network between hosts, the image's own packages",
-        "未模拟：OBS、委托、NPU、/dev/shm 的大小、节点间网络、镜像自带的软件包",
+        "not played: OBS, the agency, NPUs, the network between hosts, the image's own packages",
+        "未模拟：OBS、委托、NPU、节点间网络、镜像自带的软件包",
     ),
     "modelarts.stopped": Words("modelarts: stopped: {message}", "modelarts：已停止：{message}"),
     "modelarts.contradiction": Words(

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -83,7 +88,7 @@ def test_a_script_that_is_not_there_is_told() -> None:
 def test_a_boot_file_that_fails_fails_the_rehearsal(image: layout.Layout) -> None:
     starts = cases.job("rtf", 2, 2, image.root)
     starts[2].variables["VC_TASK_INDEX"] = "7"
-    ended = process.run(image, starts, ["--dry_run", "--command=scan x"], None)
+    ended = process.run(image, starts, ["--dry_run", "--command=scan x"], process.Player())
     found = list(rehearsal._judged([rehearsal.Case("rtf", 1, tuple(ended))]))
     assert [one.key for one in found] == ["RUN412.code"] and "VC_TASK_INDEX" in found[0].message("en")
     good = tuple(one for one in ended if not one.code)
@@ -93,15 +98,50 @@ def test_a_boot_file_that_fails_fails_the_rehearsal(image: layout.Layout) -> Non
 def test_the_imitation_tells_on_sudo(image: layout.Layout) -> None:
     assert not layout.sudo_called(image)
     sudo = image.python.with_name("sudo")
-    import subprocess
-
     assert subprocess.run([str(sudo), "apt"], check=False).returncode == 1 and layout.sudo_called(image)
-    assert [one.key for one in rehearsal._limits(image, 1000)][0] == "RUN414.sudo"
+    assert [one.key for one in rehearsal._limits(image, process.Player(1000))][0] == "RUN414.sudo"
+
+
+def test_ma_user_is_really_another_with_a_small_shm(tmp_path: Path) -> None:
+    """Where this user may: the number, no further groups, nothing of the environment writable, 64 MiB of /dev/shm."""
+    if os.geteuid() != 0:
+        pytest.skip("becoming another user takes root")
+    made = layout.make(Path(tempfile.mkdtemp(prefix="image-")) / "image")  # pytest's own folder is closed to others
+    made.root.parent.chmod(0o755)
+    try:
+        who = process.player(made)
+        if who.user is None:
+            pytest.skip("another user cannot run this Python")
+        code = "import os; print(os.getuid(), os.getgroups(), os.access(os.environ['SITE'], os.W_OK), " \
+               "os.access('.', os.W_OK), (lambda s: s[2] * s[1] >> 20)(os.statvfs('/dev/shm')))"  # fmt: skip
+        env = {**process.environment(made, cases.Start(0, 0, "")), "SITE": str(made.site)}
+        done = subprocess.run(who.words([str(made.python), "-c", code]), cwd=made.code, env=env, capture_output=True,
+                              text=True, check=True)  # fmt: skip
+        said = done.stdout.split()
+        assert said[0] == "1000" and said[-3:-1] == ["False", "True"] and (said[-1] == "64") is who.small
+        assert "".join(said[1:-3]) in ("[]", "[100]")
+    finally:
+        shutil.rmtree(made.root.parent)
+
+
+@pytest.mark.full
+def test_a_script_becomes_as_many_ranks_as_there_are_cards(image: layout.Layout) -> None:
+    """The preset engine's two processes: one leaves, the other's torchrun makes two ranks that find each other."""
+    (image.code / "ranks.py").write_text(
+        "import os, torch.distributed as d\nd.init_process_group('gloo')\n"
+        "assert 'RANK_TABLE_FILE' not in os.environ\n"
+        "print('rank', d.get_rank(), 'of', d.get_world_size(), flush=True)\nd.destroy_process_group()\n"
+    )
+    starts = cases.job("rtf", 1, 2, image.root)
+    ended = process.run(image, starts, [f"--train_url={image.outputs}", "--script=ranks.py"], process.Player())
+    assert [one.code for one in ended] == [0, 0], [one.output for one in ended]
+    ranks = [line for one in ended for line in one.output.splitlines() if line.startswith("rank ")]
+    assert sorted(ranks) == ["rank 0 of 2", "rank 1 of 2"]
 
 
 def test_the_images_python_has_the_environments_prefix(image: layout.Layout) -> None:
     assert image.python.is_symlink()
-    (ended,) = process.run(image, cases.notebook(), ["--dry_run", "--command=scan x"], None)
+    (ended,) = process.run(image, cases.notebook(), ["--dry_run", "--command=scan x"], process.Player())
     plan = rehearsal.plan_of(ended)
     assert ended.code == 0, ended.output
     assert plan["command"][0] == str(image.python) and set(plan["dropped"]) >= {"RANK_TABLE_FILE", "ASCEND_DEVICE_ID"}
@@ -109,8 +149,6 @@ def test_the_images_python_has_the_environments_prefix(image: layout.Layout) -> 
 
 
 def test_the_pages_show_the_same_commands() -> None:
-    import re
-
     pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("modelarts-job.md",
                                                                             "modelarts-job.zh-CN.md")]  # fmt: skip
     blocks = [re.findall(r"```bash\n(.*?)```", page, re.S) for page in pages]

@@ -6,7 +6,6 @@ import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from helpers.modelarts.imitation.cases import Start
 from helpers.modelarts.imitation.layout import Layout, hand_over
@@ -14,6 +13,9 @@ from helpers.words import language
 
 #: ma-user and ma-group of the images (https://support.huaweicloud.com, ma_drawer_124).
 USER, GROUP = 1000, 100
+#: A container's default, where the platform gives no more: too little for a loader's workers.
+SHM = "64m"
+MOUNT = f'mount -t tmpfs -o size={SHM} tmpfs /dev/shm && exec "$@"'
 LIMIT_S = 300.0
 
 
@@ -26,18 +28,40 @@ class Ended:
     output: str
 
 
-def as_user(layout: Layout) -> int | None:
-    """Hands the image to ma-user and gives that user's number; None where this user cannot become another, or the
-    other could not run this Python."""
+@dataclass(frozen=True)
+class Player:
+    """Who the processes run as: `user` None is the present user. `small`: each has a /dev/shm of SHM."""
+
+    user: int | None = None
+    small: bool = False
+
+    def words(self, command: Sequence[str]) -> list[str]:
+        """The command, started so that it becomes that user."""
+        if self.user is None:
+            return list(command)
+        become = ["setpriv", f"--reuid={self.user}", f"--regid={GROUP}", "--clear-groups", "--"]
+        mounts = ["unshare", "-m", "sh", "-c", MOUNT, "_"] if self.small else []
+        return [*mounts, *become, *command]
+
+    def can(self, layout: Layout) -> bool:
+        """Whether this can be played here: it takes rights, tools, and a Python that others may read."""
+        reads = ["-c", "import sys; open(sys.argv[1]).close()", str(layout.code / "modelarts_job.py")]
+        command = self.words([str(layout.python), *reads])
+        try:
+            done = subprocess.run(command, check=False, cwd=layout.code, env=environment(layout, Start(0, 0, "")),
+                                  capture_output=True)  # fmt: skip
+        except OSError:
+            return False
+        return done.returncode == 0
+
+
+def player(layout: Layout) -> Player:
+    """ma-user with a small /dev/shm where this user may become another and may mount, and the image is handed over;
+    else ma-user alone; else the present user."""
     if os.geteuid() != 0:
-        return None
+        return Player()
     hand_over(layout, USER, GROUP)
-    try:
-        done = subprocess.run([str(layout.python), "-c", ""], **_user(USER), check=False, cwd=layout.code,
-                              env=environment(layout, Start(0, 0, "")), capture_output=True)  # fmt: skip
-    except OSError:
-        return None
-    return USER if done.returncode == 0 else None
+    return next((one for one in (Player(USER, True), Player(USER)) if one.can(layout)), Player())
 
 
 def environment(layout: Layout, start: Start) -> dict[str, str]:
@@ -51,19 +75,13 @@ def environment(layout: Layout, start: Start) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _user(number: int | None) -> dict[str, Any]:
-    """Popen's arguments for another user without further groups; none where it stays this one."""
-    return {} if number is None else {"user": number, "group": GROUP, "extra_groups": []}
-
-
-def run(layout: Layout, starts: Sequence[Start], parameters: Sequence[str], user: int | None) -> list[Ended]:
+def run(layout: Layout, starts: Sequence[Start], parameters: Sequence[str], who: Player) -> list[Ended]:
     """All processes at once, as the platform does; each host has a local disk of its own."""
     command = [str(layout.python), str(layout.code / "modelarts_job.py"), *parameters]
     begun = [
         subprocess.Popen(
-            [*command, f"--scratch={layout.cache / f'host-{start.host}'}"], env=environment(layout, start),
+            who.words([*command, f"--scratch={layout.cache / f'host-{start.host}'}"]), env=environment(layout, start),
             cwd=layout.code, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            **_user(user),
         )
         for start in starts
     ]  # fmt: skip

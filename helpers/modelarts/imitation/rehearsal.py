@@ -46,10 +46,10 @@ def rehearse(request: JobRequest, *, cards: int = 2) -> Report:
     with tempfile.TemporaryDirectory(prefix="modelarts-") as folder:
         Path(folder).chmod(0o755)
         image = layout.make(Path(folder, "image"), script, request.nodes)
-        user = process.as_user(image)
-        made = list(_cases(request, image, cards, user))
-        tried = process.run(image, cases.job("rtf", 1, cards, image.root), _parameters(request, image, TRIED), user)
-        findings = [*_judged(made), *_tried(tried), *_limits(image, user)]
+        who = process.player(image)
+        made = list(_cases(request, image, cards, who))
+        tried = process.run(image, cases.job("rtf", 1, cards, image.root), _parameters(request, image, TRIED), who)
+        findings = [*_judged(made), *_tried(tried), *_limits(image, who)]
     worst = max(one.status for one in findings)
     told: dict[str, Scalar] = {"ways": len(made), "processes": sum(len(one.ended) for one in made)}
     key = "RUN411.fails" if worst is Status.FAIL else "RUN411.good"
@@ -78,16 +78,16 @@ def _parameters(request: JobRequest, image: layout.Layout, command: str = "") ->
     return [*given, "--dry_run", f"--command={request.command}"]
 
 
-def _cases(request: JobRequest, image: layout.Layout, cards: int, user: int | None) -> Iterator[Case]:
+def _cases(request: JobRequest, image: layout.Layout, cards: int, who: process.Player) -> Iterator[Case]:
     """Every way, with its processes ended."""
     parameters = _parameters(request, image)
     for method in cases.METHODS:
         starts = cases.job(method, request.nodes, cards, image.root)
         each_rank = method == "torchrun" and request.script
         wanted = len(starts) if each_rank else request.nodes if request.script else 1
-        yield Case(method, wanted, tuple(process.run(image, starts, parameters, user)))
+        yield Case(method, wanted, tuple(process.run(image, starts, parameters, who)))
     if not request.script:
-        yield Case("notebook", 1, tuple(process.run(image, cases.notebook(), parameters, user)))
+        yield Case("notebook", 1, tuple(process.run(image, cases.notebook(), parameters, who)))
 
 
 def plan_of(ended: process.Ended) -> dict[str, object]:
@@ -130,14 +130,18 @@ def _tried(ended: Sequence[process.Ended]) -> Iterator[Finding]:
         yield Finding("RUN413", Status.OK, "RUN413.worked", {"command": TRIED, "count": len(ended)})
 
 
-def _limits(image: layout.Layout, user: int | None) -> Iterator[Finding]:
+def _limits(image: layout.Layout, who: process.Player) -> Iterator[Finding]:
     """What of the image was played, and what was not."""
     if layout.sudo_called(image):
         yield Finding("RUN414", Status.FAIL, "RUN414.sudo", {}, weight=80)
-    if user is None:
+    if who.user is None:
         yield Finding("RUN414", Status.NOTE, "RUN414.own_user", {})
     else:
-        yield Finding("RUN414", Status.OK, "RUN414.user", {"user": user})
+        yield Finding("RUN414", Status.OK, "RUN414.user", {"user": who.user})
+    if who.small:
+        yield Finding("RUN414", Status.OK, "RUN414.shm", {"size": process.SHM})
+    else:
+        yield Finding("RUN414", Status.NOTE, "RUN414.no_shm", {})
     yield Finding("RUN414", Status.NOTE, "RUN414.not_played", {})
 
 

@@ -58,6 +58,7 @@ def test_an_upload_killed_in_the_middle_sends_the_rest(service: Service, tmp_pat
     assert tree(tmp_path / "out") == tree(source)
 
 
+@pytest.mark.full
 def test_a_source_that_changed_after_the_kill_is_sent_anew(service: Service, tmp_path: Path) -> None:
     source, place = made(tmp_path / "in", {"big": content(3 * PART)}), f"{service.place}/r"
     service.fail({"method": "PUT", "match": "partNumber=3", "times": 999, "status": 503})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -13,6 +14,7 @@ import pytest
 from helpers.errors import WorkbookError
 from helpers.storage.transfer import manifest
 from helpers.storage.transfer.download import Received, receive
+from helpers.storage.transfer.partial import PartialFile
 from helpers.storage.transfer.upload import Sent, send
 from tests.storage.conftest import HURRIED, Service
 
@@ -44,7 +46,7 @@ def tree(root: Path) -> dict[str, bytes]:
             if path.is_file() and path.name != manifest.NAME}  # fmt: skip
 
 
-SMALL = {"a/b.txt": b"one", "a/中 文+&.json": b"{}", "empty": b"", "x": content(300_000)}
+SMALL = {"a/b.txt": b"one", "a/中 文+&.json": b"{}", "empty": b"", "x": content(200_000)}
 
 
 def test_a_folder_comes_back_as_it_was(service: Service, tmp_path: Path) -> None:
@@ -182,8 +184,6 @@ def test_a_full_disk_is_told_before_anything_comes(
 def test_a_disk_that_fills_keeps_what_has_come(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from helpers.storage.transfer.partial import PartialFile
-
     up(made(tmp_path / "in", {"big": content(4 * PART)}), f"{service.place}/r")
     write = PartialFile.write
 
@@ -198,3 +198,28 @@ def test_a_disk_that_fills_keeps_what_has_come(
     assert not (tmp_path / "out" / "big").exists()
     monkeypatch.setattr(PartialFile, "write", write)
     assert down(f"{service.place}/r", tmp_path / "out").requests == 1
+
+
+def test_parts_of_another_content_are_not_mixed_in(service: Service, tmp_path: Path) -> None:
+    place, out = f"{service.place}/r", tmp_path / "out"
+    up(made(tmp_path / "in", {"big": content(4 * PART)}), place)
+    first = service.requests.head("r/big")
+    begun = PartialFile(out / "big", first.bytes, PART, first.etag)
+    begun.start()
+    begun.write(0, content(PART))
+    assert list(out.glob(".*.done.part"))
+    up(made(tmp_path / "in", {"big": content(4 * PART, 9)}), place)
+    assert down(place, out).requests == 4 and tree(out) == tree(tmp_path / "in")
+
+
+def test_an_upload_begun_for_other_content_is_not_completed_as_ours(service: Service, tmp_path: Path) -> None:
+    """Its parts so far are ours, but it bears the sum of a file whose end was another."""
+    old, new = content(3 * PART), content(3 * PART)[:-5] + b"other"
+    bucket, place = service.requests, f"{service.place}/r"
+    upload = bucket.begin("r/big", hashlib.sha256(old).hexdigest())
+    for number in (1, 2):
+        bucket.send("r/big", upload, number, old[(number - 1) * PART : number * PART])
+    bucket.begin("r/stray", "0" * 64)
+    sent = up(made(tmp_path / "in", {"big": new}), place)
+    assert (sent.requests, sent.given_up) == (1 + 3, 1) and not list(bucket.unfinished(""))
+    assert not down(place, tmp_path / "out").wrong and tree(tmp_path / "out") == {"big": new}

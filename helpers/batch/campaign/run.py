@@ -16,6 +16,7 @@ from pathlib import Path
 
 from helpers.batch.campaign.ended import STOPPED, Ended
 from helpers.batch.campaign.pool import locks
+from helpers.batch.campaign.pool.ahead import ahead
 from helpers.batch.campaign.pool.cluster import Cluster
 from helpers.batch.campaign.pool.disk import Quota
 from helpers.batch.campaign.pool.local import Pool
@@ -92,7 +93,7 @@ def run_all(
         tell = partial(publish, plan, folder=folder, lang=lang, before=before, asked=against)
         tell(ended={})  # an earlier page is gone before anything is sent
         mirror = Mirror(root, folder)
-        runs = mirror.parts(held(pool.run(orders), plan, folder, reference, say_progress))
+        runs = mirror.parts(held(ahead(pool.run(orders), stop.set), plan, folder, reference, say_progress))
         report = mirror.close(_followed(runs, tell, stop, progress.noted))
         progress.close()
         if stop.is_set() and (progress.states[STOPPED] or progress.done < progress.total):

@@ -45,7 +45,9 @@ def conduct(order: Order, means: Means) -> Ended:
     """
     folder = order.folder
     folder.mkdir(parents=True, exist_ok=True)
-    handle = locks.wait(folder / ".lock")
+    handle = locks.wait(folder / ".lock", means.ends)
+    if handle is None:
+        return Ended(order.item.name, STOPPED, "FAIL", {"say": "RUN400.stopped"}, where=means.where)
     try:
         early = at_once(order, means.where)
         if early is not None:

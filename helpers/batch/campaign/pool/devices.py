@@ -22,11 +22,22 @@ class Here:
     versions: dict[str, str]
 
 
-@cache
 def probe(wanted: str) -> Here:
-    """Seconds: children import torch. Raises WorkbookError where the wish cannot be had."""
-    found = device.find(wanted)
-    return Here(found.tier, found.count, versions_of(found))
+    """Seconds, once: children import torch. Raises WorkbookError where the wish cannot be had."""
+    found = _asked(wanted)
+    if isinstance(found, WorkbookError):
+        raise found
+    return found
+
+
+@cache
+def _asked(wanted: str) -> Here | WorkbookError:
+    """What cannot be had is not asked for again either."""
+    try:
+        found = device.find(wanted)
+        return Here(found.tier, found.count, versions_of(found))
+    except WorkbookError as error:
+        return error
 
 
 def wish(item: Item) -> str:

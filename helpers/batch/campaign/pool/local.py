@@ -27,7 +27,7 @@ ROOM_MB = 512
 
 @dataclass
 class Going:
-    """A run in its thread; `promised_mb` is what it may yet take."""
+    """A run in its thread, with the cards it has."""
 
     order: Order
     cards: Taken

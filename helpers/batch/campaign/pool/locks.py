@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 #: Seconds between tries where a lock is waited for.
@@ -28,10 +29,10 @@ def take(path: Path, *, mode: int = 0o644) -> int | None:
     return handle
 
 
-def wait(path: Path) -> int:
-    """The same, once it is free."""
+def wait(path: Path, ends: Callable[[], object]) -> int | None:
+    """The same, once it is free; None where `ends` says so before."""
     handle = take(path)
-    while handle is None:
+    while handle is None and not ends():
         time.sleep(AGAIN_S)
         handle = take(path)
     return handle

@@ -85,6 +85,7 @@ def test_a_tier_below_the_required() -> None:
     assert not lower("npu", "npu") and not lower("npu", "cuda") and not lower("cpu", "")
 
 
+@pytest.mark.full
 def test_runs_on_one_card_go_one_after_the_other(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a worker for each; one that needs none goes beside them, one that needs more than there are is red."""
     for module in ("local.devices", "conduct"):

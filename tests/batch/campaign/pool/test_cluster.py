@@ -62,6 +62,7 @@ def test_a_lost_machine_and_a_lost_client(dask: Dask, start: Start) -> None:
     assert [note["say"] for note in runs["lingers"].notes] == ["plan.lost"] and "tcp://" in runs["lingers"].where
 
 
+@pytest.mark.full
 def test_a_cluster_runs_a_plan(address: str, start: Start) -> None:
     runs, lines = start([item("good-a"), item("raises"), item("good-b", require="npu")], scheduler=address)
     assert [run.state for run in runs.values()] == ["good", "red", "red"]
@@ -70,6 +71,7 @@ def test_a_cluster_runs_a_plan(address: str, start: Start) -> None:
     assert again["good-a"].reused
 
 
+@pytest.mark.full
 def test_a_machine_that_does_not_see_the_folder_says_so(address: str, start: Start,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.setattr("helpers.batch.campaign.pool.cluster.START", ".elsewhere")

@@ -74,6 +74,7 @@ def test_no_process_lives_on_after_a_killed_runner_and_the_next_start_goes_on(
     assert runs["leaves"].attempts == 2 and runs["leaves"].notes[0]["say"] == "plan.lost"  # type: ignore[index, call-overload]
 
 
+@pytest.mark.full
 def test_an_interrupt_ends_what_goes_and_the_page_says_so(notebooks: Make, tmp_path: Path) -> None:
     night = tmp_path / "night"
     with runner(tmp_path, notebooks(environment="as_named"), "leaves", "good", workers=1) as process:
@@ -84,7 +85,8 @@ def test_an_interrupt_ends_what_goes_and_the_page_says_so(notebooks: Make, tmp_p
     assert {name: one.state for name, one in ended(night).items()} == {"leaves": "stopped", "good": "not_run"}
 
 
-@pytest.mark.parametrize("victim", ["worker", pytest.param("kernel", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("victim", ["worker", "kernel"])
 def test_a_killed_process_is_told_and_tried_again(victim: str, notebooks: Make, tmp_path: Path) -> None:
     """What it left in sessions of its own is gone before the next try begins."""
     folder = tmp_path / "night" / "leaves"

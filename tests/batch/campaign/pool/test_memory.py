@@ -96,6 +96,7 @@ def test_what_processes_share_counts_once_where_it_decides() -> None:
     assert plain > 240 and 120 <= decided < 180
 
 
+@pytest.mark.full
 def test_a_run_waits_for_memory_while_another_goes_and_one_alone_never_does(
     monkeypatch: pytest.MonkeyPatch, start: Start
 ) -> None:

@@ -1,0 +1,61 @@
+"""Tries of a run, as the lines in its folder tell them; and tiers, keys and probes without a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.batch.campaign.pool import devices, tries
+from helpers.batch.campaign.pool.tries import Try
+from helpers.device import Device
+from helpers.errors import WorkbookError
+from helpers.words import say
+from tests.batch.campaign.conftest import Start, item
+
+
+def test_a_try_that_never_ended_is_told_until_the_run_ends(tmp_path: Path) -> None:
+    assert tries.since_last(tmp_path) == []
+    tries.began(tmp_path, "a", "here")
+    tries.ended(tmp_path, "died", last=False)
+    tries.began(tmp_path, "a", "there")
+    with (tmp_path / tries.FILE).open("a") as stream:
+        stream.write('{"state": "go')  # the machine was lost while it wrote
+    assert tries.since_last(tmp_path) == [Try("a", "here", "died"), Try("a", "there")]
+
+
+def test_a_run_that_ended_has_no_tries_left(tmp_path: Path) -> None:
+    tries.began(tmp_path, "a", "here")
+    tries.ended(tmp_path, "red", last=True)
+    assert tries.since_last(tmp_path) == []
+
+
+def test_a_device_that_is_not_there_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def find(wanted: str) -> Device:
+        asked.append(wanted)
+        raise WorkbookError("device.unknown", wanted=wanted)
+
+    monkeypatch.setattr(devices.device, "find", find)
+    assert all(isinstance(devices._asked("never-there"), WorkbookError) for _ in range(2))
+    assert asked == ["never-there"]
+
+
+@pytest.mark.full
+def test_force_does_all_again_and_keep_red_leaves_what_is_red(start: Start) -> None:
+    runs, _ = start([item("raises")])
+    assert runs["raises"].state == "red" and not runs["raises"].reused
+    kept, lines = start([item("raises")], keep_red=True)
+    assert kept["raises"].reused and lines == [
+        say("plan.run_reused", "en", number=1, of=1, run="raises", state={"say": "plan.state.red"})
+    ]
+    begun = (start.folder / "raises" / tries.FILE).read_text().count("where")
+    again, _ = start([item("raises")], keep_red=True, force=True)
+    assert not again["raises"].reused
+    assert (start.folder / "raises" / tries.FILE).read_text().count("where") == begun + 1
+
+
+def test_a_plan_whose_time_is_over_starts_nothing(start: Start) -> None:
+    runs, _ = start([item("good")], deadline_s=-1)
+    assert runs["good"].state == "timed_out" and runs["good"].verdict == {"say": "plan.no_time"}

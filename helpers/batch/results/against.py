@@ -69,7 +69,9 @@ def _changed(row: Row, earlier: dict[str, Any] | None) -> Row:
     row = replace(row, before_s=float(earlier["seconds"]))
     if row.red:
         return replace(row, change=STILL_RED if earlier["red"] else NEWLY_RED)
-    if earlier["red"] and row.state == GOOD:
+    if row.state != GOOD:  # a failure that was expected is neither fixed nor slower
+        return row
+    if earlier["red"]:
         return replace(row, change=FIXED)
     return replace(row, change=LOWER_TIER if _lower(row, earlier) else SLOWER if _slower(row, earlier) else "")
 

@@ -138,6 +138,16 @@ def test_no_slower_within_noise_or_where_something_else_took_the_time(tmp_path: 
     assert written(tmp_path)["runs"][0]["change"] == ""
 
 
+def test_an_expected_failure_is_not_called_slower(tmp_path: Path) -> None:
+    known = (Expected("a", "2026-12-31", "a bug"),)
+    plan, done = night(tmp_path, {"a": "good"}, expect=known)
+    publish(plan, done, tmp_path, "en", finished=True, today=TODAY)
+    before = history.find("last", tmp_path, "night")
+    done["a"] = ended(tmp_path, "a", "red", seconds=200.0)
+    publish(plan, done, tmp_path, "en", finished=True, before=before, today=TODAY)
+    assert (written(tmp_path)["runs"][0]["state"], written(tmp_path)["runs"][0]["change"]) == (EXPECTED, "")
+
+
 def test_last_is_the_last_complete_one_of_this_plan_and_history_is_bounded(tmp_path: Path) -> None:
     plan, done = night(tmp_path, {"a": "good", "b": "not_run"})
     publish(plan, done, tmp_path, "en", finished=True)

@@ -100,6 +100,8 @@ WORDS: dict[str, Words] = {
     "device.unknown": Words(
         "device {wanted}: expected one of auto, npu, npu-simulated, cuda, cpu",
         "设备 {wanted}：应为 auto、npu、npu-simulated、cuda、cpu 之一",
+        "An NVIDIA GPU is `cuda`, an Ascend NPU `npu`; `auto` takes the best that is here.",
+        "NVIDIA GPU 用 `cuda`，昇腾 NPU 用 `npu`；`auto` 取本机最好的设备。",
     ),
     "device.absent": Words(
         "device {wanted} is not here: {why}",

@@ -7,8 +7,8 @@ WORDS: dict[str, Words] = {
     "plan.unreadable": Words(
         "the plan {path} cannot be read: {error}",
         "无法读取计划 {path}：{error}",
-        "Write it as the example of `ascend-workbook run --help` shows.",
-        "请参照 `ascend-workbook run --help` 中的示例编写。",
+        "A plan is a YAML file; `ascend-workbook run --help` shows one that says everything.",
+        "计划是 YAML 文件；`ascend-workbook run --help` 中有完整示例。",
     ),
     "plan.line": Words("line {line}: {error}", "第 {line} 行：{error}"),
     "plan.too_large": Words(
@@ -22,7 +22,7 @@ WORDS: dict[str, Words] = {
     ),
     "plan.shape": Words(
         "the plan {path}, line {line}: {place} is {found}, expected {wanted}",
-        "计划 {path} 第 {line} 行：{place} 为 {found}，应为{wanted}",
+        "计划 {path} 第 {line} 行：{place} 为：{found}，应为{wanted}",
         "Write it as the example of `ascend-workbook run --help` shows.",
         "请参照 `ascend-workbook run --help` 中的示例编写。",
     ),
@@ -79,6 +79,13 @@ WORDS: dict[str, Words] = {
         "Did you mean {close}? Known: {known}.",
         "是否想用 {close}？可用项：{known}。",
     ),
+    "plan.strange": Words(
+        "the plan {path}, line {line}: {place} has {name!r}, which is not known",
+        "计划 {path} 第 {line} 行：{place} 中的 {name!r} 不是已知项",
+        "Known: {known}.",
+        "可用项：{known}。",
+    ),
+    "plan.top": Words("the top level", "顶层"),
     "plan.missing": Words(
         "the plan {path}, line {line}: {place} has no {name!r}",
         "计划 {path} 第 {line} 行：{place} 缺少 {name!r}",
@@ -121,6 +128,12 @@ WORDS: dict[str, Words] = {
         "Did you mean {close}?",
         "是否想用 {close}？",
     ),
+    "plan.no_parameter": Words(
+        "the plan {path}, line {line}: no notebook of run {run} ({stages}) has a parameter {name}",
+        "计划 {path} 第 {line} 行：运行 {run}（{stages}）的笔记本都没有参数 {name}",
+        "What they declare: {known}. Other stages (`stages:`) declare others.",
+        "它们声明的参数：{known}。其他阶段（`stages:`）有其他参数。",
+    ),
     "plan.type": Words(
         "the plan {path}, line {line}: {place} is {found}, expected {kind} (run {run})",
         "计划 {path} 第 {line} 行：{place} 为 {found}，应为{kind}（运行 {run}）",
@@ -131,6 +144,10 @@ WORDS: dict[str, Words] = {
     "plan.kind.float": Words("a number", "数字"),
     "plan.kind.bool": Words("true or false", "true 或 false"),
     "plan.kind.str": Words("a text", "文本"),
+    "plan.interrupted": Words(
+        "interrupted: what has ended is kept, and the same command goes on from there; {page}",
+        "已中断：已结束的运行会保留，用同一命令可继续；{page}",
+    ),
     "plan.empty": Words(
         "the plan {path} has no run",
         "计划 {path} 中没有任何运行",

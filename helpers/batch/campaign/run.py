@@ -29,7 +29,7 @@ from helpers.batch.results import history, publish
 from helpers.batch.workbook import NOTEBOOKS, folder_of
 from helpers.errors import WorkbookError
 from helpers.report import Report
-from helpers.words import language
+from helpers.words import language, say
 
 #: Seconds between two writings of the page.
 PAGE_S = 1.0
@@ -97,6 +97,7 @@ def run_all(
         report = mirror.close(_followed(runs, tell, stop, progress.noted))
         progress.close()
         if stop.is_set() and (progress.states[STOPPED] or progress.done < progress.total):
+            say_progress(say("plan.interrupted", lang, page=str(folder / "index.html")))
             raise KeyboardInterrupt
     return report
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from helpers.batch.parameters import OURS, declared
-from helpers.batch.plan.entry import Entry, nearest, short
+from helpers.batch.plan.entry import Entry, near, short
 from helpers.batch.plan.model import Item, Plan
 from helpers.batch.workbook import STAGES, notebooks_of
 from helpers.errors import WorkbookError
+from helpers.words import Scalar
 
 #: Declared type -> what a plan may give for it; true is no number.
 TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
@@ -96,5 +97,8 @@ def _unknown(entry: Entry, name: str, known: Known, item: Item) -> WorkbookError
     plain = {each for kinds in known.values() for each in kinds if each not in OURS}
     full = {f"{stage}.{each}" for stage, kinds in known.items() for each in kinds if each not in OURS}
     names = sorted(full if "." in name else plain)
-    return entry.fail("plan.parameter", name=short(name), close=nearest(name, names), run=item.name,
-                      stages=[{"say": f"name.{stage}"} for stage in item.stages])  # fmt: skip
+    close = near(name, names)
+    stages: list[Scalar] = [{"say": f"name.{stage}"} for stage in item.stages]
+    if close:
+        return entry.fail("plan.parameter", name=short(name), close=close, run=item.name, stages=stages)
+    return entry.fail("plan.no_parameter", name=short(name), known=names, run=item.name, stages=stages)

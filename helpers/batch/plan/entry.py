@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from helpers.errors import WorkbookError
@@ -12,6 +12,8 @@ from helpers.words import Scalar
 
 #: Shown of a wrong value at most; a name longer than this is not searched for its nearest.
 LONGEST_SHOWN = 60
+#: What is written for a known word that does not look like it.
+MEANT = {"gpu": "cuda"}
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,15 @@ class Entry:
 
     def fail(self, key: str, **args: Scalar) -> WorkbookError:
         """The error `key` with the file, the place and the line filled in."""
-        return WorkbookError(key, path=self.file, place=self.place or "-", line=self.line, **args)
+        place: Scalar = self.place or {"say": "plan.top"}
+        return WorkbookError(key, path=self.file, place=place, line=self.line, **args)
+
+    def strange(self, name: str, known: Sequence[str]) -> WorkbookError:
+        """It has, or is, a word that is not among the known ones: with the nearest, where one is near."""
+        close = near(name, known)
+        if close:
+            return self.fail("plan.unknown", name=short(name), close=close, known=list(known))
+        return self.fail("plan.strange", name=short(name), known=list(known))
 
     def wrong(self, wanted: str) -> WorkbookError:
         """It is not what is wanted: `wanted` is a key of the catalogue below `plan.want.`."""
@@ -49,7 +59,7 @@ class Entry:
         names = sorted(known)
         for name, entry in self.value.items() if names else ():
             if name not in names:
-                raise entry.fail("plan.unknown", name=short(name), close=nearest(name, names), known=names)
+                raise replace(self, line=entry.line).strange(name, names)
         found: dict[str, Entry] = self.value
         return found
 
@@ -79,7 +89,7 @@ class Entry:
         """One of the known words."""
         word = self.text()
         if word not in known:
-            raise self.fail("plan.unknown", name=short(word), close=nearest(word, known), known=list(known))
+            raise self.strange(word, known)
         return word
 
     def number(self, least: int, most: int) -> int:
@@ -102,4 +112,10 @@ def short(text: str) -> str:
 
 def nearest(name: str, known: Sequence[str]) -> list[str]:
     """The nearest known word, or all of them where none is near."""
-    return difflib.get_close_matches(name[:LONGEST_SHOWN], known, 1, 0.5) or list(known)
+    return near(name, known) or list(known)
+
+
+def near(name: str, known: Sequence[str]) -> list[str]:
+    """The nearest known word, where one is near."""
+    meant = MEANT.get(name.lower())
+    return [meant] if meant and meant in known else difflib.get_close_matches(name[:LONGEST_SHOWN], known, 1, 0.5)

@@ -81,6 +81,7 @@ def test_an_interrupt_ends_what_goes_and_the_page_says_so(notebooks: Make, tmp_p
         until(lambda: sleeper(night / "leaves"))
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 2
+        assert f"the same command goes on from there; {night / 'index.html'}" in (process.stderr or []).read()  # type: ignore[union-attr]
     assert not of(night / "leaves")
     assert {name: one.state for name, one in ended(night).items()} == {"leaves": "stopped", "good": "not_run"}
 

@@ -29,6 +29,8 @@ class Address:
     @classmethod
     def of(cls, text: str) -> Address:
         """Raises WorkbookError `storage.address` with what is wrong with it."""
+        if not is_address(text):
+            raise WorkbookError("storage.address", place=printed(text), why={"say": "storage.why.scheme"})
         bucket, _, key = text.removeprefix(SCHEME).partition("/")
         key = key.strip("/")
         if not _BUCKET.fullmatch(bucket) or ".." in bucket:

@@ -12,6 +12,7 @@ _HEADINGS = {
     "why": ("Wrong", "不符之处"),
 }
 _WHY = {
+    "storage.why.scheme": ("it does not begin with obs://", "不以 obs:// 开头"),
     "storage.why.bucket": (
         "a bucket's name has 3 to 63 small letters, digits, - and .",
         "桶名由 3 至 63 个小写字母、数字、- 和 . 组成",
@@ -154,8 +155,8 @@ WORDS: dict[str, Words] = {
     "storage.no_answer": Words(
         "{place}: no good answer from {server} in {attempts} attempts, the last: {error}",
         "{place}：{server} 在 {attempts} 次尝试中均未正常应答，最后一次：{error}",
-        "Start again when it is back: what has arrived is kept.",
-        "服务恢复后请重新运行：已传输的部分会保留。",
+        "Is OBS_SERVER (or OBS_ENDPOINT) right? Start again when it answers: what has arrived is kept.",
+        "请核对 OBS_SERVER（或 OBS_ENDPOINT）；服务应答后请重新运行：已传输的部分会保留。",
     ),
     "storage.changed_there": Words(
         "{place} was written to while it was fetched",
@@ -193,6 +194,13 @@ WORDS: dict[str, Words] = {
         "Start its upload again; for what was sent by other means:"
         " `ascend-workbook storage download --unverified {place} FOLDER`.",
         "请重新运行其上传；若用其他方式上传：`ascend-workbook storage download --unverified {place} FOLDER`。",
+    ),
+    "storage.incomplete_here": Words(
+        "{place}: nothing to check it by: {files} files, but no {name}",
+        "{place}：没有可供核对的依据：有 {files} 个文件，但没有 {name}",
+        "`ascend-workbook storage download` writes it when all has arrived: start it again,"
+        " or verify the obs:// address.",
+        "`ascend-workbook storage download` 全部完成后会写入该文件：请重新下载，或核对 obs:// 地址。",
     ),
     "storage.option": Words(
         "{option} {value}: expected 1 to {most}",
@@ -264,6 +272,12 @@ WORDS: dict[str, Words] = {
         "{place}：没有任何对象",
         "`ascend-workbook storage list` of the address above it shows what there is.",
         "用 `ascend-workbook storage list` 列出上一级地址，查看有什么。",
+    ),
+    "storage.nothing_here": Words(
+        "{place}: no such folder, or an empty one",
+        "{place}：没有该文件夹，或文件夹为空",
+        "Give the folder that was fetched, or its address (obs://bucket/prefix).",
+        "请给出已下载的文件夹，或其地址（obs://桶/前缀）。",
     ),
     "storage.no_space": Words(
         "{path}: {needed} MiB are needed, {free} MiB are free",

@@ -9,6 +9,7 @@ import pytest
 
 from helpers import storage
 from helpers.__main__ import main
+from helpers.errors import WorkbookError
 from helpers.finding import Status
 from tests.storage.conftest import KEY, SECRET, TOKEN, Service
 from tests.storage.test_transfer import made, tree
@@ -69,3 +70,12 @@ def test_what_could_not_run_exits_with_2(
 def test_keys_are_no_options(capsys: pytest.CaptureFixture[str]) -> None:
     for word in ("--access-key", "--secret", "--token"):
         assert main(["storage", "list", "obs://bucket/x", word, "x"]) == 2
+
+
+def test_a_folder_here_without_its_manifest_is_not_sent_to_download(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="no such folder") as absent:
+        storage.verify(tmp_path / "absent")
+    (tmp_path / "a").write_bytes(b"x")
+    with pytest.raises(WorkbookError, match="nothing to check it by: 1 files") as caught:
+        storage.verify(tmp_path)
+    assert "--unverified" not in caught.value.hint("en") and "storage list" not in absent.value.hint("en")

@@ -8,6 +8,7 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.storage import LocalStorage, Storage, open_storage
+from helpers.storage.names import Address
 from tests.storage.conftest import HURRIED, Service
 
 
@@ -55,11 +56,14 @@ def test_a_hostile_key_is_refused_by_name(service: Service, key: str) -> None:
         list(open_storage(f"{service.place}/r").list())
 
 
-@pytest.mark.parametrize("place", ["obs://", "obs://UPPER/x", "obs://a/x", "obs://bucket/a/../b", "obs://b..c/x"])
+@pytest.mark.parametrize(
+    "place", ["obs://", "obs://UPPER/x", "obs://a/x", "obs://bucket/a/../b", "obs://b..c/x", "runs/demo"]
+)
 def test_an_address_that_is_none_says_so(place: str) -> None:
     with pytest.raises(WorkbookError) as caught:
-        open_storage(place)
+        Address.of(place)
     assert caught.value.key == "storage.address"
+    assert ("does not begin with obs://" in str(caught.value)) is (place == "runs/demo")
 
 
 def test_more_objects_than_a_page_holds(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

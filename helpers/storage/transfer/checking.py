@@ -37,11 +37,12 @@ class Checked:
 def check(place: str, *, read: bool = True, patience: Patience | None = None, tell: Tell | None = None) -> Checked:
     """Of a folder at an address, or of a local one that was fetched. `read=False` looks at sizes alone.
 
-    Raises WorkbookError `storage.incomplete` where there is no manifest, `storage.nothing` where nothing is.
+    Raises WorkbookError `storage.incomplete` where there is no manifest, `storage.nothing` where nothing is, for a
+    local folder the same with `_here`.
     """
     told, sizes, total = _remote(place, patience) if is_address(place) else _local(Path(place))
     if told is None:
-        key = "storage.incomplete" if sizes else "storage.nothing"
+        key = ("storage.incomplete" if sizes else "storage.nothing") + ("" if is_address(place) else "_here")
         raise WorkbookError(key, **({"place": place} if not sizes else
                                     {"place": place, "name": manifest.NAME, "files": len(sizes)}))  # fmt: skip
     found = Checked(place, dict(told.files), read)

@@ -44,6 +44,11 @@ def test_what_is_no_time(text: object) -> None:
     assert many("1.5", json.dumps(text), "2") == [1500, NO_TIME, 2000]
 
 
+@pytest.mark.parametrize("text", ["1e999999", "1e4001234567890", "-2e17"])
+def test_what_is_far_away_is_out_of_range(text: str) -> None:
+    assert many("1.5", json.dumps(text), "2") == [1500, OUT_OF_RANGE, 2000]
+
+
 def test_a_float64_would_have_lost_it() -> None:
     text = "1736408883688177.937"
     assert many(text, f'"{text}"') == [1736408883688177937] * 2

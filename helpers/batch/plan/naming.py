@@ -15,7 +15,8 @@ NAME = re.compile(r"[^\s./\\<>:\"|?*\x00-\x1f\x7f-][^/\\<>:\"|?*\x00-\x1f\x7f]*"
 #: Folders may not be called so on Windows, where a run may be copied to.
 DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
 #: Files of the plan's own folder.
-OURS = ("index.html", "report.json", "summary.json", "junit.xml", "status.json", "history")
+OURS = ("index.html", "report.json", "summary.json", "junit.xml", "status.json", "history", "acceptance.html",
+        "acceptance.json", "transfer.json")  # fmt: skip
 LONGEST_BYTES = 180
 
 

@@ -28,7 +28,8 @@ AT_ONCE = 2**19
 
 
 def nanoseconds(microseconds: Any) -> int:
-    """Microseconds as int, text or Decimal text -> whole nanoseconds, exact to the nanosecond.
+    """Microseconds as int, text or Decimal text -> whole nanoseconds, exact to the nanosecond; LIMIT, with the sign,
+    for what is further away than that and told with a power of ten.
 
     Raises ValueError for what is no finite number.
     """
@@ -39,7 +40,10 @@ def nanoseconds(microseconds: Any) -> int:
     if whole.isdigit() and (part.isdigit() or not part) and part[3:4] != "5":  # whether it is half needs a closer look
         return int(whole) * 1000 + int((part + "000")[:3]) + (part[3:4] > "5")
     try:
-        return int((Decimal(text) * 1000).to_integral_value(ROUND_HALF_EVEN))
+        found = Decimal(text)
+        if found.is_finite() and found.adjusted() > MOST_DIGITS:  # 1e999999 would be a number of a million digits
+            return -LIMIT if found.is_signed() else LIMIT
+        return int((found * 1000).to_integral_value(ROUND_HALF_EVEN))
     except (InvalidOperation, OverflowError, ValueError):
         raise ValueError(f"not a time: {microseconds!r}") from None
 

@@ -10,11 +10,13 @@ from typing import Any, Callable
 import nbformat
 import pytest
 
+from helpers.batch import run_plan
 from helpers.batch.campaign.ended import DIFFERS, GOOD, RED, Ended
 from helpers.batch.plan import Item, Plan
 from helpers.batch.reference import Reference, compare, held
 from helpers.batch.reference.books import places
 from helpers.errors import WorkbookError
+from helpers.finding import Status
 
 Book = Callable[..., None]
 NAME = "a"
@@ -160,6 +162,22 @@ def test_a_plans_own_rules_are_used_and_a_broken_one_is_no_pass(
     assert hold().state == GOOD
     rules.write_text("regex: seed (\nreplace: <SEED>\n")
     assert hold().state == DIFFERS
+
+
+@pytest.mark.full
+def test_a_plan_is_held_also_where_its_runs_are_reused(notebooks: Callable[..., Path], tmp_path: Path) -> None:
+    path, books = tmp_path / "plan.yaml", notebooks(environment="good")
+    path.write_text("stages: environment\nruns: [{name: one}]")
+    options: dict[str, Any] = {"root": tmp_path, "lang": "en", "notebooks": books, "say_progress": str}
+    assert run_plan(path, reference=str(tmp_path / "ref"), bless=True, **options).status is not Status.FAIL
+    book = tmp_path / "ref" / "en" / "one" / "environment.ipynb"
+    text = book.read_text()
+    assert '"text/plain": "1"' in text
+    book.write_text(text.replace('"text/plain": "1"', '"text/plain": "2"'))
+    report = run_plan(path, reference=str(tmp_path / "ref"), **options)
+    run = json.loads((tmp_path / "plan" / "summary.json").read_text())["runs"][0]
+    assert (report.status, run["state"], run["reused"]) == (Status.FAIL, DIFFERS, True)
+    assert "one/reference.html" in (tmp_path / "plan" / "index.html").read_text()
 
 
 def test_only_good_runs_are_held(write: Book, hold: Callable[..., Ended], tmp_path: Path) -> None:

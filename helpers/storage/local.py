@@ -12,6 +12,8 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError
 
+#: An address of some storage, also as Path writes it, with one slash
+ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 DIGITS = re.compile(r"(\d+)", re.ASCII)
 _UMASK = threading.Lock()
 
@@ -101,7 +103,9 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:
     """Before work whose result goes there: raises IsADirectoryError, NotADirectoryError or PermissionError that names
-    the path as it was given, where no file can be made at it."""
+    the path as it was given, where no file can be made at it, and WorkbookError where it is an address."""
+    if ADDRESS.match(os.fspath(path)):  # a folder named `obs:` would be made
+        raise WorkbookError("storage.local_only", path=os.fspath(path))
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))

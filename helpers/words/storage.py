@@ -46,6 +46,12 @@ WORDS: dict[str, Words] = {
         "Give a relative path below the folder.",
         "请给出该目录之下的相对路径。",
     ),
+    "storage.local_only": Words(
+        "{path} is an address, and this is written to a local file or folder only",
+        "{path} 是存储地址，而此项只能写到本地文件或目录",
+        "Give a local path, and send it with `ascend-workbook storage upload`.",
+        "请给出本地路径，再用 `ascend-workbook storage upload` 上传。",
+    ),
     "storage.scheme": Words(
         "{place}: storage of the kind {scheme}:// is not supported yet",
         "{place}：尚不支持 {scheme}:// 存储",

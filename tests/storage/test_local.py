@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers.errors import WorkbookError
-from helpers.storage import open_storage
+from helpers.storage import open_storage, refuse_unwritable
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -55,3 +55,11 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
 def test_other_schemes_say_so() -> None:
     with pytest.raises(WorkbookError, match="s3://"):
         open_storage("s3://bucket/prefix")
+
+
+@pytest.mark.parametrize("path", ["obs://bucket/x.csv", Path("obs://bucket/x.csv"), "S3://b"])
+def test_an_address_is_no_local_file(path: str | Path, tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="local file"):
+        refuse_unwritable(path)
+    refuse_unwritable(tmp_path / "obs:" / "x")
+    refuse_unwritable("C:/x")

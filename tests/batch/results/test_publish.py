@@ -37,6 +37,7 @@ def test_any_red_makes_the_night_red(tmp_path: Path, how: str) -> None:
     report = publish(plan, done, tmp_path, "en", finished=True)
     content = written(tmp_path)
     assert report.status is Status.FAIL and content["exit_code"] == 1
+    assert content["runs"][1]["status"] == ("SKIPPED" if how == "not_run" else "FAIL")
     assert content["first_red"]["run"] == "b" and "1 of 2 runs are red; first b" in content["verdict"]["en"]
     root = xml.parse(tmp_path / "junit.xml").getroot()
     assert int(root.get("failures", "")) + int(root.get("errors", "")) == 1

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Where a run is made whose root is an address.
 LOCAL = "runs"
-PAGES = ("index.html", "report.json", "summary.json", "junit.xml")
+PAGES = ("index.html", "report.json", "summary.json", "junit.xml", "acceptance.html", "acceptance.json")
 
 
 def local_root(root: str | os.PathLike[str]) -> str | os.PathLike[str]:

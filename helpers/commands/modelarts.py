@@ -51,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     job.add_argument("--dry-run", action="store_true", help="rehearse it in an imitation of the image")
     job.add_argument("--cards", type=int, default=2, help="with --dry-run: NPUs of each host (default: 2)")
     job.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
+    job.add_argument("--junit", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JUnit XML")
     job.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
     job.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
 

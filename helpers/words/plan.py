@@ -161,10 +161,10 @@ WORDS: dict[str, Words] = {
         "四份中的第一份请写 --shard 1/4。",
     ),
     "plan.says_itself": Words(
-        "{options} cannot be given beside a plan, which says it for each run",
-        "{options} 不能与计划同时给出，应在计划中为各运行写明",
-        "Write it into the plan (`defaults:`, `parameters:`), or leave the plan out.",
-        "请写入计划（`defaults:`、`parameters:`），或不使用计划。",
+        "{options} cannot be given beside a plan, which says it itself",
+        "{options} 不能与计划同时给出，应写在计划中",
+        "Write it into the plan (`name:`, `stages:`, `defaults:`, `parameters:`), or leave the plan out.",
+        "请写入计划（`name:`、`stages:`、`defaults:`、`parameters:`），或不使用计划。",
     ),
     "plan.needed": Words(
         "an option was given that is about the runs of a plan, and no plan",
@@ -464,6 +464,9 @@ WORDS: dict[str, Words] = {
         "已有 {red} 个未通过，{runs} 个运行中 {ended} 个已结束；首个为 {run}：{why}",
     ),
     "RUN410.good": Words("all {runs} runs are good ({more})", "全部 {runs} 个运行通过（{more}）"),
+    "RUN410.none_red": Words(
+        "{good} of {runs} runs are good, none is red ({more})", "{runs} 个运行中 {good} 个通过，无未通过（{more}）"
+    ),
     "RUN410.good_plain": Words("all {runs} runs are good", "全部 {runs} 个运行通过"),
     "RUN410.waiting": Words(
         "{ended} of {runs} runs ended, none of them red", "{runs} 个运行中 {ended} 个已结束，均无未通过"

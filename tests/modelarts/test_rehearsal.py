@@ -155,3 +155,10 @@ def test_the_pages_show_the_same_commands() -> None:
     assert blocks[0] == blocks[1] and blocks[0]
     for line in blocks[0][0].splitlines():
         __main__.build_parser("modelarts").parse_args(line.split()[1:])
+
+
+def test_the_report_of_a_job_is_written_in_each_form(tmp_path: Path) -> None:
+    given = ["modelarts", "job", "--code", "obs://bucket/code", "--out", "obs://bucket/out", "--flavor", "f",
+             "--engine-id", "e"]  # fmt: skip
+    for form in ("json", "html", "junit"):
+        assert __main__.main([*given, f"--{form}", str(tmp_path / form)]) == 0 and (tmp_path / form).stat().st_size

@@ -89,6 +89,8 @@ def test_an_expected_failure_is_not_red_up_to_its_date(tmp_path: Path, day: int,
     content = written(tmp_path)
     assert (content["runs"][1]["state"], content["expected"][0]["code"]) == (state, code)
     assert (report.status is Status.FAIL) == (state == "red")
+    if state == EXPECTED:
+        assert report.verdict("en") == "1 of 2 runs are good, none is red (1 failed as expected)"
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,9 @@ def test_each_item_can_be_missed(run: Callable[..., Report], code: str, change: 
     "code, change",
     [
         ("ACP503", lambda made: made.pop("machine_check")),
+        ("ACP503", with_finding("machine_check", found("ENV022", Status.SKIPPED))),
+        ("ACP503", lambda made: made.update(machine_check=replace(made["machine_check"], findings=tuple(
+            one for one in made["machine_check"].findings if one.rule != "ENV022")))),
         ("ACP512", lambda made: made.pop("dry_run")),
         ("ACP512", lambda made: made.update(dry_run=replace(made["dry_run"], tier="cpu"))),
         ("ACP522", lambda made: made.update(curves=replace(made["curves"], tier=""))),

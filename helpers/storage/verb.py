@@ -20,6 +20,7 @@ from helpers.words import Scalar
 STAGE, CODE = "storage", "STO501"
 #: So many rows are shown; the manifest has all.
 MOST_ROWS = 200
+MOST_NAMES = 5
 PART_MIB = PART_BYTES >> 20
 Wrong = Mapping[str, "tuple[str, int]"]
 
@@ -46,8 +47,9 @@ def upload(
     args: dict[str, Scalar] = {"count": len(sent.files), "mib": _mib(sent.files), "place": sent.place,
                                "kept": sent.kept, "moved": mib(sent.moved)}  # fmt: skip
     findings = [Finding(CODE, Status.OK, "STO501.uploaded", args, weight=1)]
-    if sent.given_up:
-        findings.append(Finding("STO502", Status.NOTE, "STO502.given_up", {"count": sent.given_up}))
+    if sent.left:
+        left: dict[str, Scalar] = {"count": len(sent.left), "names": list(sent.left[:MOST_NAMES])}
+        findings.append(Finding("STO502", Status.NOTE, "STO502.left", left))
     return _report("upload", findings, sent.files, {}, requests=sent.requests, moved_bytes=sent.moved, kept=sent.kept)
 
 

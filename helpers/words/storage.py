@@ -234,9 +234,12 @@ WORDS: dict[str, Words] = {
         "{place}: all {count} files ({mib} MiB) were read and are what was sent",
         "{place}：全部 {count} 个文件（{mib} MiB）已读取，与上传时一致",
     ),
-    "STO502.given_up": Words(
-        "{count} unfinished uploads of files that the folder has not were given up",
-        "放弃了 {count} 个未完成的上传任务，其文件不在该目录中",
+    "STO502.left": Words(
+        "below this address are {count} unfinished uploads of files that the folder has not; they were left: {names}",
+        "该地址下有 {count} 个未完成的上传任务，其文件不在该目录中，未作改动：{names}",
+        "They may be another machine's that still sends. If none does, delete them as fragments of the bucket"
+        " in the OBS console: they take paid space.",
+        "可能是其他机器仍在上传。若确认没有，请在 OBS 控制台的桶“碎片”中删除：碎片占用存储空间并计费。",
     ),
     "STO502.beside": Words(
         "{count} files are there that the manifest does not tell, such as {first}",

@@ -30,14 +30,14 @@ WORKERS = 8
 @dataclass
 class Sent:
     """`files` as they are there now; `requests` and `moved` bytes went over the wire; `kept` files were there already;
-    `given_up` unfinished uploads of others were aborted."""
+    `left` are keys below a folder's address with unfinished uploads that are none of its files: not touched."""
 
     place: str
     files: dict[str, Entry] = field(default_factory=dict)
     requests: int = 0
     moved: int = 0
     kept: int = 0
-    given_up: int = 0
+    left: tuple[str, ...] = ()
 
 
 def send(
@@ -70,14 +70,14 @@ def send(
     progress = Progress("storage.sending", len(files), sum(sizes.values()), tell)
     jobs = [FileUpload(bucket, path, prefix + name, part_bytes, there.get(prefix + name),
                        uploads.pop(prefix + name, []), progress) for name, path in files.items()]  # fmt: skip
+    left = tuple(sorted(uploads)) if whole else ()
     work_off((job.begin for job in jobs), workers)
-    given_up = _give_up(bucket, uploads) if whole else 0
     digests = {name: job.digest for name, job in zip(files, jobs) if job.digest is not None}
     _refuse_changed(files, digests)
     entries = {name or address.name: Entry(one.bytes, one.sha256) for name, one in digests.items()}
     if whole:
         bucket.put(address.prefix + manifest.NAME, Manifest(entries).text().encode("utf-8"))
-    return Sent(str(address), entries, progress.requests, progress.moved, progress.kept, given_up)
+    return Sent(str(address), entries, progress.requests, progress.moved, progress.kept, left)
 
 
 def _files(root: Path) -> Iterator[tuple[str, Path]]:
@@ -103,14 +103,6 @@ def _unfinished(bucket: Bucket, prefix: str) -> dict[str, list[str]]:
     for key, upload in bucket.unfinished(prefix):
         found[key].append(upload)
     return found
-
-
-def _give_up(bucket: Bucket, uploads: dict[str, list[str]]) -> int:
-    """Unfinished uploads below the address that belong to no file of the folder."""
-    stray = [(key, upload) for key, several in uploads.items() for upload in several]
-    for key, upload in stray:
-        bucket.abort(key, upload)
-    return len(stray)
 
 
 def _refuse_changed(files: dict[str, Path], digests: dict[str, Digest]) -> None:

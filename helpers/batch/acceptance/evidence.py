@@ -114,15 +114,19 @@ def judged(code: str, found: Found, met: bool, said: Scalar) -> Finding:
     return Finding(code, Status.OK if met else Status.FAIL, "accept.evidence", args, Place(found.page))
 
 
-def by_findings(code: str, found: Found, rules: tuple[str, ...], *, good: Status = Status.NOTE) -> Finding:
-    """An item that the report's own findings of `rules` answer: met where the worst is no worse than `good`.
+def by_findings(
+    code: str, found: Found, rules: tuple[str, ...], *, beside: tuple[str, ...] = (), good: Status = Status.NOTE
+) -> Finding:
+    """An item that the report's own findings of all `rules` answer, and those of `beside` where it has any: met where
+    the worst is no worse than `good`.
 
-    Raises CannotCheck where it has none of them, or they could not look.
+    Raises CannotCheck where nothing failed and it has none of one of `rules`, or one could not look.
     """
-    told = [one for one in found.report.findings if one.rule in rules]
-    if not told:
-        raise CannotCheck("accept.not_in_report", rules=list(rules), page=found.page)
-    worst = max(told, key=lambda one: (one.status, one.weight))
+    told = [one for one in found.report.findings if one.rule in (*rules, *beside)]
+    absent = [rule for rule in rules if not any(one.rule == rule for one in told)]
+    worst = max(told, key=lambda one: (one.status, one.weight), default=None)
+    if worst is None or (absent and worst.status is not Status.FAIL):
+        raise CannotCheck("accept.not_in_report", rules=absent, page=found.page)
     said: Scalar = {"say": worst.key, "args": worst.args}
     if worst.status is Status.SKIPPED or (worst.status is Status.NOTE and good is Status.OK):
         raise CannotCheck("accept.could_not_look", said=said)

@@ -11,4 +11,4 @@ CODE, GROUP = "ACP504", "environment"
 
 
 def check(facts: Evidence) -> Iterator[Finding]:
-    yield by_findings(CODE, facts.on_npu("compute_check"), ("ENV100", "ENV101", "ENV104"))
+    yield by_findings(CODE, facts.on_npu("compute_check"), ("ENV100", "ENV104"), beside=("ENV101",))

@@ -10,6 +10,8 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE, GROUP = "ACP543", "deployment"
+#: The rules of a dry run, a benchmark and an operators' check that say whether it ran.
+OWN = ("MIG140", "PRF370", "MIG170")
 
 
 def check(facts: Evidence) -> Iterator[Finding]:
@@ -17,6 +19,8 @@ def check(facts: Evidence) -> Iterator[Finding]:
     if seen:
         found = max(seen, key=_processes)
         said = {"say": "accept.many_cards", "args": {"count": _processes(found), "what": _verb(found)}}
+        if found.report.status is Status.SKIPPED or _unseen(found):
+            raise CannotCheck("accept.could_not_look", said=_verdict(found))
         yield judged(CODE, found, found.report.status is not Status.FAIL, said)
         return
     machine = facts.on_npu("machine_check")
@@ -29,7 +33,17 @@ def check(facts: Evidence) -> Iterator[Finding]:
     raise CannotCheck("accept.no_many_cards")
 
 
-def _verb(found: Found) -> dict[str, str]:
+def _unseen(found: Found) -> bool:
+    """Whether the finding that tells of the run itself could not look, whatever else the report has."""
+    return any(one.rule in OWN and one.status is Status.SKIPPED for one in found.report.findings)
+
+
+def _verdict(found: Found) -> Scalar:
+    headline = found.report.headline
+    return {"say": headline.key, "args": headline.args} if headline else _verb(found)
+
+
+def _verb(found: Found) -> Scalar:
     return {"say": f"name.{found.report.verb}"}
 
 

@@ -75,8 +75,9 @@ _UNITS = {
 _FINDINGS = {
     "PRF321.no_device": Words("idle time not looked at: there are no device times", "未检查空闲原因：没有设备侧耗时"),
     "PRF321.no_launches": Words(
-        "the device is idle for {share} % of the step; why is not told: the profile lacks the launches",
-        "设备在每步中有 {share} % 的时间空闲；原因未知：数据中没有下发时刻",
+        "the device is idle for {share} % of the step, waiting for data included; why is not told: the profile lacks "
+        "the launches",
+        "设备在每步中有 {share} % 的时间空闲（含等待数据）；原因未知：数据中没有下发时刻",
         "Analyse the folder with its trace_view.json or database, not its tables alone.",
         "请分析带有 trace_view.json 或数据库的目录，而不只是其中的表格。",
     ),
@@ -181,9 +182,10 @@ _HINTS = {
     ),
 }
 _SAID = (
-    "the device is idle for {share} % of the step; the largest cause, {cause_share} % of that: {cause}; at most "
-    "{gain_ms} ms can be saved there",
-    "设备在每步中有 {share} % 的时间空闲；最主要的原因（占 {cause_share} %）：{cause}；最多可省 {gain_ms} ms",
+    "the device is idle for {share} % of the step, waiting for data included; the largest cause, {cause_share} % of "
+    "that: {cause}; at most {gain_ms} ms can be saved there",
+    "设备在每步中有 {share} % 的时间空闲（含等待数据）；最主要的原因（占 {cause_share} %）：{cause}；"
+    "最多可省 {gain_ms} ms",
 )
 
 WORDS: dict[str, Words] = {

@@ -380,8 +380,9 @@ _TIME = {
     "PRF311.cause": Words("free time", "空闲时间"),
     "PRF311.busy": Words("little free time: {share} % of the step", "空闲很少：占每步的 {share} %"),
     "PRF311.device": Words(
-        "the device is idle for {share} % of the step; keeping it busy saves at most {gain_ms} ms",
-        "设备在每步中有 {share} % 的时间空闲；让其保持忙碌最多可省 {gain_ms} ms",
+        "the device is idle for {share} % of the step, without waiting for data; keeping it busy saves at most "
+        "{gain_ms} ms",
+        "设备在每步中有 {share} % 的时间空闲（不含等待数据）；让其保持忙碌最多可省 {gain_ms} ms",
         "The host launches too slowly: fewer and larger operators (fused optimizer, larger batch), "
         "no Python work inside the step; on an NPU TASK_QUEUE_ENABLE=2.",
         "主机下发太慢：使用更少更大的算子（融合优化器、更大 batch），步内减少 Python 工作；"
@@ -519,14 +520,17 @@ _OPERATORS = {
         "未评判算子：耗时是 CPU 的，在 NPU 上最耗时的可能是另一个算子",
     ),
     "PRF331.one": Words(
-        "{operator} alone takes {share} % of the step; making it free saves at most {gain_ms} ms",
-        "仅 {operator} 就占每步的 {share} %；即使完全消除也最多省 {gain_ms} ms",
+        "of the computing operators {operator} alone takes {share} % of the step; making it free saves at most "
+        "{gain_ms} ms",
+        "计算算子中仅 {operator} 就占每步的 {share} %；即使完全消除也最多省 {gain_ms} ms",
         "Look at its shapes and dtype: half precision, a fused form, a layout that needs no conversion.",
         "请看其形状与数据类型：半精度、融合实现、无需转换的内存格式。",
     ),
     "PRF331.many": Words(
-        "no operator dominates: the costliest, {operator}, takes {share} % of the step",
-        "没有单个算子占主导：最耗时的 {operator} 占每步的 {share} %",
+        "no computing operator dominates (collectives and copies are not among these): the costliest, {operator}, "
+        "takes {share} % of the step, {computing_share} % of all operators' computing",
+        "没有单个计算算子占主导（不含集合通信与拷贝）：最耗时的 {operator} 占每步的 {share} %，"
+        "占全部计算算子耗时的 {computing_share} %",
     ),
 }
 

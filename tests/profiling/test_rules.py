@@ -165,6 +165,26 @@ def test_a_dominant_operator(profile_of: Make) -> None:
     assert judged(many, "PRF331").key == "PRF331.many"
 
 
+def test_that_no_operator_dominates_is_about_computing_ones(profile_of: Make) -> None:
+    """A collective may cost far more: the sentence says that it is not among these, and what the share is of."""
+    found = judged(profile_of([("communication", "hcom_allReduce_", 0, 700), ("compute", "a", 700, 60),
+                               ("compute", "b", 760, 20)]), "PRF331")  # fmt: skip
+    assert (found.key, found.args["operator"]) == ("PRF331.many", "a")
+    assert (found.args["share"], found.args["computing_share"]) == (6.0, 75.0)
+    assert "computing operator" in found.message("en") and "collectives and copies are not" in found.message("en")
+    assert "不含集合通信与拷贝" in found.message("zh")
+
+
+def test_idle_says_whether_waiting_for_data_is_in_it(profile_of: Make) -> None:
+    made = profile_of([("compute", "k", 0, 500), ("loading", "l", 500, 200)])
+    profile = Profile.of(replace(made.trace, launch_ns=made.trace.start_ns.copy()), made.record)
+    free, idle = judged(profile, "PRF311"), judged(profile, "PRF321")
+    shares = (free.args["share"], idle.args["share"])
+    assert shares == (30.0, 50.0) and judged(profile, "PRF313").args["share"] == 20.0
+    assert "without waiting for data" in free.message("en") and "不含等待数据" in free.message("zh")
+    assert "waiting for data included" in idle.message("en") and "含等待数据" in idle.message("zh")
+
+
 def test_a_gain_is_never_more_than_the_step(profile_of: Make) -> None:
     streams = profile_of([("compute", "k", 0, 1000)] * 5)
     assert judged(streams, "PRF331").args["gain_ms"] == 1.0

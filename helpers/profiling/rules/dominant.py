@@ -1,4 +1,7 @@
-"""Does one operator cost more than the others? Making it free is the most that work on it can bring."""
+"""Does one computing operator cost more than the others? Making it free is the most that work on it can bring.
+
+Collectives and copies are not among these: PRF312 and PRF315 judge what they cost.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,13 @@ def check(profile: Profile) -> Iterator[Finding]:
     per_step = first.self_ns / len(profile.breakdown.steady)
     share = per_step / profile.breakdown.step_ns
     args: dict[str, Scalar] = {"operator": first.name, "share": round(100 * share, 1)}
+    args["computing_share"] = _percent(first.self_ns, sum(one.self_ns for one in computing))
     args["gain_ms"] = profile.ms(min(per_step, profile.breakdown.step_ns))  # several streams can exceed the step
     much = share >= MUCH
     status, key = (Status.NOTE, "PRF331.one") if much else (Status.OK, "PRF331.many")
     yield Finding(CODE, status, key, args, weight=100 * share)
+
+
+def _percent(part: int, whole: int) -> float | None:
+    """None where none of the operators takes any time."""
+    return round(100 * part / whole, 1) if whole else None

@@ -477,6 +477,13 @@ WORDS: dict[str, Words] = {
         "Ask for fewer tags, or for another shard.",
         "请放宽标签筛选，或选择其他分片。",
     ),
+    "plan.no_stage_results": Words(
+        "what its notebooks found is not there to be read", "找不到其各笔记本的结果，无法读取"
+    ),
+    "RUN411.same": Words(
+        "of {count} runs compared with {then} none is newly red, fixed, slower or on a lower tier",
+        "与 {then} 对比的 {count} 个运行中：没有新增未通过、已修复、变慢或设备降档",
+    ),
     "RUN411.newly_red": Words(
         "newly red since {then}: {runs} ({count})", "自 {then} 以来新增未通过：{runs}（{count} 个）"
     ),

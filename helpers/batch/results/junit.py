@@ -74,6 +74,8 @@ def _whole(row: Row, lang: str, *, red: bool) -> xml.Element:
         _skip(case, _expectation(row, lang))
     elif row.state in (NOT_RUN, LEFT_OUT):
         _skip(case, f"{say(f'plan.state.{row.state}', lang)}: {show(row.ended.verdict, lang)}")
+    else:
+        _skip(case, say("plan.no_stage_results", lang))
     return case
 
 

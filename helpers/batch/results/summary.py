@@ -110,7 +110,7 @@ def _more(results: Results) -> Iterator[Scalar]:
 
 
 def _changed(results: Results) -> Iterator[Finding]:
-    """A sentence for each kind of change."""
+    """A sentence for each kind of change, and one where nothing changed."""
     if results.changes is None:
         return
     found = results.changes
@@ -118,10 +118,14 @@ def _changed(results: Results) -> Iterator[Finding]:
              FIXED: Status.OK, NEW: Status.OK}  # fmt: skip
     listed = [(kind, status, found.names(kind)) for kind, status in kinds.items()]
     listed += [("gone", Status.NOTE, list(found.gone)), ("uncompared", Status.NOTE, list(found.uncompared))]
+    compared = sum(row.before_s is not None for row in results.rows)
+    if compared and not any(found.names(kind) for kind in (NEWLY_RED, FIXED, SLOWER, LOWER_TIER)):
+        args: dict[str, Scalar] = {"count": compared, "then": found.before.when}
+        yield Finding("RUN411", Status.OK, "RUN411.same", args, weight=100)
     for kind, status, names in listed:
         if names:
             shown: Scalar = [*names[:NAMED], *(["…"] if len(names) > NAMED else [])]
-            args: dict[str, Scalar] = {"count": len(names), "runs": shown, "then": found.before.when}
+            args = {"count": len(names), "runs": shown, "then": found.before.when}
             limits: dict[str, Scalar] = {"ratio": RATIO, "seconds": LEAST_S} if kind == SLOWER else {}
             yield Finding("RUN411", status, f"RUN411.{kind}", {**args, **limits}, weight=100)
 

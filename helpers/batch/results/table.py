@@ -21,12 +21,13 @@ SHORT = 160
 def table(results: Results, folder: Path, lang: str) -> str:
     """All runs. The plan's order is the column `#`."""
     stages = tuple(dict.fromkeys(stage.stage for row in results.rows for stage in row.stages))
-    heads = ["#", *(title(name, lang) for name in ("planned_run", "run_result", "change")),
+    compared = results.changes is not None
+    heads = ["#", *(title(name, lang) for name in ("planned_run", "run_result", *(["change"] if compared else []))),
              *(title(stage, lang) for stage in stages),
              *(title(name, lang) for name in ("seconds", "tries", "tier", "tags", "verdict"))]  # fmt: skip
     head = "".join(f"<th>{escape(one)}</th>" for one in heads)
     rows = sorted(results.rows, key=_urgency)
-    lines = "".join("<tr>" + "".join(_cells(row, stages, folder, lang)) + "</tr>" for row in rows)
+    lines = "".join("<tr>" + "".join(_cells(row, stages, folder, lang, compared=compared)) + "</tr>" for row in rows)
     heading = f"<h2>{escape(say('plan.heading.runs', lang))}</h2>"
     made = f'<table class="browse"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>'
     return f'{heading}<div class="scroll plan">{made}</div>'
@@ -39,12 +40,13 @@ def _urgency(row: Row) -> tuple[int, bool, int]:
     return (0 if row.red else order.get(row.state, doubt), row.change != NEWLY_RED, row.number)
 
 
-def _cells(row: Row, stages: tuple[str, ...], folder: Path, lang: str) -> Iterator[str]:
+def _cells(row: Row, stages: tuple[str, ...], folder: Path, lang: str, *, compared: bool) -> Iterator[str]:
     known = {stage.stage: stage for stage in row.stages}
     yield f"<td>{row.number}</td>"
     yield _td(row.name, _name(row, folder, lang), kind="name")
     yield _td(say(f"plan.state.{row.state}", lang), _state(row, lang))
-    yield _td(_change(row, lang), escape(_change(row, lang)))
+    if compared:
+        yield _td(_change(row, lang), escape(_change(row, lang)))
     for name in stages:
         yield _stage(row, known.get(name), folder, lang)
     yield _td(str(row.ended.seconds) if ended(row) else "", escape(_seconds(row)), kind="s")

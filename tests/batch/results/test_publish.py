@@ -174,3 +174,25 @@ def test_an_earlier_summary_is_found_by_path_or_refused(tmp_path: Path) -> None:
         assert found and list(found.runs) == ["a"]
     with pytest.raises(WorkbookError, match="nowhere"):
         history.find(str(tmp_path / "nowhere"), tmp_path, "night")
+
+
+def test_that_nothing_changed_is_told_of_what_was_compared_alone(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"a": "good", "b": "red"})
+    assert not [one for one in publish(plan, done, tmp_path, "en", finished=True).findings if one.rule == "RUN411"]
+    heading = "Against last"
+    assert heading not in (tmp_path / "index.html").read_text()
+    before = history.find("last", tmp_path, "night")
+    report = publish(plan, done, tmp_path, "en", finished=True, before=before, asked="last")
+    assert [one.args["count"] for one in report.findings if one.key == "RUN411.same"] == [2]
+    assert heading in (tmp_path / "index.html").read_text()
+    done["b"] = ended(tmp_path, "b", "good")
+    report = publish(plan, done, tmp_path, "en", finished=True, before=before, asked="last")
+    assert "RUN411.same" not in [one.key for one in report.findings]
+
+
+def test_a_good_run_whose_stages_cannot_be_read_is_no_passing_case(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"a": "good"})
+    (tmp_path / "a" / "report.json").unlink()
+    publish(plan, done, tmp_path, "en", finished=True)
+    suite = xml.parse(tmp_path / "junit.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("skipped"), suite.get("failures")) == ("1", "1", "0")

@@ -18,6 +18,7 @@ from helpers.batch.campaign.pool.cards import NONE, Taken, shown
 from helpers.batch.campaign.pool.devices import Here, cards_for, enough, lower, probe, wish
 from helpers.batch.campaign.pool.judging import dead, judged
 from helpers.batch.campaign.pool.order import Order
+from helpers.batch.plan.model import Item
 from helpers.batch.workbook import key_of
 from helpers.errors import WorkbookError
 from helpers.words import Scalar
@@ -76,6 +77,8 @@ def at_once(order: Order, where: str = "") -> Ended | None:
     whole = before is not None and before.key == key and (folder / "report.json").is_file()
     if before is None or not whole or order.force:
         return None
+    if _beyond(item, before):
+        return None
     keep = before.state == GOOD or (order.keep_red and before.state not in (STOPPED,))
     return replace(before, reused=True) if keep else None
 
@@ -88,7 +91,7 @@ def _tried(order: Order, means: Means, handle: int) -> Ended:
                   where=means.where, tier=here.tier)  # fmt: skip
     notes = [_lost(one) for one in lost]
     mine = sum(one.start == order.start for one in lost)
-    if order.force and not mine:
+    if (order.force or _beyond(item, load(folder))) and not mine:
         _forget(order)
     for number in range(mine + 1, mine + 2 + item.retries):
         known = replace(known, attempts=len(lost) + number - mine, notes=tuple(notes))
@@ -138,6 +141,11 @@ def _key(order: Order, here: Here) -> str:
     item = order.item
     stages = key_of(item.parameters, here.versions, stages=item.stages, lang=item.lang, notebooks=Path(order.notebooks))
     return "-".join([stages, str(item.cards), *filter(None, [item.require])])
+
+
+def _beyond(item: Item, before: Ended | None) -> bool:
+    """Whether it was good with more memory than it may hold now: that says nothing of whether it would be good."""
+    return before is not None and before.state == GOOD and 0 < item.memory_mb < before.peak_mb
 
 
 def _refused(order: Order, here: Here) -> Ended | None:

@@ -23,7 +23,7 @@ from helpers.profiling.readers import locate, ranks_at
 from helpers.profiling.readers.ranks import RankProfiles, rank_of
 from helpers.profiling.savings import called_from
 from helpers.profiling.timeline.report import MOST, timeline
-from helpers.profiling.tuning import tuning
+from helpers.profiling.tuning import largest, named, tuning
 from helpers.report import Chart, Column, Report, Table, overview
 from helpers.rules import judge, rules_of
 from helpers.words import Scalar
@@ -33,8 +33,6 @@ STAGE = "profiling"
 ANSWER = ("PRF310",)
 #: Paths that an error names
 NAMED = 4
-#: What the verdict chooses from. PRF314 is left out: its time is part of the free and the loading time.
-SAVINGS = ("PRF311", "PRF312", "PRF313", "PRF315")
 
 
 def analyse(
@@ -201,8 +199,7 @@ def summary(profile: Profile, findings: list[Finding]) -> Finding:
         return Finding("PRF310", Status.SKIPPED, "PRF310.blind", {"path": profile.trace.source}, weight=1000.0)
     kind = max(PARTS, key=profile.breakdown.share)
     first = profile.operators[0] if profile.operators else None
-    savings = [one for one in findings if one.rule in SAVINGS and one.status in (Status.NOTE, Status.WARN)]
-    saving = max(savings, key=lambda one: one.weight, default=None)
+    saving = largest(findings)
     args: dict[str, Scalar] = {
         "kind": {"say": _part_words(profile, kind)},
         "share": round(100 * profile.breakdown.share(kind), 1),
@@ -211,11 +208,10 @@ def summary(profile: Profile, findings: list[Finding]) -> Finding:
         "operator_share": _share(profile, first.self_ns) if first else None,
     }
     if saving:
-        named = {"PRF312.waiting": "cause_waiting", "PRF312.pairwise": "cause_pairwise"}.get(saving.key, "cause")
-        cause: Scalar = {"say": f"{saving.rule}.{named}", "args": saving.args}
-        args.update(cause=cause, gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"])
+        args.update(cause=named(saving), gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"])
     status = max((one.status for one in findings if one.status is not Status.SKIPPED), default=Status.OK)
-    if profile.simulated and not any(one.rule == "PRF313" for one in savings):  # of a device nothing is known here
+    waits = any(one.rule == "PRF313" and one.status in (Status.NOTE, Status.WARN) for one in findings)
+    if profile.simulated and not waits:  # of a device nothing is known here
         status = max(status, Status.SKIPPED)
     key = ("simulated_" if profile.simulated else "") + ("saving" if saving else "none")
     return Finding("PRF310", status, f"PRF310.{key}", args, weight=1000.0)

@@ -52,9 +52,30 @@ _COMMON = {
         "kinds were not looked at",
         "有 {count} 项修改可省时间；最大的一项：{topic}，最多 {gain_ms} ms（占每步的 {share} %）；{open} 类未检查",
     ),
+    "PRF310.advice_beside": Words(
+        "beside {cause}, at most {cause_ms} ms, which no change below counts, {count} changes can save time; the "
+        "largest: {topic}, at most {gain_ms} ms ({share} % of the step); {open} kinds were not looked at",
+        "除{cause}（最多 {cause_ms} ms，下列修改均不计入）之外，有 {count} 项修改可省时间；最大的一项：{topic}，最多 "
+        "{gain_ms} ms（占每步的 {share} %）；{open} 类未检查",
+    ),
+    "PRF310.advice_of": Words(
+        "{count} changes can save time; the largest: {topic}, at most {gain_ms} ms ({share} % of the step); the "
+        "largest cause of lost time, {cause}, takes at most {cause_ms} ms in all; {open} kinds were not looked at",
+        "有 {count} 项修改可省时间；最大的一项：{topic}，最多 {gain_ms} ms（占每步的 {share} %）；"
+        "损失时间最多的原因是{cause}，合计最多 {cause_ms} ms；{open} 类未检查",
+    ),
     "PRF310.no_advice": Words(
         "no change of a known kind is worth it; {open} kinds were not looked at",
         "没有值得做的已知修改；{open} 类未检查",
+    ),
+    "PRF310.no_advice_beside": Words(
+        "beside {cause}, at most {cause_ms} ms, no change of a known kind is worth it; {open} kinds were not looked at",
+        "除{cause}（最多 {cause_ms} ms）之外，没有值得做的已知修改；{open} 类未检查",
+    ),
+    "PRF310.no_advice_of": Words(
+        "no change of a known kind is worth it, though {cause} takes at most {cause_ms} ms; {open} kinds were not "
+        "looked at",
+        "没有值得做的已知修改，尽管{cause}最多占 {cause_ms} ms；{open} 类未检查",
     ),
 }
 

@@ -9,13 +9,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
 
 from helpers.finding import Finding, Status
 from helpers.profiling import analyse, rules
-from helpers.profiling.facts import Profile
+from helpers.profiling.answers import summary
+from helpers.profiling.facts import Profile, load_profile
 from helpers.profiling.trace import KINDS, NO_DETAIL, Detail, Event, build
 from helpers.profiling.tuning import ADVICE, tuning
 from helpers.rules import judge, rules_of
@@ -282,11 +284,44 @@ def test_the_report_ranks_by_bound(profile_of: Make) -> None:
     assert report.table is not None
     bounds: list[Any] = report.table.values("tuning_bound")
     assert bounds == sorted(bounds, reverse=True) and max(bounds) <= profile.breakdown.step_ns / 1e6
-    assert report.headline is not None and report.headline.key == "PRF310.advice"
+    assert report.headline is not None and report.headline.key == "PRF310.advice_of"
     shown = Counter(one.status for one in report.findings[1:])
     assert sum(shown.values()) == sum(one.rule.startswith(ADVICE) for one in findings)
     assert shown[Status.SKIPPED] == report.headline.args["open"]
     assert all(report.figure(lang) and report.text(lang) and report.html(lang) for lang in LANGUAGES)
+
+
+def agreeing(profile: Profile) -> tuple[Finding, Finding]:
+    """The verdict and the headline of the changes; both name the same largest cause with the same bound."""
+    findings = judge(profile, rules_of(rules), strict=True)
+    verdict, headline = summary(profile, findings), tuning(profile, "profiling", findings).headline
+    assert headline is not None
+    if "cause" in headline.args:
+        assert headline.args["cause"] == verdict.args["cause"]
+        assert headline.args["cause_ms"] == verdict.args["gain_ms"]
+    else:
+        assert headline.args.get("topic") == verdict.args.get("cause")
+        assert headline.args.get("gain_ms") == verdict.args.get("gain_ms")
+    assert all(verdict.message(lang) and headline.message(lang) for lang in LANGUAGES)
+    return verdict, headline
+
+
+def test_the_verdict_and_the_changes_agree_on_the_most_that_can_be_saved(profile_of: Make) -> None:
+    idle = agreeing(launched(profile_of([KERNEL]), 10))
+    assert idle[1].key == "PRF310.advice_of" and idle[1].args["cause"] == {"say": "PRF311.cause", "args": ANY}
+    casts = [("compute", "aten::_to_copy", 0, 400), ("compute", "mm", 400, 500)]
+    verdict, change = agreeing(profile_of([*casts, ("copy", "c", 900, 50)]))
+    assert (change.key, verdict.args["cause"]) == ("PRF310.advice", {"say": "PRF367.topic"})
+    assert agreeing(profile_of([("compute", "mm", 0, 1000)]))[1].key == "PRF310.no_advice"
+    copies = agreeing(profile_of([("compute", "mm", 0, 900), ("copy", "c", 900, 100)]))
+    assert copies[1].key == "PRF310.no_advice_of"
+
+
+def test_waiting_for_another_rank_is_told_beside_the_changes(shared: Path) -> None:
+    verdict, headline = agreeing(load_profile(shared / "data" / "npu" / "alexnet_910b_level2" / "rank0_ascend_pt"))
+    assert verdict.args["gain_ms"] == headline.args["cause_ms"] == 91.611
+    assert headline.key == "PRF310.advice_beside"
+    assert headline.message("en").startswith("beside waiting for another rank (member 5 of its group), at most 91.61")
 
 
 def test_real_numbers_are_those_of_the_tables(shared: Path) -> None:

@@ -1,8 +1,9 @@
 """ModelArts as a batch platform: a training job that runs the workbook, or a training script, without anyone there.
 
 boot.py is what the platform starts; role.py says what this one process is to do, scratch.py where it may write,
-transfer.py brings data and takes results away, child.py starts the work. configuration.py makes the job's description,
-imitation/ plays the image on this machine, so that a job can be rehearsed before it costs anything.
+mark.py that it works, transfer.py brings data and takes results away, work.py starts the work. configuration.py makes
+the job's description, imitation/ plays the image on this machine, so that a job can be rehearsed before it costs
+anything.
 """
 
 from helpers.modelarts.configuration import JobRequest, describe

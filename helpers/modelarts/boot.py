@@ -11,7 +11,6 @@ import json
 import os
 import socket
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +20,11 @@ from helpers.environment.launching.rank_table import BrokenTable, RankTable, rea
 from helpers.environment.system import PROJECT, System
 from helpers.errors import WorkbookError, reason
 from helpers.modelarts import role, scratch, transfer, work
+from helpers.modelarts.mark import Mark
 from helpers.words import Scalar, say
 
 #: A line of a rehearsal that a program reads.
 PLAN = "modelarts-plan: "
-#: The processes of one host start within this time of each other.
-TOGETHER_S = 600.0
 LEAST_SHM_MIB = 1024
 
 
@@ -90,13 +88,19 @@ def boot(given: Given, environ: Mapping[str, str]) -> int:
     tell(mine.key, **mine.args)
     if given.dry_run:
         return foresee(given, mine, environ)
-    place = scratch.choose(environ, given.scratch)
+    place = scratch_of(given, mine, environ)
     if mine.name == "leave":
-        return leave(place, mine, given.wait_s)
+        return leave(Mark.of(place.folder, environ), mine, given.wait_s)
     tell("modelarts.scratch_is", path=str(place.folder), source=place.source, free=round(place.free_mib))
-    place.mark()
     tell_shm()
-    return lead(given, mine, place, environ)
+    with Mark.of(place.folder, environ).held(shared=mine.name == "rank") as left:
+        if left:
+            tell("modelarts.left", names=left, path=str(place.folder))
+        return lead(given, mine, place, environ)
+
+
+def scratch_of(given: Given, mine: role.Role, environ: Mapping[str, str]) -> scratch.Scratch:
+    return scratch.choose(environ, given.scratch, mine.job.host_rank if mine.job.host_count > 1 else None)
 
 
 def table_of(environ: Mapping[str, str], kind: str) -> RankTable | None:
@@ -113,12 +117,12 @@ def table_of(environ: Mapping[str, str], kind: str) -> RankTable | None:
         return None
 
 
-def leave(place: scratch.Scratch, mine: role.Role, limit_s: float) -> int:
+def leave(mark: Mark, mine: role.Role, limit_s: float) -> int:
     """Ends well, once it is certain that somebody does the work: a job in which all leave would be green for nothing.
 
     Raises WorkbookError `modelarts.no_lead`.
     """
-    if mine.near and not place.lead_seen(time.time() - TOGETHER_S, limit_s):
+    if mine.near and not mark.seen(limit_s):
         raise WorkbookError("modelarts.no_lead", seconds=f"{limit_s:g}")
     tell("modelarts.leaves")
     return 0
@@ -179,7 +183,7 @@ def foresee(given: Given, mine: role.Role, environ: Mapping[str, str]) -> int:
     """Says what would be done, for people above and for a program in one line; does none of it."""
     told: dict[str, object] = {"role": mine.name, "host_rank": mine.job.host_rank, "starter": mine.job.starter}
     if mine.name != "leave":
-        place = scratch.choose(environ, given.scratch)
+        place = scratch_of(given, mine, environ)
         out = outputs(given, mine, place.folder)
         places = {"out": str(out), "scratch": str(place.folder), "data": given.data_url, "code": str(PROJECT)}
         needs = [] if given.script else work.lacking(given.command)

@@ -1,12 +1,10 @@
-"""Where a job may write: the local disk of the host, and what the lead leaves there for the others to see."""
+"""Where a job may write: the local disk of the host."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +13,8 @@ from helpers.errors import WorkbookError
 
 #: ModelArts' local disk of bare-metal flavours (https://support.huaweicloud.com, ma_drawer_124).
 CACHE = "/cache"
-MARK = "lead.json"
 #: A training's worth of dumps does not fit into less.
 LEAST_FREE_MIB = 1024.0
-POLL_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -29,25 +25,10 @@ class Scratch:
     source: str
     free_mib: float
 
-    def mark(self) -> None:
-        """Says to the host's other processes that the lead has started."""
-        aside = self.folder / f".{MARK}.part"
-        aside.write_text(json.dumps({"pid": os.getpid(), "time": time.time()}), encoding="utf-8")
-        aside.replace(self.folder / MARK)
 
-    def lead_seen(self, since: float, limit_s: float) -> bool:
-        """Whether a lead has marked this folder since then (seconds of the clock); waits for it up to the limit."""
-        end = time.monotonic() + limit_s
-        while True:
-            if (self.folder / MARK).is_file() and (self.folder / MARK).stat().st_mtime >= since:
-                return True
-            if time.monotonic() >= end:
-                return False
-            time.sleep(POLL_S)
-
-
-def choose(environ: Mapping[str, str], told: str = "") -> Scratch:
+def choose(environ: Mapping[str, str], told: str = "", host: int | None = None) -> Scratch:
     """`told`, else /cache, else MA_LOG_DIR, else the folder for temporary files: the first that can be written.
+    `host`, where there are several, has a folder of its own: the disk may be one that they share.
 
     Raises WorkbookError `modelarts.scratch` where none can.
     """
@@ -55,7 +36,7 @@ def choose(environ: Mapping[str, str], told: str = "") -> Scratch:
                                                ("TMPDIR", tempfile.gettempdir())]  # fmt: skip
     for source, place in named:
         if place and Path(place).is_dir() and os.access(place, os.W_OK | os.X_OK):
-            folder = Path(place, f"ascend-workbook-{job_name(environ)}")
+            folder = Path(place, f"ascend-workbook-{job_name(environ)}" + ("" if host is None else f"-host-{host}"))
             folder.mkdir(mode=0o755, exist_ok=True)
             free = os.statvfs(folder)
             return Scratch(folder, source, free.f_bavail * free.f_frsize / (1 << 20))

@@ -40,6 +40,10 @@ _PARTS = {
     ),
     "leaves": ("leaves it to another process, and ends well", "任务由其他进程执行，本进程正常结束"),
     "scratch_is": ("writes to {path} ({source}, {free} MiB free)", "写入 {path}（{source}，剩余 {free} MiB）"),
+    "left": (
+        "{path} had {names} of an earlier job: data were removed, results were put aside as out-…",
+        "{path} 中有先前作业的 {names}：数据已删除，结果已改名为 out-…",
+    ),
     "shm": (
         "/dev/shm has {mib} MiB: a loader with workers needs more (num_workers=0 needs none)",
         "/dev/shm 只有 {mib} MiB：带工作进程的数据加载器需要更多（num_workers=0 不需要）",
@@ -165,6 +169,12 @@ WORDS: dict[str, Words] = {
         "{places} 均不可写",
         "Give --scratch a folder that can.",
         "请用 --scratch 指定可写目录。",
+    ),
+    "modelarts.taken": Words(
+        "another job works in {path}",
+        "另一个作业正在使用 {path}",
+        "Wait until it has ended, or give each job a folder of its own with --scratch.",
+        "请等待其结束，或用 --scratch 为每个作业指定各自的目录。",
     ),
     "modelarts.no_data": Words(
         "there is no data at {place}",

@@ -15,6 +15,7 @@ import pytest
 from helpers.errors import WorkbookError
 from helpers.modelarts import boot, scratch, transfer, work
 from helpers.modelarts.imitation import cases
+from helpers.modelarts.mark import Mark
 from helpers.storage.transfer import upload
 from tests.conftest import ROOT
 from tests.storage.conftest import Service, server, service
@@ -70,15 +71,55 @@ def test_a_host_without_a_lead_is_not_green(tmp_path: Path) -> None:
     process = start(tmp_path, "--wait_for_lead=0.3", "--command=scan x.py", variables=variables)
     said = process.communicate(timeout=30)[0]
     assert process.returncode == 2 and "no process of this host has begun" in said
-    scratch.choose(variables, str(tmp_path / "disk")).mark()
+    with Mark.of(scratch.choose(variables, str(tmp_path / "disk")).folder, variables).held():
+        process = start(tmp_path, "--wait_for_lead=0.3", "--command=scan x.py", variables=variables)
+        assert process.communicate(timeout=30)[0].count("\n") == 2 and process.returncode == 0
+
+
+@pytest.mark.parametrize(("method", "name"), [("torchrun", ""), ("rtf", "j")])
+def test_the_lead_of_an_earlier_job_is_none(tmp_path: Path, method: str, name: str) -> None:
+    """Same host, same rank table, same names: it ended before this process was started, however shortly."""
+    variables = {**cases.job(method, 1, 8, tmp_path)[4].variables, "MA_VJ_NAME": name}
+    (tmp_path / "disk").mkdir()
+    mark = Mark.of(scratch.choose(variables, str(tmp_path / "disk")).folder, variables)
+    with mark.held():
+        assert mark.seen(0)
+    assert mark.seen(0), "it has ended in this process's time"
     process = start(tmp_path, "--wait_for_lead=0.3", "--command=scan x.py", variables=variables)
-    assert process.communicate(timeout=30)[0].count("\n") == 2 and process.returncode == 0
+    assert "no process of this host has begun" in process.communicate(timeout=30)[0] and process.returncode == 2
 
 
-def test_an_old_lead_is_none(tmp_path: Path) -> None:
-    place = scratch.choose({}, str(tmp_path))
-    place.mark()
-    assert place.lead_seen(time.time() - 5, 0) and not place.lead_seen(time.time() + 5, 0)
+def test_a_lead_that_died_or_is_another_jobs_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("helpers.modelarts.mark.PATIENCE_S", 0.0)
+    monkeypatch.setattr("helpers.modelarts.mark.CLEARING_S", 0.0)
+    mark = Mark.of(tmp_path, {"MA_VJ_NAME": "j"})
+    with pytest.raises(RuntimeError), mark.held():
+        raise RuntimeError
+    assert not mark.seen(0)
+    with mark.held():
+        assert mark.seen(0) and not Mark.of(tmp_path, {"MA_VJ_NAME": "k"}).seen(0)
+        for shared in (False, True):
+            with pytest.raises(WorkbookError) as raised, Mark.of(tmp_path, {"MA_VJ_NAME": "k"}).held(shared=shared):
+                pass
+            assert raised.value.key == "modelarts.taken"
+
+
+def test_what_an_earlier_job_left_is_not_this_jobs(tmp_path: Path) -> None:
+    for name in ("data", "out"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "old").write_text(name)
+    mark = Mark.of(tmp_path, {})
+    with mark.held() as left:
+        assert left == ["data", "out"] and not (tmp_path / "data").exists() and not (tmp_path / "out").exists()
+    assert [path.read_text() for path in tmp_path.glob("out-*/old")] == ["out"], "results nobody took are kept"
+
+
+def test_ranks_of_a_job_share_what_the_first_of_them_cleared(tmp_path: Path) -> None:
+    mark = Mark.of(tmp_path, {"MASTER_PORT": "1"})
+    with mark.held(shared=True):
+        (tmp_path / "data").mkdir()
+        with mark.held(shared=True) as left:
+            assert not left and (tmp_path / "data").exists()
 
 
 def test_scratch_is_what_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,8 +58,8 @@ WORDS: dict[str, Words] = {
         "Write -p NAME VALUE.",
         "请写成 -p 名称 值。",
     ),
-    "RUN400.green": Words("all {stages} stages are green", "全部 {stages} 个阶段通过"),
-    "RUN400.green_but": Words("all {stages} stages are green; {doubts}", "全部 {stages} 个阶段通过；{doubts}"),
+    "RUN400.green": Words("{stages} of {stages} stages green", "全部 {stages} 个阶段通过"),
+    "RUN400.green_but": Words("{stages} of {stages} stages green; {doubts}", "全部 {stages} 个阶段通过；{doubts}"),
     "RUN400.warned": Words("warnings in {which}", "{which}有警告"),
     "RUN400.unseen": Words("not everything could be looked at in {which}", "{which}未能检查全部内容"),
     "RUN400.partly": Words(

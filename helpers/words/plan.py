@@ -201,10 +201,10 @@ WORDS: dict[str, Words] = {
     "name.planned_tags": Words("Tags", "标签"),
     "name.left_out": Words("Left out", "未选入"),
     "RUN420.listed": Words(
-        "{runs} runs planned and checked; nothing was started", "已检查计划的 {runs} 个运行；未启动任何运行"
+        "runs planned and checked: {runs}; nothing was started", "已检查计划的 {runs} 个运行；未启动任何运行"
     ),
     "RUN420.listed_but": Words(
-        "{runs} runs planned and checked, {left} left out; nothing was started",
+        "runs planned and checked: {runs}, left out: {left}; nothing was started",
         "已检查计划的 {runs} 个运行，另有 {left} 个未选入；未启动任何运行",
     ),
     "plan.link.reference": Words("reference", "参考对照"),
@@ -266,6 +266,12 @@ WORDS: dict[str, Words] = {
         "{stage}：{path} 不存在，未作比较",
         "Make the reference with --bless, after a look at what the run shows.",
         "请先查看运行结果，再用 --bless 生成参考。",
+    ),
+    "RUN430.run_unreadable": Words(
+        "{stage}: the executed notebook {path} cannot be read: {error}",
+        "{stage}：无法读取已执行的笔记本 {path}：{error}",
+        "Run it again with --force.",
+        "请用 --force 重新运行。",
     ),
     "RUN430.unreadable": Words(
         "{stage}: the reference {path} cannot be read: {error}",
@@ -463,13 +469,19 @@ WORDS: dict[str, Words] = {
         "{red} red so far, {ended} of {runs} runs ended; first {run}: {why}",
         "已有 {red} 个未通过，{runs} 个运行中 {ended} 个已结束；首个为 {run}：{why}",
     ),
-    "RUN410.good": Words("all {runs} runs are good ({more})", "全部 {runs} 个运行通过（{more}）"),
+    "RUN410.good": Words("{runs} of {runs} runs good ({more})", "全部 {runs} 个运行通过（{more}）"),
     "RUN410.none_red": Words(
         "{good} of {runs} runs are good, none is red ({more})", "{runs} 个运行中 {good} 个通过，无未通过（{more}）"
     ),
-    "RUN410.good_plain": Words("all {runs} runs are good", "全部 {runs} 个运行通过"),
+    "RUN410.good_plain": Words("{runs} of {runs} runs good", "全部 {runs} 个运行通过"),
     "RUN410.waiting": Words(
         "{ended} of {runs} runs ended, none of them red", "{runs} 个运行中 {ended} 个已结束，均无未通过"
+    ),
+    "RUN410.by_user": Words(
+        "stopped by the user: {ended} of {runs} runs ended by themselves, {red} of them red",
+        "已由用户中止：{runs} 个运行中 {ended} 个自行结束，其中 {red} 个未通过",
+        "The same command goes on from there.",
+        "用同一命令可从此处继续。",
     ),
     "RUN410.none": Words(
         "no run was asked for ({more})",

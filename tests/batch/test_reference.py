@@ -66,7 +66,7 @@ def bless(tmp_path: Path) -> Callable[[], None]:
     """Blesses, without the comparison that proves it."""
     run = tmp_path / "runs" / NAME
     target = tmp_path / "ref" / "en" / NAME / "environment.ipynb"
-    return lambda: compare.bless(run / "environment" / "notebook.ipynb", target, places(run))
+    return lambda: compare.bless([(run / "environment" / "notebook.ipynb", target)], places(run))
 
 
 def key(ended: Ended) -> object:
@@ -198,3 +198,24 @@ def test_the_rules_are_those_of_the_projects_own_references() -> None:
     from tests.conftest import ROOT
 
     assert RULES.read_bytes() == (ROOT / "tests" / "sanitize.cfg").read_bytes()
+
+
+def test_one_that_cannot_be_blessed_leaves_the_others_as_they_were(write: Book, tmp_path: Path) -> None:
+    write("one")
+    run, target = tmp_path / "runs" / NAME, tmp_path / "ref" / "environment.ipynb"
+    pairs = [(run / "environment" / "notebook.ipynb", target), (run / "none.ipynb", tmp_path / "ref" / "none.ipynb")]
+    with pytest.raises(WorkbookError, match="none.ipynb"):
+        compare.bless(pairs, places(run))
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("which, told", [(0, "run_unreadable"), (1, "unreadable")])
+def test_what_cannot_be_read_is_named(write: Book, bless: Callable[[], None], tmp_path: Path, which: int,
+                                      told: str) -> None:  # fmt: skip
+    write("one")
+    bless()
+    run = tmp_path / "runs" / NAME
+    pair = (run / "environment" / "notebook.ipynb", tmp_path / "ref" / "en" / NAME / "environment.ipynb")
+    pair[which].write_text("{")
+    (one,) = compare.stages({"environment": pair}, tmp_path / "no.cfg", places(run))
+    assert (one.key, one.args["path"]) == (told, str(pair[which]))

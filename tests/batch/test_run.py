@@ -32,7 +32,7 @@ def state(tmp_path: Path, stage: str) -> str:
 
 def test_good_stages_are_green_and_reused(notebooks: Make, tmp_path: Path) -> None:
     report = go(notebooks, tmp_path, {"steps": "5"}, environment="good", migration="good")
-    assert report.status is Status.OK and report.verdict("en") == "all 2 stages are green"
+    assert report.status is Status.OK and report.verdict("en") == "2 of 2 stages green"
     assert load(tmp_path / "t" / "environment" / "report.json").facts == {"steps": 5}
     again = go(notebooks, tmp_path, {"steps": "5"}, environment="good", migration="good")
     assert [outcome["reused"] for outcome in again.facts["outcomes"]] == [True, True]
@@ -56,7 +56,7 @@ def test_a_green_run_says_what_was_not_looked_at_or_warned(
 ) -> None:
     for again in (False, True):
         report = go(notebooks, tmp_path, environment="good", precision=body)
-        assert (report.status, report.verdict("en")) == (status, f"all 2 stages are green; {verdict}")
+        assert (report.status, report.verdict("en")) == (status, f"2 of 2 stages green; {verdict}")
         assert report.facts["outcomes"][1]["reused"] is again
         assert report.table and report.table.rows[1][2] == status.name
     stage = load(tmp_path / "t" / "precision" / "report.json")

@@ -35,6 +35,12 @@ from helpers.words import language, say
 PAGE_S = 1.0
 
 
+class Stop(threading.Event):
+    """Set where nothing more shall start; `by_user`: by a signal, not by a fault or a bound."""
+
+    by_user = False
+
+
 def run_plan(
     path: str | os.PathLike[str],
     *,
@@ -94,16 +100,16 @@ def run_all(
         tell(ended={})  # an earlier page is gone before anything is sent
         mirror = Mirror(root, folder)
         runs = mirror.parts(held(ahead(pool.run(orders), stop.set), plan, folder, reference, say_progress))
-        report = mirror.close(_followed(runs, tell, stop, progress.noted))
+        report = mirror.close(_followed(runs, tell, stop, progress))
         progress.close()
-        if stop.is_set() and (progress.states[STOPPED] or progress.done < progress.total):
+        if stop.is_set() and _left(progress):
             say_progress(say("plan.interrupted", lang, page=str(folder / "index.html")))
             raise KeyboardInterrupt
     return report
 
 
-def _followed(runs: Iterable[Ended], tell: Callable[..., Report], stop: threading.Event,
-              noted: Callable[[Ended], Ended]) -> Report:  # fmt: skip
+def _followed(runs: Iterable[Ended], tell: Callable[..., Report], stop: Stop,
+              progress: Progress) -> Report:  # fmt: skip
     """Writes the page as they end, at most so often, and at the end, with what was noted of a run since."""
     ended: dict[str, Ended] = {}
     tell(ended=ended)
@@ -113,8 +119,14 @@ def _followed(runs: Iterable[Ended], tell: Callable[..., Report], stop: threadin
         if time.monotonic() - written > PAGE_S:
             tell(ended=ended)
             written = time.monotonic()
-    ended = {name: noted(one) for name, one in ended.items()}
-    return tell(ended=ended, finished=not stop.is_set())
+    ended = {name: progress.noted(one) for name, one in ended.items()}
+    cut = stop.is_set() and _left(progress)
+    return tell(ended=ended, finished=not cut, stopped=("user" if stop.by_user else "bound") if cut else "")
+
+
+def _left(progress: Progress) -> bool:
+    """Whether a run was stopped, or has not begun."""
+    return bool(progress.states[STOPPED]) or progress.done < progress.total
 
 
 @contextmanager
@@ -133,9 +145,9 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _stoppable() -> Iterator[threading.Event]:
+def _stoppable() -> Iterator[Stop]:
     """SIGINT and SIGTERM set the event, so that runs end cleanly; a second one is a KeyboardInterrupt."""
-    stop = threading.Event()
+    stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
@@ -143,6 +155,7 @@ def _stoppable() -> Iterator[threading.Event]:
     def end(number: int, frame: object) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
+        stop.by_user = True
         stop.set()
 
     before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}

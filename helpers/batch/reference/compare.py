@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,20 +44,28 @@ def stages(pairs: Mapping[str, tuple[Path, Path]], own: Path, words: Mapping[str
     told: dict[str, Held] = {}
     ready: dict[str, tuple[Book, Book]] = {}
     for stage, (executed, reference) in pairs.items():
+        path, key = executed, "run_unreadable"
         try:
-            books = cleaned(load(executed), words), load(reference)
-            trouble = _unlike(*books)
-        except FileNotFoundError as error:
-            trouble = ("absent", {"path": str(error.filename)})
+            run = _whole(cleaned(load(executed), words))
+            path, key = reference, "unreadable"
+            trouble = _unlike(run, ready_book := _whole(load(reference)))
         except (OSError, ValueError, KeyError, TypeError, SyntaxError) as error:
-            trouble = ("unreadable", {"path": str(reference), "error": str(error)[:300]})
+            absent = path == reference and isinstance(error, FileNotFoundError)
+            said = {"path": str(path), "error": str(error)[:300]}
+            trouble = ("absent", {"path": str(path)}) if absent else (key, said)
         if trouble:
             told[stage] = Held(stage, *trouble)
         else:
-            ready[stage] = books
+            ready[stage] = run, ready_book
     if ready:
         told |= {held.stage: held for held in _compared(ready, own)}
     return [told[stage] for stage in pairs]
+
+
+def _whole(book: Book) -> Book:
+    """The same. Raises what its parameters, its code and its counts raise where one cannot be read."""
+    given(book), sources(book), unrun(book)
+    return book
 
 
 def _unlike(executed: Book, reference: Book) -> tuple[str, dict[str, Any]] | None:
@@ -115,13 +123,19 @@ def _judged(stage: str, rows: list[Mapping[str, Any]], answer: Mapping[str, Any]
     return Held(stage, "same", figures, compared, outputs)
 
 
-def bless(executed: Path, reference: Path, words: Mapping[str, str]) -> None:
-    """Makes the executed notebook the reference. Raises WorkbookError for one that was not run to its end."""
+def bless(pairs: Iterable[tuple[Path, Path]], words: Mapping[str, str]) -> None:
+    """Makes the executed notebook of each (executed, reference) the reference, once all of them can be.
+
+    Raises WorkbookError, with nothing written, where one was not run to its end."""
+    for reference, text in [(reference, _blessed(executed, words)) for executed, reference in pairs]:
+        open_storage(str(reference.parent)).write_text(reference.name, text)
+
+
+def _blessed(executed: Path, words: Mapping[str, str]) -> str:
     try:
         book = cleaned(load(executed), words)
     except (OSError, ValueError, KeyError, TypeError) as cause:
         raise WorkbookError("plan.bless_unreadable", path=str(executed), error=str(cause)[:300]) from cause
     if unrun(book):
         raise WorkbookError("plan.bless_unrun", path=str(executed), count=unrun(book))
-    text = json.dumps(book, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-    open_storage(str(reference.parent)).write_text(reference.name, text)
+    return json.dumps(book, ensure_ascii=False, indent=1, sort_keys=True) + "\n"

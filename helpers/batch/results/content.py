@@ -23,7 +23,8 @@ def content(results: Results, report: Report) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION, "plan": results.name,
         "created": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
         "finished": results.finished, "complete": results.complete, "status": report.status.name,
-        "exit_code": int(report.status is Status.FAIL), "verdict": {lang: report.verdict(lang) for lang in LANGUAGES},
+        "exit_code": 2 if results.stopped else int(report.status is Status.FAIL),
+        "verdict": {lang: report.verdict(lang) for lang in LANGUAGES},
         "simulated": bool(report.facts["simulated"]), "counts": _counts(results),
         "first_red": first and {"run": first.name, "verdict": said(first.ended.verdict), "page": page_of(first)},
     }  # fmt: skip

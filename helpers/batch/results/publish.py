@@ -21,17 +21,19 @@ from helpers.storage import open_storage
 def publish(
     plan: Plan, ended: Mapping[str, Ended], folder: Path, lang: str, *, finished: bool = False,
     before: against.Before | None = None, asked: str = "", today: date | None = None,
+    stopped: str = "",
 ) -> Report:  # fmt: skip
     """Writes index.html, report.json, summary.json and junit.xml as things stand; `finished`: nothing more will come.
 
     `before` is an earlier summary to hold the runs against, `asked` what was asked for (`last`, which may not be there
-    yet). `today` is the day in UTC by which expected failures are over.
+    yet). `stopped` is who ended it before all had ended: `user`, or a
+    `bound`. `today` is the day in UTC by which expected failures are over.
     """
     rows, remarks = expected.apply(rows_of(plan, ended, folder), plan.expect, today or _today())
     changes = None
     if before is not None:
         rows, changes = against.compare(rows, before)
-    results = Results(plan.name, tuple(rows), finished, tuple(remarks), changes, asked)
+    results = Results(plan.name, tuple(rows), finished, tuple(remarks), changes, asked, stopped)
     report = report_on(results, folder)
     told = content(results, report)
     storage = open_storage(str(folder))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers.batch.campaign.ended import EXPECTED, LEFT_OUT, NOT_RUN
+from helpers.batch.campaign.ended import EXPECTED, LEFT_OUT, NOT_RUN, STOPPED
 from helpers.batch.results.against import LEAST_S, RATIO, Changes
 from helpers.batch.results.expected import ended
 from helpers.batch.results.rows import FIXED, LOWER_TIER, NEW, NEWLY_RED, SLOWER, STILL_RED, Row
@@ -21,7 +21,8 @@ NAMED = 5
 
 @dataclass(frozen=True)
 class Results:
-    """All there is to show of a plan. `finished`: no run is still to come, so one that did not run is red."""
+    """All there is to show of a plan. `finished`: no run is still to come, so one that did not run is red.
+    `stopped`: the `user`, or a `bound`, ended it before."""
 
     name: str
     rows: tuple[Row, ...]
@@ -29,6 +30,7 @@ class Results:
     remarks: tuple[Finding, ...] = ()
     changes: Changes | None = None
     asked: str = ""
+    stopped: str = ""
 
     @property
     def reds(self) -> list[Row]:
@@ -39,7 +41,7 @@ class Results:
     @property
     def complete(self) -> bool:
         """Whether every run that was asked for has ended by itself."""
-        return self.finished and all(row.state not in (NOT_RUN, "stopped") for row in self.rows)
+        return self.finished and all(row.state not in (NOT_RUN, STOPPED) for row in self.rows)
 
     def count(self, state: str) -> int:
         return sum(row.state == state for row in self.rows)
@@ -75,6 +77,10 @@ def _total(results: Results) -> Finding:
     done = sum(map(ended, selected))
     args: dict[str, Scalar] = {"runs": len(selected), "red": len(reds), "ended": done, "more": list(_more(results))}
     plain = "" if args["more"] else "_plain"
+    if results.stopped == "user":
+        stopped = results.count(STOPPED)
+        args |= {"ended": done - stopped, "red": len(reds) - stopped}
+        return Finding("RUN410", Status.FAIL if reds else Status.SKIPPED, "RUN410.by_user", args, weight=300)
     if reds:
         first = reds[0]
         args |= {"run": first.name, "why": first.ended.verdict}

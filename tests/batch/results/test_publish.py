@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as xml
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from helpers.batch.campaign.ended import EXPECTED, LEFT_OUT
+from helpers.batch.campaign.ended import EXPECTED, LEFT_OUT, STOPPED
 from helpers.batch.execute import Outcome
 from helpers.batch.plan.model import Expected, LeftOut
 from helpers.batch.results import history, publish
@@ -52,7 +53,7 @@ def test_what_is_still_to_come_is_not_red_yet(tmp_path: Path) -> None:
 def test_a_good_night_is_good_though_runs_were_left_out(tmp_path: Path) -> None:
     plan, done = night(tmp_path, {"a": "good"}, left_out=(LeftOut("b", "tag weekly"),))
     report = publish(plan, done, tmp_path, "en", finished=True)
-    assert report.status is Status.OK and report.verdict("en") == "all 1 runs are good (1 left out)"
+    assert report.status is Status.OK and report.verdict("en") == "1 of 1 runs good (1 left out)"
     assert [run["state"] for run in written(tmp_path)["runs"]] == ["good", LEFT_OUT]
     page = (tmp_path / "index.html").read_text()
     assert '<span class="badge SKIPPED">left out</span>' in page
@@ -196,3 +197,12 @@ def test_a_good_run_whose_stages_cannot_be_read_is_no_passing_case(tmp_path: Pat
     publish(plan, done, tmp_path, "en", finished=True)
     suite = xml.parse(tmp_path / "junit.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("skipped"), suite.get("failures")) == ("1", "1", "0")
+
+
+def test_a_night_that_the_user_stopped_says_so_and_has_its_exit_code(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"a": "good", "b": "red", "c": "died", "d": "not_run"})
+    done["c"] = replace(done["c"], state=STOPPED)
+    publish(plan, done, tmp_path, "en", stopped="user")
+    content = written(tmp_path)
+    assert content["exit_code"] == 2 and content["status"] == "FAIL" and not content["complete"]
+    assert content["verdict"]["en"] == "stopped by the user: 2 of 4 runs ended by themselves, 1 of them red"

@@ -15,6 +15,8 @@ from helpers.batch.campaign.ended import OUT_OF_MEMORY, TIMED_OUT
 from helpers.batch.campaign.pool import memory, processes
 
 ROOT = Path(__file__).resolve().parents[4]
+#: Not `-m`: the package has imported the module by then, and Python warns of that in each log.
+START = "import sys; from helpers.batch.campaign.pool.child import main; sys.exit(main(sys.argv[1]))"
 #: Seconds between looks at a run.
 LOOK_S = 0.25
 
@@ -51,7 +53,7 @@ def attempt(
     folder, began, killed = order.parent, time.monotonic(), memory.oom_kills()
     with (folder / "log.txt").open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "helpers.batch.campaign.pool.child", str(order)],
+            [sys.executable, "-c", START, str(order)],
             stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=ROOT, start_new_session=True, pass_fds=tuple(hold),
             env={**os.environ, **env, processes.MARK: str(folder)},
         )  # fmt: skip

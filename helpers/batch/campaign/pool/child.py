@@ -1,4 +1,4 @@
-"""One run in a process of its own: `python -m helpers.batch.campaign.pool.child ORDER`. Progress on stdout.
+"""One run in a process of its own, which `attempt` starts. Progress on stdout.
 
 Its stdin is a pipe that nobody writes to. When the process that waits for it is gone, the pipe ends, and this one ends
 all that it started: no kernel lives on.
@@ -54,7 +54,3 @@ def _end_with(pipe: int, folder: Path) -> None:
         pass
     processes.end(lambda: [one for one in processes.of_run(os.getpid(), folder) if one.pid != os.getpid()], GRACE_S)
     os._exit(ALONE)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))

@@ -24,6 +24,7 @@ def test_each_ends_as_what_it_was(start: Start) -> None:
     }  # fmt: skip
     assert runs["devours"].attempts == 1 and runs["devours"].peak_mb > 400
     assert runs["dies_once"].attempts == 2
+    assert "RuntimeWarning" not in (start.folder / "good" / "log.txt").read_text()
     assert [note["say"] for note in runs["dies_once"].notes] == ["plan.tried"]
     assert runs["good-strict"].verdict["args"] == {"tier": "cpu", "required": "npu"}
     assert not any(line[:3] == ["sleep", "613"] for line in (one.info["cmdline"] for one in

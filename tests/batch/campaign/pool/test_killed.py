@@ -84,6 +84,8 @@ def test_an_interrupt_ends_what_goes_and_the_page_says_so(notebooks: Make, tmp_p
         assert f"the same command goes on from there; {night / 'index.html'}" in (process.stderr or []).read()  # type: ignore[union-attr]
     assert not of(night / "leaves")
     assert {name: one.state for name, one in ended(night).items()} == {"leaves": "stopped", "good": "not_run"}
+    told = json.loads((night / "summary.json").read_text())
+    assert told["exit_code"] == 2 and told["verdict"]["en"].startswith("stopped by the user: 0 of 2 runs")
 
 
 @pytest.mark.full

@@ -11,8 +11,10 @@ from helpers.words import Scalar
 ADVICE = ("PRF342", "PRF343", "PRF344", "PRF345", "PRF36", "PRF39")
 #: Causes of lost time. PRF314 is left out: its time is part of the free and the loading time.
 CAUSES = ("PRF311", "PRF312", "PRF313", "PRF315")
-#: Causes of which no change counts any time
-APART = {"PRF312.waiting": "cause_waiting", "PRF312.pairwise": "cause_pairwise"}
+#: Of which no change counts any time (PRF342 counts what pairs of ranks send)
+WAITING = "PRF312.waiting"
+#: Findings that tell more closely what the cause is
+CLOSER = {WAITING: "cause_waiting", "PRF312.pairwise": "cause_pairwise"}
 
 
 def largest(findings: list[Finding]) -> Finding | None:
@@ -26,7 +28,7 @@ def named(saving: Finding) -> Scalar:
     """What `largest` found, in a few words."""
     if saving.rule not in CAUSES:
         return saving.args["topic"]
-    return {"say": f"{saving.rule}.{APART.get(saving.key, 'cause')}", "args": saving.args}
+    return {"say": f"{saving.rule}.{CLOSER.get(saving.key, 'cause')}", "args": saving.args}
 
 
 def tuning(profile: Profile, stage: str, findings: list[Finding]) -> Report:
@@ -67,7 +69,7 @@ def _headline(changes: list[Finding], all_of_it: list[Finding], saving: Finding 
     args: dict[str, Scalar] = {"open": sum(one.status is Status.SKIPPED for one in all_of_it)}
     more = ""
     if saving and saving.rule in CAUSES:
-        more = "_beside" if saving.key in APART else "_of"
+        more = "_beside" if saving.key == WAITING else "_of"
         args |= {"cause": named(saving), "cause_ms": saving.args["gain_ms"]}
     if not changes:
         return Finding("PRF310", status, f"PRF310.no_advice{more}", args, weight=1000.0)

@@ -21,7 +21,7 @@ from helpers.profiling.facts import Profile, load_profile
 from helpers.profiling.trace import KINDS, NO_DETAIL, Detail, Event, build
 from helpers.profiling.tuning import ADVICE, tuning
 from helpers.rules import judge, rules_of
-from helpers.words import LANGUAGES
+from helpers.words import LANGUAGES, Scalar
 from tests.profiling.conftest import US, step
 
 Make = Callable[..., Profile]
@@ -315,6 +315,16 @@ def test_the_verdict_and_the_changes_agree_on_the_most_that_can_be_saved(profile
     assert agreeing(profile_of([("compute", "mm", 0, 1000)]))[1].key == "PRF310.no_advice"
     copies = agreeing(profile_of([("compute", "mm", 0, 900), ("copy", "c", 900, 100)]))
     assert copies[1].key == "PRF310.no_advice_of"
+
+
+@pytest.mark.parametrize(("key", "told"), [("waiting", "advice_beside"), ("pairwise", "advice_of")])
+def test_only_waiting_is_told_as_counted_by_no_change(profile_of: Make, key: str, told: str) -> None:
+    """The buffer's size (PRF342) counts what pairs of ranks send."""
+    profile = launched(profile_of(ITEM), 100)
+    args: dict[str, Scalar] = {"gain_ms": 0.9, "share": 90.0, "waited": "rank 1", "whole": 90.0}
+    cause = Finding("PRF312", Status.WARN, f"PRF312.{key}", args, weight=90.0)
+    headline = tuning(profile, "profiling", [cause, *judge(profile, rules_of(rules), strict=True)]).headline
+    assert headline is not None and headline.key == f"PRF310.{told}"
 
 
 def test_waiting_for_another_rank_is_told_beside_the_changes(shared: Path) -> None:

@@ -31,6 +31,15 @@ def test_a_bundle_is_compared_at_its_address(service: Service, tmp_path: Path) -
     assert curves(f"{service.place}/baselines/gpu.zip", target).status == curves(bundle, target).status
 
 
+def test_curves_name_the_address(service: Service, tmp_path: Path) -> None:
+    target = capture_of(tmp_path / "npu", tier="npu")
+    send(target, f"{service.place}/npu")
+    send(bundle_of(target, tmp_path / "npu.zip"), f"{service.place}/b/")
+    for place in (f"{service.place}/npu", f"{service.place}/b/npu.zip"):
+        report = curves(place, target)
+        assert str(report.facts["baseline"]).startswith(place) and "workbook-obs-" not in str(report.to_json())
+
+
 def test_a_dump_that_was_not_wholly_sent_is_not_compared(service: Service, tmp_path: Path) -> None:
     target = capture_of(tmp_path / "npu", tier="npu")
     send(target, f"{service.place}/runs/npu")

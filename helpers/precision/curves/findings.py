@@ -74,7 +74,7 @@ def alignment(left: Curve, right: Curve, pair: Aligned, shift: int) -> list[Find
     for curve in (left, right):
         found += _repeats(curve)
         if curve.ordinal:
-            found.append(Finding("ACC252", Status.SKIPPED, "ACC252.counted", {"path": str(curve.path)}))
+            found.append(Finding("ACC252", Status.SKIPPED, "ACC252.counted", {"path": curve.shown}))
     return found
 
 
@@ -86,7 +86,7 @@ def _repeats(curve: Curve) -> list[Finding]:
     if not len(again):
         return []
     times = int((np.diff(steps) < 0).sum())
-    args: dict[str, Scalar] = {"path": str(curve.path), "count": len(again), "steps": ranges(again), "times": times}
+    args: dict[str, Scalar] = {"path": curve.shown, "count": len(again), "steps": ranges(again), "times": times}
     return [Finding("ACC252", Status.SKIPPED, f"ACC252.{'resumed' if times else 'several'}", args)]
 
 
@@ -98,7 +98,7 @@ def coarse(left: Curve, right: Curve, pair: Aligned, tolerance: float) -> list[F
     for curve in (left, right):
         blur = curve.series[LOSS].resolution(level)
         if level > 0 and blur > tolerance * level:
-            args: dict[str, Scalar] = {"path": str(curve.path), "smallest": 2 * blur, "level": level}
+            args: dict[str, Scalar] = {"path": curve.shown, "smallest": 2 * blur, "level": level}
             found.append(Finding("ACC252", Status.SKIPPED, "ACC252.coarse", args))
     return found
 
@@ -126,7 +126,7 @@ def not_finite(curve: Curve) -> list[Finding]:
         places = np.flatnonzero(~np.isfinite(np.asarray(series.values)))
         if len(places):
             at = int(places[0])
-            args: dict[str, Scalar] = {"path": str(curve.path), "step": series.steps[at]}
+            args: dict[str, Scalar] = {"path": curve.shown, "step": series.steps[at]}
             key, status = ("nan", Status.FAIL) if name == LOSS else ("nan_gradient", Status.WARN)
             found.append(Finding("ACC251", status, f"ACC251.{key}", args, place=Place(*curve.place(series, at)),
                                  weight=150 if name == LOSS else 70))  # fmt: skip

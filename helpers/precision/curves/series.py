@@ -86,6 +86,12 @@ class Curve:
     ordinal: bool = False
     values: int = 0
     unread: tuple[int, str] | None = None
+    given: str = ""
+
+    @property
+    def shown(self) -> str:
+        """`given`, the name that its reader knows it by, where that is not the path."""
+        return self.given or str(self.path)
 
     def add(self, name: str, step: int, value: float, line: int, text: str = "") -> None:
         """Keeps one value; past the limits it is left out, and that is told once."""
@@ -126,4 +132,4 @@ class Curve:
     def place(self, series: Series, at: int) -> tuple[str, int]:
         """File and line of the value at this place of the arrays."""
         begun = [file for start, file in series.files if start <= at]
-        return self.files[begun[-1]] if begun and self.files else str(self.path), series.lines[at]
+        return self.files[begun[-1]] if begun and self.files else self.shown, series.lines[at]

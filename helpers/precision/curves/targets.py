@@ -60,7 +60,7 @@ def judge_targets(targets: Sequence[Target], baseline: Curve, target: Curve) -> 
         reached, before = final(target, wanted.name), final(baseline, wanted.name)
         args: dict[str, Scalar] = {"name": wanted.name, "sign": wanted.sign, "wanted": wanted.value}
         if reached is None:
-            args.update(path=str(target.path), known=sorted(target.series)[:12])
+            args.update(path=target.shown, known=sorted(target.series)[:12])
             found.append(Finding("ACC255", Status.FAIL, "ACC255.absent", args, weight=140))
             continue
         step, value, path, line = reached

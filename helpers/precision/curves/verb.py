@@ -82,10 +82,14 @@ def curves(
 
 
 def _named(curve: Curve, side: Opened) -> Curve:
-    """With the paths that the reader gave, where a bundle was unpacked elsewhere."""
-    if side.bundle is None:
+    """With the paths that the reader gave, where a bundle was unpacked, or an address fetched, elsewhere."""
+    if side.bundle is None and not is_address(side.place):
         return curve
-    return replace(curve, path=Path(side.shown(curve.path)), files=[side.shown(name) for name in curve.files])
+    place = side.shown(curve.path)
+    told = [(key, {**args, "path": side.shown(str(args["path"]))} if "path" in args else args)
+            for key, args in curve.told]  # fmt: skip
+    return replace(curve, path=curve.path if side.bundle is None else Path(place), given=place, told=told,
+                   files=[side.shown(name) for name in curve.files])  # fmt: skip
 
 
 def report(left: Curve, right: Curve, options: Options, followed: str = "") -> Report:
@@ -130,14 +134,14 @@ def _paired(left: Curve, right: Curve, shift: int) -> Aligned:
     for curve in (left, right):
         if LOSS not in curve.series:
             if curve.series:
-                raise WorkbookError("curves.no_loss", path=str(curve.path), known=sorted(curve.series)[:12])
+                raise WorkbookError("curves.no_loss", path=curve.shown, known=sorted(curve.series)[:12])
             line, text = curve.unread or (None, None)
-            raise WorkbookError("curves.no_numbers", path=str(curve.path), line=line, text=text)
+            raise WorkbookError("curves.no_numbers", path=curve.shown, line=line, text=text)
     pair = aligned(left.series[LOSS], right.series[LOSS], shift)
     if not len(pair.steps):
         ends = [say.ranges(curve.series[LOSS].last_of_each()[0]) for curve in (left, right)]
-        raise WorkbookError("curves.no_common", baseline=ends[0], target=ends[1], baseline_path=str(left.path),
-                            target_path=str(right.path))  # fmt: skip
+        raise WorkbookError("curves.no_common", baseline=ends[0], target=ends[1], baseline_path=left.shown,
+                            target_path=right.shown)  # fmt: skip
     return pair
 
 
@@ -163,9 +167,9 @@ def _ended(curve: Curve, followed: str) -> list[Finding]:
     if not curve.status or curve.status in COMPLETE:
         return []
     if followed and curve.status == "running":
-        return [Finding("ACC251", Status.SKIPPED, "ACC251.running", {"path": str(curve.path)})]
+        return [Finding("ACC251", Status.SKIPPED, "ACC251.running", {"path": curve.shown})]
     return [Finding("ACC251", Status.FAIL, "ACC251.unfinished",
-                    {"path": str(curve.path), "status": curve.status}, weight=200)]  # fmt: skip
+                    {"path": curve.shown, "status": curve.status}, weight=200)]  # fmt: skip
 
 
 def _headlined(found: list[Finding]) -> list[Finding]:
@@ -188,7 +192,7 @@ def _facts(
     finals = {name: [(final(curve, name) or (0, None))[1] for curve in (left, right)] for name in (LOSS, *names)}
     norm = aligned(left.series[GRAD_NORM], right.series[GRAD_NORM], options.shift) if GRAD_NORM in names else None
     return {
-        "baseline": str(left.path), "target": str(right.path), "tolerance": options.tolerance,
+        "baseline": left.shown, "target": right.shown, "tolerance": options.tolerance,
         "formats": [left.kind, right.kind], "shift": options.shift, "steps_compared": len(pair.steps),
         "mean_relative": float(finite.mean()) if len(finite) else None,
         "worst_relative": float(finite.max()) if len(finite) else None,

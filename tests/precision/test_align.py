@@ -78,6 +78,7 @@ def test_a_healthy_pair_is_told_to_go_on(sides: dict[str, Path]) -> None:
     assert report.parts[4].headline is not None and report.parts[4].headline.key == "ACC291.profile"
     assert report.parts[3].headline is not None and report.parts[3].headline.key == "ACC210.all"
     assert [part.table is not None for part in report.parts] == [True, True, True, False, False]
+    assert report.headline is not None and report.headline.rule == "ACC230", "not that the experiment is the same"
 
 
 def test_another_experiment_is_the_verdict_before_any_operator(sides: dict[str, Path]) -> None:

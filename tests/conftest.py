@@ -34,6 +34,12 @@ PINNED = {
 os.environ.update(PINNED)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """What gzip packed is named after its argument, not after its content: its header holds the time of day, and tests
+    that are collected under other names in two processes cannot be shared out between them."""
+    return argname if isinstance(val, bytes) and val.startswith(b"\x1f\x8b") else None
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of reference material beside the checkout; tests that need it skip where it is absent."""

@@ -1,4 +1,5 @@
-"""Builds notebooks/zh and notebooks/en from the jupytext sources in notebooks/source, and runs them.
+"""Builds notebooks/zh and notebooks/en from the jupytext sources in notebooks/source, and runs them; likewise
+notebooks/course/zh and notebooks/course/en from notebooks/source/course.
 
 A markdown cell tagged lang="zh" or lang="en" goes to that language only; code cells go to both, equal but for the
 one `lang` line of the parameters cell. Outputs are committed, so that a reader needs no kernel.
@@ -6,6 +7,7 @@ one `lang` line of the parameters cell. Outputs are committed, so that a reader 
     python notebooks/build.py                 only the cells (keeps the outputs of cells that have not changed)
     python notebooks/build.py --execute       run them too
     python notebooks/build.py --execute 01 03 only these
+    python notebooks/build.py course/00       only this lesson
 """
 
 from __future__ import annotations
@@ -21,10 +23,26 @@ import jupytext
 import nbformat
 
 HERE = Path(__file__).resolve().parent
+SOURCE = HERE / "source"
 LANGUAGES = ("zh", "en")
 LANG_LINE = 'lang: str = "en"'
 #: Cell and notebook metadata that belongs to one execution on one machine.
 VOLATILE = ("papermill", "execution", "widgets")
+
+
+def sources() -> list[Path]:
+    """The four stages' notebooks, then the course's."""
+    return [*sorted(SOURCE.glob("*.py")), *sorted(SOURCE.glob("course/*.py"))]
+
+
+def name_of(source: Path) -> str:
+    """`01_environment`, or `course/01_environment`."""
+    return source.relative_to(SOURCE).with_suffix("").as_posix()
+
+
+def built(source: Path, lang: str) -> Path:
+    """Where the notebook of one language lies: notebooks/zh/NAME.ipynb or notebooks/course/zh/NAME.ipynb."""
+    return HERE / source.parent.relative_to(SOURCE) / lang / f"{source.stem}.ipynb"
 
 
 def build(source: Path, lang: str) -> Any:
@@ -96,12 +114,12 @@ def main() -> int:
     parser.add_argument("--execute", action="store_true", help="run the notebooks")
     parser.add_argument("which", nargs="*", help="beginnings of names, such as 01")
     args = parser.parse_args()
-    for source in sorted((HERE / "source").glob("*.py")):
-        if args.which and not source.name.startswith(tuple(args.which)):
+    for source in sources():
+        if args.which and not name_of(source).startswith(tuple(args.which)):
             continue
         for lang in LANGUAGES:
-            target = HERE / lang / f"{source.stem}.ipynb"
-            target.parent.mkdir(exist_ok=True)
+            target = built(source, lang)
+            target.parent.mkdir(parents=True, exist_ok=True)
             notebook = build(source, lang)
             done = execute(notebook, target) if args.execute else keep_outputs(notebook, target)
             nbformat.write(done, target)

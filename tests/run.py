@@ -19,8 +19,8 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=8"]
 #: A file's tests stay together: its fixtures build simulators and run trainings.
 SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses=8", "--dist", "loadfile"]
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/sanitize.cfg", "-p", "no:cacheprovider"]
-#: Courses train many times; their references are run with --full.
-COURSES = "--ignore-glob=tests/reference/course_*"
+#: The course trains many times; its references are run with --full.
+COURSE = "--ignore=tests/reference/course"
 APART = ("notebooks", "simulator", "reference")
 #: name -> command; pytest layers are counted from their JUnit file
 LAYERS = {
@@ -28,7 +28,7 @@ LAYERS = {
     "types": [sys.executable, "-m", "mypy"],
     "unit": [*PYTEST, *SIDE_BY_SIDE, "tests", *(f"--ignore=tests/{name}" for name in APART)],
     "simulator": [*PYTEST, *SIDE_BY_SIDE, "tests/simulator"],
-    "notebooks": [*PYTEST, *SIDE_BY_SIDE, *NBVAL, COURSES, "tests/notebooks", "tests/reference"],
+    "notebooks": [*PYTEST, *SIDE_BY_SIDE, *NBVAL, COURSE, "tests/notebooks", "tests/reference"],
 }
 
 
@@ -54,7 +54,7 @@ def layer(name: str, command: list[str], full: bool) -> tuple[str, float, int, i
         junit = Path(folder, "junit.xml")
         is_pytest = "pytest" in command
         extra = [f"--junitxml={junit}", *(["--full"] if full else [])] if is_pytest else []
-        words = [word for word in command if not (full and word == COURSES)]
+        words = [word for word in command if not (full and word == COURSE)]
         code = subprocess.run([*words, *extra], cwd=ROOT, check=False).returncode
         counts = count(junit) if junit.is_file() else (int(code == 0), 0, 0)
     passed, failed, skipped = counts

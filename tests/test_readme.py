@@ -65,6 +65,7 @@ def test_devices_and_notebooks_are_the_real_ones(readme: str) -> None:
     lang = "zh" if "昇腾" in readme.splitlines()[0] else "en"
     linked = re.findall(rf"\(notebooks/{lang}/(\w+)\.ipynb\)", readme)
     assert linked == sorted(path.stem for path in (ROOT / "notebooks" / "source").glob("*.py"))
+    assert f"(notebooks/course/{lang})" in readme
 
 
 def test_the_languages_show_the_same_commands() -> None:

@@ -126,8 +126,7 @@ def test_a_script_that_runs_is_never_red(tmp_path: Path, code: str, status: str 
 def test_the_bundled_scripts_need_no_hand() -> None:
     for script in sorted((ROOT / "notebooks" / "scripts").glob("*.py")):
         report = scan(script)
-        least = 5 if script.name.startswith("course_") else 10  # a course's script is as short as it can be
-        assert report.status <= Status.NOTE and report.facts["counts"]["auto"] > least
+        assert report.status <= Status.NOTE and report.facts["counts"]["auto"] > 10
 
 
 def test_counts_table_and_chart_agree(tmp_path: Path) -> None:

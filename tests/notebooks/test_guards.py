@@ -11,13 +11,13 @@ import pytest
 from tests.conftest import ROOT
 from tests.notebooks import guards
 
-REFERENCES = sorted((ROOT / "tests" / "reference").glob("*.ipynb"))
-COMMITTED = sorted((ROOT / "notebooks").glob("[ez]*/*.ipynb"))
+REFERENCES = sorted((ROOT / "tests" / "reference").rglob("*.ipynb"))
+COMMITTED = sorted(path for end in ("", "course/") for path in (ROOT / "notebooks").glob(f"{end}[ez]*/*.ipynb"))
 SANITIZE = ROOT / "tests" / "sanitize.cfg"
 
 
 def names(path: Path) -> str:
-    return f"{path.parent.name}-{path.stem}"
+    return "-".join(path.relative_to(ROOT).with_suffix("").parts[1:])
 
 
 def cell(source: str, *outputs: Any, count: int | None = 1) -> Any:
@@ -32,7 +32,7 @@ PICTURE = nbformat.v4.new_output("display_data", {"image/png": "AAAA"})
 
 
 def test_there_is_something_to_guard() -> None:
-    sources = len(list((ROOT / "notebooks" / "source").glob("*.py")))
+    sources = len(list((ROOT / "notebooks" / "source").rglob("*.py")))
     assert len(REFERENCES) == sources >= 5 and len(COMMITTED) == 2 * sources
 
 

@@ -25,7 +25,7 @@ from tests.conftest import ROOT
 from tests.notebooks import guards
 from tests.run import NBVAL
 
-REFERENCES = sorted((ROOT / "tests" / "reference").glob("*.ipynb"))
+REFERENCES = sorted((ROOT / "tests" / "reference").rglob("*.ipynb"))
 RULES = guards.sanitisers(ROOT / "tests" / "sanitize.cfg")
 #: Numbers, states, operators and tiers; only a number with a unit of time, size or rate may go unnoticed. What is a
 #: fact is decided here, without a look at sanitize.cfg: a rule there that takes too much fails these tests.
@@ -46,6 +46,10 @@ def facts_of(path: Path) -> list[tuple[int, int, int, int]]:
             by_cell.setdefault(at, []).extend((at, number, match.start(), match.end()) for match in matches)
     turns = zip_longest(*(found[len(found) // 2 :] + found[: len(found) // 2] for found in by_cell.values() if found))
     return [fact for turn in turns for fact in turn if fact][:PER_NOTEBOOK]
+
+
+def name(value: Any) -> str:
+    return f"{value.parent.name}-{value.stem}" if isinstance(value, Path) else str(value)
 
 
 def text_of(output: Any) -> str:
@@ -87,7 +91,7 @@ def test_there_are_five_of_each_notebook() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "fact"), CASES, ids=lambda value: value.stem if isinstance(value, Path) else str(value)
+    ("path", "fact"), CASES, ids=name
 )
 def test_a_changed_fact_is_caught(path: Path, fact: tuple[int, int, int, int]) -> None:
     at, number, start, end = fact
@@ -99,7 +103,7 @@ def test_a_changed_fact_is_caught(path: Path, fact: tuple[int, int, int, int]) -
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", REFERENCES, ids=name)
 def test_a_real_run_catches_changed_facts(path: Path, tmp_path: Path) -> None:
     """nbval runs the notebook against a reference with one changed fact in each of several cells: just these fail."""
     notebook = nbformat.read(path, 4)

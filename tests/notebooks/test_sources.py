@@ -17,13 +17,13 @@ from tests.conftest import ROOT
 sys.path.insert(0, str(ROOT / "notebooks"))
 import build
 
-SOURCES = sorted((ROOT / "notebooks" / "source").glob("*.py"))
+SOURCES = build.sources()
 PAIRS = [(source, lang) for source in SOURCES for lang in build.LANGUAGES]
 LONGEST_CELL = 14
 
 
 def stem(value: Any) -> str:
-    return value.stem if isinstance(value, Path) else str(value)
+    return build.name_of(value) if isinstance(value, Path) else str(value)
 
 
 def code(notebook: Any) -> list[str]:
@@ -35,20 +35,20 @@ def prose(notebook: Any) -> str:
 
 
 def test_there_is_a_notebook_for_every_stage_and_the_rest_are_courses() -> None:
-    courses = [source for source in SOURCES if source.stem.startswith("course_")]
+    courses = [source for source in SOURCES if source.parent.name == "course"]
     assert tuple(source.stem[3:] for source in SOURCES if source not in courses) == STAGES and courses
 
 
 @pytest.mark.parametrize(("source", "lang"), PAIRS, ids=stem)
 def test_the_build_is_up_to_date(source: Path, lang: str) -> None:
-    built, committed = build.build(source, lang), nbformat.read(ROOT / "notebooks" / lang / f"{source.stem}.ipynb", 4)
-    cells = [(cell.cell_type, cell.source) for cell in built.cells]
+    fresh, committed = build.build(source, lang), nbformat.read(build.built(source, lang), 4)
+    cells = [(cell.cell_type, cell.source) for cell in fresh.cells]
     assert [(cell.cell_type, cell.source) for cell in committed.cells] == cells, "run `make notebooks`"
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=stem)
 def test_the_reference_is_up_to_date(source: Path) -> None:
-    reference = nbformat.read(ROOT / "tests" / "reference" / f"{source.stem}.ipynb", 4)
+    reference = nbformat.read(ROOT / "tests" / "reference" / f"{build.name_of(source)}.ipynb", 4)
     injected = [cell for cell in reference.cells if "injected-parameters" in cell.metadata.get("tags", [])]
     kept = [cell for cell in reference.cells if cell not in injected]
     assert code(nbformat.v4.new_notebook(cells=kept)) == code(build.build(source, "en")), "run `make references`"
@@ -72,7 +72,7 @@ def test_parameters_are_typed_and_explained(source: Path) -> None:
     lines = cells[0].source.splitlines()
     for line in lines:
         assert re.match(r"\w+: (str|int|float|bool) = .+  # .+", line), line
-    known = declared(ROOT / "notebooks" / "en" / f"{source.stem}.ipynb").keys()
+    known = declared(build.built(source, "en")).keys()
     # papermill leaves out a line with a second "=", in its comment too: `run -p` would not know that parameter
     assert known == {line.partition(":")[0] for line in lines} >= {"lang", "device", "run_dir"}
 

@@ -1,4 +1,7 @@
-"""Makes the reference notebooks anew: notebooks/en through papermill with the parameters of parameters.json.
+"""Makes the reference notebooks anew: the English ones through papermill with the parameters of parameters.json.
+
+    python tests/reference/make.py                all
+    python tests/reference/make.py 02 course/03   only those whose names begin so
 
 Look at the difference before you commit it: these outputs are what every test run is held to.
 """
@@ -24,13 +27,15 @@ def main() -> int:
 
     os.environ.update(PINNED)
     parameters = json.loads((HERE / "parameters.json").read_text(encoding="utf-8"))
-    for source in sorted((ROOT / "notebooks" / "en").glob("*.ipynb")):
-        if sys.argv[1:] and not source.name.startswith(tuple(sys.argv[1:])):
+    for source in build.sources():
+        name = build.name_of(source)
+        if sys.argv[1:] and not name.startswith(tuple(sys.argv[1:])):
             continue
-        target = HERE / source.name
+        target = HERE / f"{name}.ipynb"
         papermill.execute_notebook(
-            str(source), str(target), parameters=parameters[source.stem], kernel_name="python3", progress_bar=False
-        )
+            str(build.built(source, "en")), str(target),
+            parameters=parameters[name], kernel_name="python3", progress_bar=False,
+        )  # fmt: skip
         nbformat.write(build.strip(nbformat.read(target, 4)), target)
         print(target.relative_to(ROOT))
     return 0

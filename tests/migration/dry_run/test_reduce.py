@@ -72,5 +72,4 @@ def test_nothing_is_made_up(tmp_path: Path, text: str) -> None:
 
 def test_the_bundled_scripts_have_smaller_configurations() -> None:
     for script in (ROOT / "notebooks" / "scripts").glob("*.py"):
-        if not script.name.startswith("course_"):  # small already, and without options
-            assert reduced(script, [])[0], script.name
+        assert reduced(script, [])[0], script.name

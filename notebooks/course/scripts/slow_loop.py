@@ -1,6 +1,6 @@
 """Train a small network on images that are decoded while training: the script of the course on profiling.
 
-    python course_slow_loop.py
+    python slow_loop.py
 
 Made for a GPU, and slow on purpose in two ways that are common.
 """

@@ -69,7 +69,7 @@ cases = {
 # %%
 def collect(name):
     where, options, settings = cases[name]
-    script = run.path("notebooks/scripts/course_net.py")
+    script = run.path("notebooks/course/scripts/course_net.py")
     return capture(
         script, out=run.folder / name, device=where, settings=settings, estimate=False, force=True, **options
     )

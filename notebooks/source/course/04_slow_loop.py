@@ -40,7 +40,7 @@ from helpers.profiling import analyse, profile
 from helpers.view.timeline.page import timeline_view
 
 run = begin("course", lang, run_dir, device)
-script = run.path("notebooks/scripts/course_slow_loop.py")
+script = run.path("notebooks/course/scripts/slow_loop.py")
 text = script.read_text(encoding="utf-8")
 
 # %% [markdown] lang="zh"

@@ -397,7 +397,9 @@ def test_a_packed_or_utf16_log_is_read(data: bytes, tmp_path: Path, monkeypatch:
     assert first(explain("-"))[0] == "oom"
 
 
-@pytest.mark.parametrize("data", [random.Random(1).randbytes(5000), gzip.compress(b"x" * 999, mtime=0)[:-9], b"PK" + bytes(99)])
+@pytest.mark.parametrize(
+    "data", [random.Random(1).randbytes(5000), gzip.compress(b"x" * 999, mtime=0)[:-9], b"PK" + bytes(99)]
+)
 def test_what_is_no_text_is_not_called_clean(data: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "train.log"
     path.write_bytes(data)

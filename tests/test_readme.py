@@ -12,6 +12,8 @@ from helpers.report import TIERS
 from tests.conftest import ROOT
 
 READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
+#: What the READMEs hand on to.
+PAGES = [path for name in ("devices", "machines") for path in sorted((ROOT / "docs").glob(f"{name}*.md"))]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
@@ -43,11 +45,20 @@ def test_make_targets_exist(readme: str) -> None:
     assert named <= set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
 
 
-def test_commands_parse(readme: str) -> None:
-    lines = [line.removeprefix("ascend-workbook ") for line in commands(readme) if line.startswith("ascend-workbook ")]
+@pytest.mark.parametrize("page", [*READMES, *PAGES], ids=lambda path: path.name)
+def test_commands_parse(page: Path) -> None:
+    named = commands(page.read_text(encoding="utf-8"))
+    lines = [line.removeprefix("ascend-workbook ") for line in named if line.startswith("ascend-workbook ")]
     assert lines
     for line in lines:
         build_parser().parse_args(line.split())
+
+
+def test_links_of_the_pages_lead_somewhere() -> None:
+    links = [(page, target) for page in (ROOT / "docs").rglob("*.md")
+             for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))]  # fmt: skip
+    assert len(links) > 20
+    assert not [(page.name, target) for page, target in links if not (page.parent / target).exists()]
 
 
 def test_all_verbs_are_named(readme: str) -> None:

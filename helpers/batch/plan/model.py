@@ -41,13 +41,16 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Expected:
-    """A failure that is known: runs whose name matches the pattern `run`, at `stage` ("": any), may be red up to and
-    with the day `until` (YYYY-MM-DD)."""
+    """A failure that is known: runs whose name matches the pattern `run` may fail so up to and with the day `until`
+    (YYYY-MM-DD): at `stage` alone, as `state`, with an error or verdict that has the text `says` (* and ? stand for
+    anything). Empty: not bound by it; never all three."""
 
     run: str
     until: str
     reason: str
     stage: str = ""
+    state: str = ""
+    says: str = ""
 
 
 @dataclass(frozen=True)

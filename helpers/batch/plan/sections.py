@@ -11,6 +11,10 @@ from helpers.batch.plan.model import Expected, Item, LeftOut, MetricTarget, Targ
 from helpers.batch.plan.units import day, share
 from helpers.batch.workbook import STAGES
 
+#: What binds an expected failure to the one that is known, and the states that may be: a notebook's red verdict, a cell
+#: that raised, a process that died, no time, no memory, another result than the reference.
+BINDING = ("stage", "state", "says")
+EXPECTABLE = ("red", "cell_failed", "died", "timed_out", "out_of_memory", "differs")
 
 def tagged(entry: Entry, items: list[Item]) -> list[Item]:
     """`tags: {slow: ["*steps=100*"]}`: the tags of the runs that match."""
@@ -30,17 +34,24 @@ def skipped(entry: Entry, items: list[Item]) -> list[LeftOut]:
 
 
 def expected(entry: Entry, items: list[Item]) -> tuple[Expected, ...]:
-    """`expect: [{run: "*b*", stage: precision, until: 2026-12-31, reason: why}]`."""
+    """`expect: [{run: "*b*", stage: precision, until: 2026-12-31, reason: why}]`; `state` and `says` bind it too."""
     return tuple(_expected(one, items) for one in entry.items())
 
 
 def _expected(entry: Entry, items: list[Item]) -> Expected:
-    words = _all_of(entry, ("run", "until", "reason"), ("stage",))
+    """Raises WorkbookError for one that any failure would meet: it would hide the next one that nobody knows yet."""
+    words = _all_of(entry, ("run", "until", "reason"), BINDING)
+    if not words.keys() & set(BINDING):
+        raise entry.fail("plan.expects_anything")
     stage = words["stage"].choice(STAGES) if "stage" in words else ""
+    state = words["state"].choice(EXPECTABLE) if "state" in words else ""
+    says = words["says"].text() if "says" in words else ""
+    if says and not says.strip("*? "):
+        raise words["says"].fail("plan.expects_anything")
     names = _matching(words["run"], items)
     if stage and not any(stage in item.stages for item in items if item.name in names):
         raise words["stage"].fail("plan.matches_nothing", pattern=stage, close=list(STAGES))
-    return Expected(words["run"].text(), day(words["until"]), words["reason"].text(), stage)
+    return Expected(words["run"].text(), day(words["until"]), words["reason"].text(), stage, state, says)
 
 
 def targets(entry: Entry) -> Targets:

@@ -106,6 +106,46 @@ def test_what_an_expectation_is_worth_is_told(tmp_path: Path, run: str, how: str
     assert (report.status is Status.FAIL) == (how == "red")
 
 
+OF_STAGE = {"state": "cell_failed", "says": "out of memory"}
+
+
+@pytest.mark.parametrize(
+    "how, bound, met",
+    [("oom", OF_STAGE, True), ("oom", {"says": "Tried*GiB (NPU ?;"}, True), ("error", OF_STAGE, False),
+     ("error", {"state": "cell_failed"}, True), ("red", {"state": "red"}, True), ("red", {"state": "timed_out"}, False),
+     ("oom", {"state": "red"}, False), ("oom", {"says": "out of memory", "stage": "migration"}, False),
+     ("timed_out", {"state": "timed_out"}, True), ("died", {"says": "out of memory"}, False)],
+)  # fmt: skip
+def test_a_failure_other_than_the_expected_is_red(tmp_path: Path, how: str, bound: dict[str, str], met: bool) -> None:
+    plan, done = night(tmp_path, {"b": how}, expect=(Expected("b", "2026-12-31", "a bug", **bound),))
+    report = publish(plan, done, tmp_path, "en", finished=True, today=TODAY)
+    assert written(tmp_path)["runs"][0]["red"] is not met
+    assert [one["code"] for one in written(tmp_path)["expected"]] == [f"RUN412.{'expected' if met else 'elsewhere'}"]
+    assert (report.status is Status.FAIL) is not met
+
+
+def test_every_red_stage_must_say_what_is_expected(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"b": "oom"}, expect=(Expected("b", "2026-12-31", "", says="out of memory"),))
+    failed = [Outcome(stage, "cell_failed", "k", 1.0, 1, error) for stage, error in
+              (("migration", "RuntimeError: NPU out of memory"), ("precision", "ValueError: something new"))]  # fmt: skip
+    run_folder(tmp_path / "b", "b", failed)
+    assert publish(plan, done, tmp_path, "en", finished=True, today=TODAY).status is Status.FAIL
+
+
+def test_what_one_expectation_meets_is_no_news_for_another(tmp_path: Path) -> None:
+    over, valid = (Expected("b", day, "a bug", state=state) for day, state in
+                   (("2026-05-03", "red"), ("2026-05-09", "cell_failed")))  # fmt: skip
+    plan, done = night(tmp_path, {"b": "oom"}, expect=(over, valid))
+    publish(plan, done, tmp_path, "en", finished=True, today=TODAY)
+    assert [one["code"] for one in written(tmp_path)["expected"]] == ["RUN412.expected"]
+
+
+def test_one_that_is_good_among_those_that_failed_as_expected_is_not_told(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"b1": "red", "b2": "good"}, expect=(Expected("b*", "2026-12-31", "", state="red"),))
+    publish(plan, done, tmp_path, "en", finished=True, today=TODAY)
+    assert [one["code"] for one in written(tmp_path)["expected"]] == ["RUN412.expected"]
+
+
 def test_an_expected_failure_hides_no_other_stage(tmp_path: Path) -> None:
     plan, done = night(tmp_path, {"b": "red"}, expect=(Expected("b", "2026-12-31", "", "precision"),))
     failed = Outcome("migration", "red", "k", 1.0, 1, "stopped")

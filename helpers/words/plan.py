@@ -64,7 +64,8 @@ WORDS: dict[str, Words] = {
     "plan.expects_anything": Words(
         "the plan {path}, line {line}: {place} expects any failure, also one that nobody knows of yet",
         "计划 {path} 第 {line} 行：{place} 会把任何失败都当作预期，包括尚不为人知的失败",
-        "Bind it to the failure that is known: `stage: precision`, `state: timed_out` or `says: \"a text of its error\"`.",
+        "Bind it to the failure that is known: `stage: precision`, `state: timed_out` or "
+        "`says: \"a text of its error\"`.",
         "请限定为已知的失败：`stage: precision`、`state: timed_out` 或 `says: \"错误信息中的文字\"`。",
     ),
     "plan.expects.stage": Words("at {stage}", "{stage}阶段"),

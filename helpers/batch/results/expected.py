@@ -50,7 +50,7 @@ def _state(row: Row) -> str:
 
 
 def _says(row: Row, wanted: str) -> bool:
-    """Whether the error or verdict of each red stage has the text, or the run's own verdict where that is not theirs."""
+    """Whether the error or verdict of each red stage has the text, or the run's own where that is not theirs."""
     pattern = re.compile(re.escape(wanted).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
     own = [] if row.state == RED and row.red_stage else list(_shown(row.ended.verdict))
     told = [[stage.error, *_shown(stage.verdict), *own] for stage in row.stages if stage.red] or [own]
@@ -74,7 +74,7 @@ def _said(wanted: Expected, rows: list[Row], *, over: bool) -> Iterator[Finding]
     if met:
         key = "RUN412.expired" if over else "RUN412.expected"
         yield Finding("RUN412", Status.FAIL if over else Status.NOTE, key, args, weight=40)
-    elif good:
+    elif good and all(row.state in (GOOD, *FAILURES) for row in named):  # none that might yet meet it
         yield Finding("RUN412", Status.WARN, "RUN412.passes", {**args, "runs": good, "count": len(good)}, weight=30)
     if otherwise:
         more: dict[str, Scalar] = {"runs": otherwise, "count": len(otherwise)}

@@ -126,8 +126,8 @@ def test_a_failure_other_than_the_expected_is_red(tmp_path: Path, how: str, boun
 
 def test_every_red_stage_must_say_what_is_expected(tmp_path: Path) -> None:
     plan, done = night(tmp_path, {"b": "oom"}, expect=(Expected("b", "2026-12-31", "", says="out of memory"),))
-    failed = [Outcome(stage, "cell_failed", "k", 1.0, 1, error) for stage, error in
-              (("migration", "RuntimeError: NPU out of memory"), ("precision", "ValueError: something new"))]  # fmt: skip
+    errors = {"migration": "RuntimeError: NPU out of memory", "precision": "ValueError: something new"}
+    failed = [Outcome(stage, "cell_failed", "k", 1.0, 1, error) for stage, error in errors.items()]
     run_folder(tmp_path / "b", "b", failed)
     assert publish(plan, done, tmp_path, "en", finished=True, today=TODAY).status is Status.FAIL
 

@@ -29,6 +29,7 @@ LAYERS = (
     ("environment", "migration", "precision", "profiling"),
     ("view",),
     ("batch", "notebook", "selftest", "modelarts"),
+    ("course",),  # lessons and exercises: made of all that is below
     ("commands",),
     ("__init__",),
     ("__main__",),

@@ -1,0 +1,47 @@
+"""Scripts of a lesson run as processes of their own, on a device or on a machine that is broken on purpose."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from helpers import bounded, cann, device, simulator
+from helpers.environment.process import Process
+from helpers.errors import WorkbookError
+
+TIMEOUT_S = 120.0
+
+
+def run_script(script: str | os.PathLike[str], environ: Mapping[str, str], *arguments: str) -> bounded.Output:
+    """What Python says of the script in this environment; a failure is an exit code, not an exception."""
+    return bounded.run([sys.executable, str(script), *arguments], env=environ, timeout_s=TIMEOUT_S)
+
+
+def on_device(tier: str) -> dict[str, str]:
+    """The environment in which a child sees the tier's device, as `device.find` names it."""
+    return device.child_environment(tier)
+
+
+def without_cann() -> dict[str, str]:
+    """The environment of a machine where torch_npu is installed and CANN is not, or was not sourced.
+
+    Raises WorkbookError `course.no_torch_npu` where there is neither a built simulator nor an installed torch_npu.
+    """
+    clean = cann.without_simulator(os.environ)
+    for name in (*cann.VARIABLES, "TORCH_DEVICE_BACKEND_AUTOLOAD"):
+        clean.pop(name, None)
+    folders = clean.pop("LD_LIBRARY_PATH", "").split(os.pathsep)
+    clean["LD_LIBRARY_PATH"] = os.pathsep.join(one for one in folders if "Ascend" not in Path(one).parts)
+    if simulator.is_built():
+        beside = str(simulator.location() / "python")
+        clean["PYTHONPATH"] = os.pathsep.join(filter(None, (beside, clean.get("PYTHONPATH", ""))))
+    elif "torch_npu" not in Process().packages():
+        raise WorkbookError("course.no_torch_npu")
+    return clean
+
+
+def raised(stderr: str) -> str:
+    """The lines of a traceback that say what was raised, without the stack."""
+    return "\n".join(line for line in stderr.splitlines() if line and not line[0].isspace())

@@ -1,0 +1,79 @@
+"""Quizzes: each question with its options, and what an answer is worth. A wrong or missing answer never stops a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from helpers.errors import WorkbookError
+from helpers.words import hint, say
+
+OPTIONS = "abc"
+
+
+@dataclass(frozen=True)
+class Quiz:
+    """`words` is where its sentences begin in helpers/words; `answers` maps each question to its right letter."""
+
+    words: str
+    answers: Mapping[str, str]
+
+    def question(self, name: str, lang: str | None = None) -> str:
+        """The question and its options, a line each."""
+        options = (f"   {letter}. {say(f'{self.words}{name}_{letter}', lang)}" for letter in OPTIONS)
+        return "\n".join((say(self.words + name, lang), *options))
+
+    def questions(self, lang: str | None = None) -> str:
+        """All of them, numbered, each with the name that its answer goes under."""
+        each = (f"{number}. [{name}] {self.question(name, lang)}" for number, name in enumerate(self.answers, 1))
+        return "\n\n".join(each)
+
+    def marked(self, given: Mapping[str, object], lang: str | None = None) -> str:
+        """A line for each question: right, not yet with a hint, or unanswered; then how many are right.
+
+        `given` maps names of questions to letters; what is no letter of the question counts as unanswered, and a name
+        that the quiz has not is told.
+        """
+        lines = [f"{name:<12} {self._mark(name, given.get(name), lang)}" for name in self.answers]
+        strange = sorted(str(name) for name in given if name not in self.answers)
+        lines += [say("course.quiz.strange", lang, names=strange)] if strange else []
+        right = sum(_letter(given.get(name)) == answer for name, answer in self.answers.items())
+        return "\n".join((*lines, say("course.quiz.score", lang, right=right, count=len(self.answers))))
+
+    def _mark(self, name: str, given: object, lang: str | None) -> str:
+        letter = _letter(given)
+        if letter == self.answers[name]:
+            return say("course.quiz.right", lang)
+        if not letter:
+            return say("course.quiz.unanswered", lang)
+        return say("course.quiz.not_yet", lang, hint=hint(self.words + name, lang))
+
+
+def quiz(name: str) -> Quiz:
+    """The quiz of a lesson. Raises WorkbookError `course.quiz.unknown` for a name that is none."""
+    if name not in QUIZZES:
+        raise WorkbookError("course.quiz.unknown", name=name, names=sorted(QUIZZES))
+    return QUIZZES[name]
+
+
+def _letter(given: object) -> str:
+    """The letter of an option, or an empty text for anything else."""
+    letter = str(given).strip().lower()
+    return letter if len(letter) == 1 and letter in OPTIONS else ""
+
+
+QUIZZES = {
+    "start": Quiz(
+        "course.start.",
+        {
+            "matmul": "b",
+            "softmax": "a",
+            "format": "c",
+            "queue": "b",
+            "nccl": "a",
+            "stack": "c",
+            "type": "b",
+            "simulated": "a",
+        },
+    ),
+}

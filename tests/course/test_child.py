@@ -1,0 +1,37 @@
+"""The machine without CANN: torch_npu is there and its import fails as on a real one; nothing else is missing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from helpers.course.child import on_device, raised, run_script, without_cann
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "train.py"
+    path.write_text("import torch\nprint('torch', torch.ones(2).sum().item())\n", encoding="utf-8")
+    return path
+
+
+def test_import_torch_fails_without_cann_and_goes_with_it(script: Path, simulator_env: dict[str, str]) -> None:
+    broken = run_script(script, without_cann())
+    assert broken.code == 1 and "libhccl.so" in raised(broken.stderr) and not broken.stdout
+    mended = run_script(script, on_device("npu-simulated"))
+    assert mended.code == 0 and mended.stdout == "torch 2.0\n"
+
+
+def test_the_environment_points_to_no_cann(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASCEND_HOME_PATH", "/usr/local/Ascend/cann")
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/usr/local/Ascend/cann/lib64:/opt/ascend-kit:/lib/x")
+    clean = without_cann()
+    assert "ASCEND_HOME_PATH" not in clean
+    assert clean["LD_LIBRARY_PATH"].split(os.pathsep) == ["/opt/ascend-kit", "/lib/x"]
+
+
+def test_what_was_raised_is_told_without_the_stack() -> None:
+    text = 'Traceback (most recent call last):\n  File "a.py", line 1\n    import b\nImportError: no b\n\n'
+    assert raised(text) == "Traceback (most recent call last):\nImportError: no b"

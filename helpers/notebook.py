@@ -16,6 +16,8 @@ from helpers.report import Report
 ROOT = Path(__file__).resolve().parents[1]
 #: The script that notebooks take where no other is given.
 SAMPLE = ROOT / "notebooks" / "scripts" / "resnet_digits.py"
+#: Where relative result folders begin, if not at the project.
+RUNS = "ASCEND_WORKBOOK_RUNS"
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,13 @@ class NotebookRun:
     folder: Path
 
     def path(self, name: str) -> Path:
-        """A path from a parameter: absolute, or relative to the project (a file in the kernel's folder wins)."""
+        """A path from a parameter: absolute, or relative to the project (a file in the kernel's folder wins, and where
+        the project has none the user's own results)."""
         given = Path(name).expanduser()
-        return given.resolve() if given.is_absolute() or given.exists() else ROOT / given
+        if given.is_absolute() or given.exists():
+            return given.resolve()
+        own = results_begin_at() / given
+        return own if own.exists() and not (ROOT / given).exists() else ROOT / given
 
     def place(self, name: str) -> str:
         """A path as `path` finds it; an address such as obs://bucket/x as it is."""
@@ -72,12 +78,23 @@ class NotebookRun:
         print(message, file=sys.__stderr__, flush=True)
 
 
+def results_begin_at() -> Path:
+    """The folder below which relative result folders lie: `$ASCEND_WORKBOOK_RUNS`; else the project.
+
+    `~/ascend-workbook` where the project is an installation that this user cannot write, as on a server many share.
+    """
+    told = os.environ.get(RUNS)
+    if told:
+        return Path(told).expanduser().resolve()
+    return ROOT if os.access(ROOT, os.W_OK) or not ROOT.exists() else Path("~/ascend-workbook").expanduser()
+
+
 def begin(stage: str, lang: str = "en", run_dir: str = "runs/notebook", device: str = "auto") -> NotebookRun:
     """Makes the stage's folder below `run_dir` and sets the language in which reports are shown."""
     from helpers.words import language
 
     os.environ["ASCEND_WORKBOOK_LANG"] = language(lang)
     base = Path(run_dir).expanduser()
-    folder = (base if base.is_absolute() else ROOT / base) / stage
+    folder = (base if base.is_absolute() else results_begin_at() / base) / stage
     folder.mkdir(parents=True, exist_ok=True)
     return NotebookRun(stage, lang, device, folder)

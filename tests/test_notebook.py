@@ -34,6 +34,28 @@ def test_relative_folders_start_at_the_project(monkeypatch: pytest.MonkeyPatch, 
     assert begin("migration", run_dir="runs/a").folder == tmp_path / "project" / "runs" / "a" / "migration"
 
 
+def test_of_a_shared_installation_results_go_to_the_users_own_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.setattr("helpers.notebook.ROOT", project)
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != project)  # root may write anywhere
+    monkeypatch.setenv("HOME", str(tmp_path / "student"))
+    run = begin("migration", run_dir="runs/a")
+    assert run.folder == tmp_path / "student" / "ascend-workbook" / "runs" / "a" / "migration"
+    (run.folder / "losses.json").write_text("{}")
+    assert run.path("runs/a/migration/losses.json") == run.folder / "losses.json"
+    assert run.path("runs/b") == project / "runs" / "b"
+
+
+def test_the_user_says_where_results_begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ASCEND_WORKBOOK_RUNS", str(tmp_path / "disk"))
+    assert begin("migration", run_dir="runs/a").folder == tmp_path / "disk" / "runs" / "a" / "migration"
+    assert begin("migration", run_dir=str(tmp_path / "b")).folder == tmp_path / "b" / "migration"
+
+
 def test_paths_are_found_here_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("")

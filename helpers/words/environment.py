@@ -445,8 +445,8 @@ _PYTHON = {
         "`import torch` 失败：{folder} 中的 torch_npu 会自动加载，但找不到 CANN 的 {library}",
         "Without an NPU: `export TORCH_DEVICE_BACKEND_AUTOLOAD=0` before Python starts, or `source set_env.sh` of the "
         "simulator (see `ascend-workbook simulator env`), or uninstall torch_npu here. With an NPU: install CANN.",
-        "没有 NPU：在启动 Python 之前 `export TORCH_DEVICE_BACKEND_AUTOLOAD=0`，或 source 模拟器的 set_env.sh"
-        "（见 `ascend-workbook simulator env`），或在此环境卸载 torch_npu。有 NPU：请安装 CANN。",
+        "没有 NPU：在启动 Python 之前 `export TORCH_DEVICE_BACKEND_AUTOLOAD=0`，或对模拟器 "
+        "`source set_env.sh`（见 `ascend-workbook simulator env`），或在此环境卸载 torch_npu。有 NPU：请安装 CANN。",
     ),
     "ENV051.not_sourced": Words(
         "`import torch` fails: torch_npu loads by itself and {library} is not found, CANN is not in the environment",

@@ -117,7 +117,7 @@ WORDS: dict[str, Words] = {
     ),
     "ENV112.table_ranks": Words(
         "the rank table's {count} ranks are not 0, 1, 2, …: {ranks}",
-        "rank table 的 {count} 个 rank 不是从 0 起连续：{ranks}",
+        "rank table 的 {count} 个 rank 不是 0、1、2……：{ranks}",
         "Number them from 0, each once over all servers.",
         "请在所有 server 上从 0 起各编号一次。",
     ),
@@ -154,7 +154,7 @@ WORDS: dict[str, Words] = {
     "ENV113.outside": Words(
         "{left} does not lie below {right}",
         "{left} 不小于 {right}",
-        "Ranks count from 0: the highest is one less than the number.",
+        "Ranks count from 0: the highest is the number less 1.",
         "序号从 0 开始：最大值应比总数小 1。",
     ),
     "ENV113.product": Words(

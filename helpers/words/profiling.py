@@ -307,7 +307,7 @@ _DATA = {
     "PRF304.unknown_task_type": Words(
         "{count} device events do not say what they are, so they count neither as computing nor as copies",
         "{count} 个设备事件未标明类型，既不算计算也不算拷贝",
-        "Record with a newer CANN, at profiler level 1.",
+        "Record at Level1 with a newer CANN.",
         "请使用较新的 CANN，以 Level1 采集。",
     ),
     "PRF306.same": Words(

@@ -120,7 +120,7 @@ _JUDGED = {
     ),
     "PRF352.none": Words("no collectives were recorded", "没有采集到集合通信"),
     "PRF352.alone": Words(
-        "waiting in collectives not looked at: the profile of one rank tells it only on an NPU, from level 1 on",
+        "waiting in collectives not looked at: the profile of one rank tells it only on an NPU, from Level1 on",
         "未检查集合通信中的等待：单个 rank 的数据只有在 NPU 上采集级别为 Level1 及以上时才能说明",
         "Give the folder with the profiles of all ranks.",
         "请给出包含全部 rank 性能数据的目录。",
@@ -135,7 +135,7 @@ _JUDGED = {
         "{rest_ms} ms a step in collectives could be transmission or waiting for ranks that are not here: not "
         "told apart",
         "集合通信中每步有 {rest_ms} ms 可能是传输，也可能是等待此处没有的 rank：未能区分",
-        "Give the profiles of all ranks, or record an NPU at level 1: it tells each rank's own waits.",
+        "Give the profiles of all ranks, or record an NPU at Level1: it tells each rank's own waits.",
         "请给出全部 rank 的性能数据，或在 NPU 上以 Level1 采集：其中有各 rank 自己的等待。",
     ),
     "PRF352.unread": Words("waiting in collectives not looked at: {error}", "未检查集合通信中的等待：{error}"),

@@ -233,8 +233,8 @@ _CHANGES = {
         "the device waits {share} % of the step for launches, and the timeline shows no task queue; at most "
         "{gain_ms} ms",
         "设备每步有 {share} % 的时间在等待下发，而时间线中没有下发队列；最多可省 {gain_ms} ms",
-        "unset ASCEND_LAUNCH_BLOCKING; export TASK_QUEUE_ENABLE=2.",
-        "unset ASCEND_LAUNCH_BLOCKING；export TASK_QUEUE_ENABLE=2。",
+        "Run `unset ASCEND_LAUNCH_BLOCKING; export TASK_QUEUE_ENABLE=2`.",
+        "请执行 `unset ASCEND_LAUNCH_BLOCKING; export TASK_QUEUE_ENABLE=2`。",
     ),
     "PRF393.unseen": Words(
         "Python garbage collection: not looked at, for neither collections nor Python calls were recorded",

@@ -73,8 +73,8 @@ against if baseline else recorded
 
 # %% [markdown] lang="zh"
 # 再采集 NPU 一侧：同一个脚本，通过 transfer_to_npu 运行。`fault` 和 `numerics` 只作用于模拟 NPU 的子进程，例如
-# `aten::convolution@3:scale=1.01` 把第 3 次卷积的结果乘以 1.01，`aten::convolution_backward@5:scale=1.01`
-# 作用于反向。
+# `aten::convolution@3:scale=1.01` 把第三次卷积的结果乘以 1.01，`aten::convolution_backward@5:scale=1.01`
+# 同样放大反向传播中第五次卷积的梯度。
 
 # %% [markdown] lang="en"
 # Then the NPU's side: the same script under transfer_to_npu. `fault` and `numerics` reach only the simulated NPU:

@@ -79,7 +79,7 @@ with ThreadPoolExecutor(workers) as pool:
     print([report.status.name for report in pool.map(collect, cases)])
 
 # %% [markdown] lang="zh"
-# ## 案件一：曲线说一切正常
+# ## 案件 1：曲线说一切正常
 #
 # 先看曲线：十一步的损失都在容差之内。可以结案了吗？
 
@@ -124,7 +124,7 @@ run.picture(first)
 around(first, rows=2)
 
 # %% [markdown] lang="zh"
-# ## 案件二：一直正常，直到第 10 步
+# ## 案件 2：一直正常，直到第 10 步
 #
 # 只采集第 0 步会得出“没有问题”。先让曲线告诉我们该采集哪一步。
 
@@ -161,7 +161,7 @@ print("first divergence:", second.facts["first_divergence"], "| step:", second.h
 # </details>
 
 # %% [markdown] lang="zh"
-# ## 案件三：两个进程，只有一个有问题
+# ## 案件 3：两个进程，只有一个有问题
 #
 # 打印出来的损失来自 rank 0，看上去一切正常。
 
@@ -190,7 +190,7 @@ print("first divergence:", third.facts["first_divergence"], "| rank:", third.hea
 # </details>
 
 # %% [markdown] lang="zh"
-# ## 案件四：两种差异，一种无害
+# ## 案件 4：两种差异，一种无害
 #
 # 前三个案件没有用重算（`replaying=False`），故障足够大。现在需要重算：以 float64 重做每个算子，量出舍入本身有多大。
 # 这次 NPU 按矩阵单元舍入（`numerics="ascend"`，卷积的输入舍入到 HF32），几乎每个张量都与基线不同。
@@ -259,7 +259,7 @@ print("first divergence:", fourth.facts["first_divergence"])
 tolerance_box(fourth, lang)
 
 # %% [markdown] lang="zh"
-# **最后的练习**：把案件一的 `scale=1.02` 改成 `scale=1.00001` 再运行。还能找到吗？从多小开始找不到，
+# **最后的练习**：把案件 1 的 `scale=1.02` 改成 `scale=1.00001` 再运行。还能找到吗？从多小开始找不到，
 # 为什么那样是对的？
 #
 # <details><summary>答案</summary>

@@ -110,7 +110,7 @@ timeline_view(parts["timeline"], lang)
 # <details><summary>看到了什么（先自己判断）</summary>
 #
 # 一步的大部分时间里没有任何算子在运行：`enumerate(DataLoader)` 在解码 32 张图片，而解码在 Python 中逐像素进行
-# （每步约 29 万次循环）。`num_workers=0` 时加载与训练在同一个线程里，只能轮流进行。网络并不慢。
+# （每步约 29.5 万次循环）。`num_workers=0` 时加载与训练在同一个线程里，只能轮流进行。网络并不慢。
 # </details>
 #
 # ## 原因与上限

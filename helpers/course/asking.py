@@ -1,0 +1,77 @@
+"""Gets the answer out of what a student handed over: plain data, or a function that returns it.
+
+The function is the student's and runs in the notebook's process: whatever it raises, prints or loops over becomes a
+sentence. Scripts never run here; their tasks start a child (see running.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from helpers.course.task import Sentence, sentence
+
+SECONDS = 10.0
+#: More than this printed by an answer is cut off, and is no answer.
+PRINTED = 100_000
+
+
+class _Stopped(BaseException):
+    """Not an Exception: a student's `except Exception` shall not keep it."""
+
+    def __init__(self, why: Sentence) -> None:
+        super().__init__()
+        self.why = why
+
+
+class _Limited(io.StringIO):
+    """A standard output that ends whoever writes without end."""
+
+    def write(self, text: str) -> int:
+        if self.tell() + len(text) > PRINTED:
+            raise _Stopped(sentence("course.trouble.printed", characters=PRINTED))
+        return super().write(text)
+
+
+def ask(answer: Any, seconds: float = SECONDS) -> tuple[Any, Sentence | None]:
+    """(the answer, None), or (None, why there is none). An answer that is None is no answer."""
+    if callable(answer):
+        answer, trouble = _call(answer, seconds)
+        if trouble:
+            return None, trouble
+    return answer, sentence("course.trouble.none") if answer is None else None
+
+
+def _call(function: Any, seconds: float) -> tuple[Any, Sentence | None]:
+    try:
+        with _limit(seconds), contextlib.redirect_stdout(_Limited()):
+            return function(), None
+    except NotImplementedError:
+        return None, sentence("course.trouble.stub")
+    except _Stopped as stopped:
+        return None, stopped.why
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the student's code: whatever it raises is told
+        return None, sentence("course.trouble.raised", error=f"{type(error).__name__}: {error}"[:300])
+
+
+@contextlib.contextmanager
+def _limit(seconds: float) -> Iterator[None]:
+    """Ends what runs too long; only a main thread can be interrupted, others run as long as they run."""
+
+    def stop(*_: object) -> None:
+        raise _Stopped(sentence("course.trouble.slow", seconds=seconds))
+
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

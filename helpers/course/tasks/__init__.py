@@ -1,0 +1,1 @@
+"""One task a file: ORDER in the notebook, and TASK with its check."""

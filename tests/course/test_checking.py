@@ -1,0 +1,137 @@
+"""Whatever an answer is the notebook goes on, and what came of it is kept."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.course import DONE, NOT_YET, Found, Place, Task, check_task, checking, read_record, tasks
+from helpers.course.asking import ask
+from helpers.course.task import sentence
+from helpers.errors import WorkbookError
+from helpers.words import catalogue
+
+
+def stub() -> None:
+    raise NotImplementedError
+
+
+def endless() -> None:
+    for number in itertools.count():
+        try:
+            number += 1
+        except Exception:  # noqa: BLE001 - what students write
+            continue
+
+
+def chatty() -> None:
+    while True:
+        print("x" * 1000)
+
+
+def leaves() -> None:
+    sys.exit("enough")
+
+
+@pytest.mark.parametrize(
+    ("answer", "key"),
+    [
+        (stub, "stub"), (None, "none"), (lambda: None, "none"), (lambda: 1 / 0, "raised"), (leaves, "raised"),
+        (endless, "slow"), (chatty, "printed"),
+    ],
+)  # fmt: skip
+def test_no_answer_is_told_with_its_reason(answer: Any, key: str) -> None:
+    value, trouble = ask(answer, seconds=0.2)
+    assert value is None and trouble is not None and trouble["say"] == f"course.trouble.{key}"
+
+
+def test_an_answer_that_is_data_or_returned() -> None:
+    assert ask({"a": 1}) == ({"a": 1}, None)
+    assert ask(lambda: [1]) == ([1], None)
+
+
+def test_an_answer_is_asked_outside_the_main_thread_too() -> None:
+    kept: list[Any] = []
+    thread = threading.Thread(target=lambda: kept.append(ask(lambda: 3)))
+    thread.start()
+    thread.join()
+    assert kept == [(3, None)]
+
+
+ANYTHING = [stub, None, 3, "text", [], {}, b"\0", object(), [("a",)], {"torch": 1}, float("nan")]
+
+
+@pytest.mark.parametrize("answer", ANYTHING)
+@pytest.mark.parametrize("name", sorted(tasks()))
+def test_nothing_stops_the_notebook(tmp_path: Path, name: str, answer: Any) -> None:
+    outcome = check_task(name, answer, run_dir=tmp_path)
+    assert outcome.status == NOT_YET and outcome.missing and not outcome.right
+    assert "未完成 / not yet" in str(outcome) and "未完成 / not yet" in outcome._repr_html_()
+    assert read_record(tmp_path).tasks[name].status == NOT_YET
+
+
+def test_a_check_that_breaks_is_no_success(tmp_path: Path) -> None:
+    def broken(answer: Any, place: Place) -> Found:
+        raise RuntimeError("<b>")
+
+    found = checking.judge(Task("env", "environment", broken), 1, tmp_path, "")
+    assert checking.status_of(found) == NOT_YET and found.missing[0]["say"] == "course.trouble.check"
+
+
+def test_nothing_found_is_not_done() -> None:
+    assert checking.status_of(Found()) == NOT_YET
+    assert checking.status_of(Found(right=(sentence("course.env.ready"),))) == DONE
+
+
+def test_stubs_are_no_tries_and_the_second_try_has_another_hint(tmp_path: Path) -> None:
+    stubbed, first, second = (check_task("env", each, run_dir=tmp_path) for each in (stub, 1, 2))
+    assert (stubbed.tries, first.tries, second.tries) == (0, 1, 2)
+    assert stubbed.hint("zh") == first.hint("zh") != second.hint("zh")
+    assert check_task("env", 3, run_dir=tmp_path, student="another").tries == 1
+
+
+def test_an_unknown_task_is_named(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="env"):
+        check_task("nothing", 1, run_dir=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", '{"format": 2}', '{"format": 1, "student": "", "tasks": {"env": {"status": "fine"}}}', "[" * 9999],
+)
+def test_a_record_that_is_none_is_refused_and_put_aside(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "course.json"
+    file.write_text(text)
+    with pytest.raises(WorkbookError) as caught:
+        read_record(tmp_path)
+    assert caught.value.key == "course.record" and str(file) in caught.value.message("en")
+    outcome = check_task("env", 1, run_dir=tmp_path)
+    assert outcome.remark and outcome.remark["say"] == "course.record"
+    assert read_record(tmp_path).tasks["env"].tries == 1
+    assert (tmp_path / "course.json.unreadable").read_text() == text
+
+
+def test_a_record_keeps_the_answer_and_leaves_nothing_beside(tmp_path: Path) -> None:
+    check_task("env", {"torch": "1"}, run_dir=tmp_path, student="李")
+    record = read_record(tmp_path)
+    assert record.student == "李" and record.tasks["env"].answer == {"torch": "1"}
+    assert [path.name for path in tmp_path.glob("course.json*")] == ["course.json"]
+    assert json.loads((tmp_path / "course.json").read_text())["format"] == 1
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    outcome = check_task("env", 1, run_dir=tmp_path / "file")
+    assert outcome.remark is not None
+
+
+def test_every_task_has_its_words() -> None:
+    for name, task in tasks().items():
+        assert task.id == name and task.title("zh") != task.title("en")
+        assert catalogue()[f"course.hint.{name}"].hint_zh

@@ -110,7 +110,7 @@ _TERMS = {
                  "在运行时把 torch.cuda 的调用替换为 torch.npu"),
     "aclnn": ("aclnn", "aclnn", "CANN's operator interface, which torch_npu calls",
               "CANN 的算子接口，由 torch_npu 调用"),
-    "task_queue": ("task queue", "任务队列（task_queue）", "a second host thread that calls CANN while Python goes on",
+    "task_queue": ("task queue", "任务队列（task queue）", "a second host thread that calls CANN while Python goes on",
                    "主机上的第二级流水：由它调用 CANN，Python 继续执行"),
     "stream": ("stream", "流（stream）", "work that the device does in order; several can go on side by side",
                "设备按顺序执行的一串任务，多个流可以并行"),

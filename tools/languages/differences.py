@@ -47,7 +47,7 @@ def _plainly(spans: set[str], other: Passage) -> set[str]:
 def _filled(english: set[str], chinese: set[str]) -> set[str]:
     """Spans whose placeholder (FILE, <name>, PATH.NAME) has a Chinese word in the other language."""
     gaps = (re.split("<[^>]*[\u4e00-\u9fff][^>]*>|[\u4e00-\u9fff]+", span) for span in chinese if CHINESE.search(span))
-    shapes = [re.compile(r"[-\w<>]+(?: [\w<>]+)*".join(map(re.escape, parts))) for parts in gaps]
+    shapes = [re.compile(r"[A-Za-z_<][-\w>]*(?: [-\w<>]+)*".join(map(re.escape, parts))) for parts in gaps]
     return {span for span in english if any(shape.fullmatch(span) for shape in shapes)}
 
 

@@ -6,7 +6,7 @@ SCRIPT ?= notebooks/scripts/resnet_digits.py
 DEVICE ?= auto
 BIN := $(VENV)/bin
 
-.PHONY: help setup setup-dev run test test-full notebooks references lint lab bench offline-bundle resolve clean
+.PHONY: help setup setup-dev run test test-full test-browser notebooks references lint lab bench offline-bundle resolve clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -26,6 +26,10 @@ test: setup-dev  ## run every test: unit, operators, notebooks through papermill
 
 test-full: setup-dev  ## run the tests and the longer suites
 	@$(BIN)/python tests/run.py --full
+
+test-browser: setup-dev  ## run every notebook, box and page in a headless Chromium, and print the folder of its pictures
+	@$(BIN)/python tests/browser/install.py
+	@$(BIN)/python tests/run.py --layer browser
 
 lint: setup-dev  ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/mypy

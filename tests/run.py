@@ -1,7 +1,7 @@
 """All tests, layer by layer, each timed; ends with one line that counts them.
 
 python tests/run.py            what `make test` runs
-python tests/run.py --full     the longer suites too (tests marked `full`)
+python tests/run.py --full     the longer suites too (tests marked `full`), and the browser's where there is one
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses=8", "--dist", "loadfile"]
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/sanitize.cfg", "-p", "no:cacheprovider"]
 #: The course trains many times; its references are run with --full.
 COURSE = "--ignore=tests/reference/course"
-APART = ("notebooks", "simulator", "reference")
+APART = ("notebooks", "simulator", "reference", "browser")
+#: Layers of the longer suites alone
+LONGER = ("browser",)
 #: name -> command; pytest layers are counted from their JUnit file
 LAYERS = {
     "lint": [sys.executable, "-m", "ruff", "check", "."],
@@ -29,6 +31,7 @@ LAYERS = {
     "unit": [*PYTEST, *SIDE_BY_SIDE, "tests", *(f"--ignore=tests/{name}" for name in APART)],
     "simulator": [*PYTEST, *SIDE_BY_SIDE, "tests/simulator"],
     "notebooks": [*PYTEST, *SIDE_BY_SIDE, *NBVAL, COURSE, "tests/notebooks", "tests/reference"],
+    "browser": [*PYTEST, "-n", "auto", "--maxprocesses=4", "-rs", "--full", "tests/browser"],
 }
 
 
@@ -37,7 +40,8 @@ def main() -> int:
     parser.add_argument("--full", action="store_true", help="run the tests marked `full` too")
     parser.add_argument("--layer", action="append", choices=LAYERS, help="only this layer (may be repeated)")
     args = parser.parse_args()
-    results = [layer(name, LAYERS[name], args.full) for name in args.layer or LAYERS]
+    wanted = [name for name in LAYERS if args.full or name not in LONGER]
+    results = [layer(name, LAYERS[name], args.full) for name in args.layer or wanted]
     print("\nlayer        seconds  passed  failed  skipped")
     for name, seconds, passed, failed, skipped in results:
         print(f"{name:<12} {seconds:7.0f} {passed:7} {failed:7} {skipped:8}")

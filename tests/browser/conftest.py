@@ -1,0 +1,58 @@
+"""One JupyterLab and one Chromium a process; without them every test here is skipped, with the reason."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser import install, lab, screen
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+HERE = Path(__file__).parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers inherit the name of the folder."""
+    if "ASCEND_WORKBOOK_PICTURES" not in os.environ:
+        os.environ["ASCEND_WORKBOOK_PICTURES"] = tempfile.mkdtemp(prefix="workbook-pictures-")
+
+
+@pytest.hookimpl(tryfirst=True)  # before those marked `full` are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = install.missing()
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.full)
+            if missing:
+                item.add_marker(pytest.mark.skip(reason=missing))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    stored = sorted(Path(os.environ["ASCEND_WORKBOOK_PICTURES"]).glob("*.png"))
+    if stored:
+        terminalreporter.write_line(f"{len(stored)} pictures are in {stored[0].parent}")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    with screen.browser() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.Lab]:
+    folder = tmp_path_factory.mktemp("notebooks")
+    with lab.started(folder, tmp_path_factory.mktemp("lab")) as running:
+        yield running
+
+
+@pytest.fixture
+def pictures() -> Path:
+    return screen.pictures()

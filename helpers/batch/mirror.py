@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 #: Where a run is made whose root is an address.
 LOCAL = "runs"
-PAGES = ("index.html", "report.json", "summary.json", "junit.xml", "acceptance.html", "acceptance.json")
+PAGES = ("index.html", "report.json", "summary.json", "junit.xml", "acceptance.html", "acceptance.json",
+         "shard.json")  # fmt: skip
 
 
 def local_root(root: str | os.PathLike[str]) -> str | os.PathLike[str]:
@@ -77,10 +78,21 @@ class Mirror:
         send(self.folder / name, f"{self.place}/{name}")
 
     def _page(self) -> None:
-        storage = open_storage(self.place)
-        for name in PAGES:
-            if (self.folder / name).is_file():
-                storage.write_bytes(name, (self.folder / name).read_bytes())
+        _send_pages(self.folder, self.place)
+
+
+def send_pages(report: Report, folder: Path, place: str) -> Report:
+    """The report, once what stands at the top of the folder is at the address too. Raises WorkbookError, OSError."""
+    _send_pages(folder, place)
+    done = Finding("RUN402", Status.OK, "RUN402.sent", {"place": place})
+    return replace(report, findings=(*report.findings, done), facts={**report.facts, "sent_to": place})
+
+
+def _send_pages(folder: Path, place: str) -> None:
+    storage = open_storage(place)
+    for name in PAGES:
+        if (folder / name).is_file():
+            storage.write_bytes(name, (folder / name).read_bytes())
 
 
 def _said(cause: BaseException) -> Scalar:

@@ -13,6 +13,8 @@ Examples:
   ascend-workbook run plan.yaml --reference references --bless
   ascend-workbook run plan.yaml --reference references
   ascend-workbook run plan.yaml --only "*resnet*" --shard 1/4
+  ascend-workbook run --join runs/night
+  ascend-workbook run --join obs://my-bucket/runs/night --against last
   ascend-workbook run plan.yaml --keep-red --deadline 28800
   ascend-workbook run plan.yaml --against last
   ascend-workbook run plan.yaml --scheduler tcp://10.0.0.1:8786 --root /mnt/shared/runs
@@ -106,19 +108,25 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(option, action="append", default=[], metavar="PATTERN", help=told)
     parser.add_argument("--shard", type=batch.parse_shard, metavar="I/N",
                         help="with PLAN: the I-th of N parts; a run's part hangs on its name alone")  # fmt: skip
+    parser.add_argument("--join", nargs="+", default=[], metavar="DIR", help="make one page of all shards of a plan: "
+                        "their folders or obs:// addresses, or the one that holds them")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> Report:
-    selection = batch.Selection(args.tag, args.skip_tag, args.only, args.skip, args.shard or (1, 1))
+    selection = batch.Selection(args.tag, args.skip_tag, args.only, args.skip, args.shard)
     own = {"--name": args.name, "-p": args.parameter, "--stage": args.stage, "--timeout": args.timeout}
+    asked = (args.list, args.reference, args.bless, args.workers, args.scheduler, args.keep_red, args.deadline,
+             selection != batch.Selection([], [], [], []))  # fmt: skip
     given = [name for name, value in own.items() if value not in (None, [])]
     if args.plan and given:
         raise WorkbookError("plan.says_itself", options=given)
     if args.plan and args.list:
         return batch.list_plan(args.plan, selection, lang=args.lang)
-    asked = (args.list, args.against, args.reference, args.bless, args.workers, args.scheduler, args.keep_red,
-             args.deadline)  # fmt: skip
-    if not args.plan and (any(asked) or selection != batch.Selection([], [], [], [])):
+    if args.join:
+        if args.plan or given or args.force or any(asked):
+            raise WorkbookError("plan.join_alone")
+        return batch.join(args.join, root=args.root, lang=args.lang, against=args.against)
+    if not args.plan and (any(asked) or args.against):
         raise WorkbookError("plan.needed")
     if args.plan:
         return batch.run_plan(args.plan, workers=args.workers, root=args.root, lang=args.lang, force=args.force,

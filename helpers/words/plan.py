@@ -205,6 +205,84 @@ WORDS: dict[str, Words] = {
         "Choose otherwise; `--list` shows the names and tags.",
         "请调整选择；`--list` 可列出名称与标签。",
     ),
+    "plan.join_alone": Words(
+        "--join makes a page of shards that ran already, and takes no plan and no option that is about running",
+        "--join 只汇总已运行的分片，不能与计划或运行选项同时给出",
+        "Write `ascend-workbook run --join runs/NAME`; --root, --against and --lang may stand beside it.",
+        "请写成 `ascend-workbook run --join runs/名称`；可同时给出 --root、--against 和 --lang。",
+    ),
+    "plan.join_none": Words(
+        "{place} holds no shard of a plan",
+        "{place} 中没有计划的分片",
+        "Give the folders shard-I-of-N that `run PLAN --shard I/N` made, or the one that holds them.",
+        "请给出 `run 计划 --shard I/N` 生成的 shard-I-of-N 目录，或其上级目录。",
+    ),
+    "plan.join_unreadable": Words(
+        "shard.json in {place} cannot be read: {error}",
+        "无法读取 {place} 中的 shard.json：{error}",
+        "Run the shard again with this version of the workbook.",
+        "请用此版本重新运行该分片。",
+    ),
+    "plan.join_other_plan": Words(
+        "{first} and {other} are no shards of one plan: the file, or the choice of runs (--tag, --only, --skip), "
+        "differs",
+        "{first} 与 {other} 不是同一计划的分片：计划文件或运行筛选（--tag、--only、--skip）不同",
+        "Start all shards with the same file and options, and remove the folders of earlier ones.",
+        "请用相同的计划文件和选项启动全部分片，并删除以前的分片目录。",
+    ),
+    "plan.join_other_count": Words(
+        "{first} and {other} are of different divisions of the plan: into {counts} shards",
+        "{first} 与 {other} 的划分方式不同：分片数为 {counts}",
+        "Give the folders of one division, or remove those of the other.",
+        "请只给出一种划分的目录，或删除另一种的目录。",
+    ),
+    "plan.join_twice": Words(
+        "run {run} is in two shards: {first} and {other}",
+        "运行 {run} 同时出现在两个分片中：{first} 与 {other}",
+        "Give each shard once.",
+        "每个分片只能给出一次。",
+    ),
+    "plan.shard_missing": Words(
+        "shard {part} of {count}, which has it, is not there", "其所在的第 {part}/{count} 个分片缺失"
+    ),
+    "plan.shard_lacks": Words(
+        "shard {part} of {count} should have it, and has not", "第 {part}/{count} 个分片应包含它，但没有"
+    ),
+    "plan.heading.shards": Words("Shards", "分片"),
+    "RUN415.joined": Words(
+        "{there} of {count} shards are joined: {places}", "已汇总 {count} 个分片中的 {there} 个：{places}"
+    ),
+    "RUN415.missing": Words(
+        "{missing} of {count} shards are not there: {parts}; nobody looked at their runs",
+        "{count} 个分片中缺少 {missing} 个：{parts}；其中的运行未作检查",
+        "Look at the machines that should have run them, run them with --shard, and join again.",
+        "请检查应运行它们的机器，用 --shard 补跑后重新汇总。",
+    ),
+    "RUN415.unfinished": Words(
+        "shard {part} of {count} has not ended: it wrote last at {when} ({place})",
+        "第 {part}/{count} 个分片尚未结束，最后写入于 {when}（{place}）",
+        "Wait for it, or, where it was killed, give its command again; then join again.",
+        "请等待其结束；若已被终止，请再次执行其命令，然后重新汇总。",
+    ),
+    "RUN415.stopped": Words(
+        "shard {part} of {count} was stopped before all its runs had ended, at {when} ({place})",
+        "第 {part}/{count} 个分片在全部运行结束前被中止，时间为 {when}（{place}）",
+        "Give its command again, then join again.",
+        "请再次执行其命令，然后重新汇总。",
+    ),
+    "RUN415.earlier": Words(
+        "shard {part} of {count} is of an earlier time: it ended at {when}, and another began more than {hours} "
+        "hours later ({place})",
+        "第 {part}/{count} 个分片属于更早的一次：它结束于 {when}，{hours} 小时之后才有其他分片启动（{place}）",
+        "Run it again, then join again.",
+        "请重新运行该分片，然后重新汇总。",
+    ),
+    "RUN415.versions": Words(
+        "the {count} shards were run by different versions of the workbook",
+        "这 {count} 个分片由不同版本的工作簿运行",
+        "Install one version on all machines.",
+        "请在所有机器上安装同一版本。",
+    ),
     "plan.left.tag": Words("has none of the tags {tags}", "没有标签 {tags}"),
     "plan.left.skip_tag": Words("has the tag {tag}", "带有标签 {tag}"),
     "plan.left.only": Words("not matched by --only {patterns}", "不匹配 --only {patterns}"),
@@ -501,8 +579,8 @@ WORDS: dict[str, Words] = {
     "RUN410.none": Words(
         "no run was asked for ({more})",
         "本次没有要执行的运行（{more}）",
-        "Ask for fewer tags, or for another shard.",
-        "请放宽标签筛选，或选择其他分片。",
+        "That is no fault where the shard is one of a small plan; the other shards have the runs.",
+        "若计划较小、该分片恰好没有运行，则属正常；运行都在其他分片中。",
     ),
     "plan.no_stage_results": Words(
         "what its notebooks found is not there to be read", "找不到其各笔记本的结果，无法读取"

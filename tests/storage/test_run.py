@@ -18,6 +18,8 @@ from helpers.finding import Status
 from helpers.report import Report
 from helpers.storage import open_storage, verb
 from tests.batch.conftest import notebooks  # noqa: F401 - a fixture
+from tests.batch.shards.test_join import NAMES
+from tests.batch.shards.test_join import made as made_shard
 from tests.storage.conftest import Service
 from tests.storage.test_transfer import made
 
@@ -127,3 +129,17 @@ def test_another_baseline_is_another_result(service: Service, notebooks: Make) -
         place = f"{service.place}/b/{'gpu.zip' if key.endswith('zip') else 'x'}"
         keys.append(fingerprint(book, {"baseline": place}, {}))
     assert len(set(keys)) == 4
+
+
+def test_shards_are_joined_where_they_lie(service: Service, tmp_path: Path) -> None:
+    for part in (1, 2):
+        folder = made_shard(tmp_path / "made", part, count=2)
+        mirror = Mirror(f"{service.place}/runs/night", folder)
+        list(mirror.parts(Ended(name, "good", "OK") for name in NAMES))
+        mirror.close(Report("batch", "run"))
+    report = batch.join([f"{service.place}/runs/night/"], lang="en")
+    assert report.status is Status.OK and report.facts["sent_to"] == f"{service.place}/runs/night"
+    summary = json.loads(service.requests.get("runs/night/summary.json"))
+    pages = [run["page"] for run in summary["runs"]]
+    assert len(pages) == len(NAMES) and {f"runs/night/{page}" for page in pages} < set(service.held())
+    assert (tmp_path / "work" / "runs" / "night" / "index.html").is_file()

@@ -14,6 +14,7 @@ from helpers.batch.acceptance.evidence import NO_REPORTS, gather
 from helpers.batch.acceptance.targets import load, parse
 from helpers.batch.campaign.ended import LEFT_OUT
 from helpers.batch.plan.model import Targets
+from helpers.batch.shards.record import FOLDER
 from helpers.batch.workbook import folder_of
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
@@ -38,8 +39,7 @@ def accept(
     names = _runs(root)
     if not names:
         return judge_run(root, given or load(root), language(lang), confirm or {})
-    folders = [folder_of(name, root) for name in names]
-    parts = [_of_plan(one, given or load(one), language(lang), confirm or {}) for one in folders]
+    parts = [_of_plan(one, given or load(one), language(lang), confirm or {}) for one in names.values()]
     report = _joined(root, names, parts)
     page.write(report, root, language(lang))
     return report
@@ -71,20 +71,28 @@ def section_of(folder: Path, lang: str) -> str:
     return page.folded(report, lang)
 
 
-def _runs(root: Path) -> list[str]:
-    """The runs of a plan's folder, but for those that were left out and have no results; none where it is a run's."""
+def _runs(root: Path) -> dict[str, Path]:
+    """The runs of a plan's folder with their own, also of its shards, but for those that were left out and have no
+    results; none where it is a run's."""
     try:
         told = json.loads(open_storage(str(root)).read_text("summary.json"))
-        runs = {str(run["name"]): str(run["state"]) for run in told["runs"]}
+        runs = {str(run["name"]): (str(run["state"]), str(run.get("page", ""))) for run in told["runs"]}
     except FileNotFoundError:
-        return []
+        return {}
     except (OSError, ValueError, KeyError, TypeError) as cause:
         raise WorkbookError("accept.summary", path=str(root / "summary.json"), error=str(cause)) from cause
-    return [name for name, state in runs.items()
-            if state != LEFT_OUT or (folder_of(name, root) / "report.json").is_file()]  # fmt: skip
+    folders = {name: folder_of(name, _of_shard(root, page)) for name, (_, page) in runs.items()}
+    return {name: folder for name, folder in folders.items()
+            if runs[name][0] != LEFT_OUT or (folder / "report.json").is_file()}  # fmt: skip
 
 
-def _joined(root: Path, names: list[str], parts: list[Report]) -> Report:
+def _of_shard(root: Path, page: str) -> Path:
+    """The folder of the shard that a run's page is in, of those in the plan's own; else the plan's."""
+    above = page.split("/")[0]
+    return root / above if FOLDER.fullmatch(above) else root
+
+
+def _joined(root: Path, names: Mapping[str, Path], parts: list[Report]) -> Report:
     verdicts = [part.findings[0] for part in parts]
     rows = tuple(
         (name, one.status.name, {"say": one.key, "args": one.args}) for name, one in zip(names, verdicts)
@@ -93,8 +101,9 @@ def _joined(root: Path, names: list[str], parts: list[Report]) -> Report:
     args: dict[str, Scalar] = {"runs": len(names), "accepted": good}
     status = Status.OK if good == len(names) else Status.FAIL
     findings = [Finding(VERDICT, status, "ACP500.plan", args, weight=400)]
-    findings += [replace(one, place=Place(f"{name}/{NAME}.html")) for name, one in zip(names, verdicts)]
+    places = [(folder / f"{NAME}.html").relative_to(root).as_posix() for folder in names.values()]
+    findings += [replace(one, place=Place(place)) for place, one in zip(places, verdicts)]
     table = Table(tuple(map(Column, ("planned_run", "status", "verdict"))), rows)
     tiers = [tier for tier in ("npu", "npu-simulated") if any(part.tier == tier for part in parts)]
     return Report("batch", "accept", tuple(findings), table, tier=(tiers or [""])[-1],
-                  facts={"folder": str(root), "runs": names}, answers=(VERDICT,))  # fmt: skip
+                  facts={"folder": str(root), "runs": list(names)}, answers=(VERDICT,))  # fmt: skip

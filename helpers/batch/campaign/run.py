@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from helpers.batch.mirror import Mirror, local_root
 from helpers.batch.plan import Plan, Selection, chosen
 from helpers.batch.reference import Reference, held
 from helpers.batch.results import history, publish
+from helpers.batch.shards.record import folder_name
 from helpers.batch.workbook import NOTEBOOKS, folder_of
 from helpers.errors import WorkbookError
 from helpers.report import Report
@@ -59,7 +61,8 @@ def run_plan(
     say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> Report:
     """Runs all of a plan below `root`/its name, `workers` side by side (0: as the plan says); a row per run. Where
-    `root` is an address (obs://), below runs/ here, and each run is sent there when it has ended.
+    `root` is an address (obs://), below runs/ here, and each run is sent there when it has ended. A shard of the plan
+    has a folder of its own in the plan's; `join` makes one page of all.
 
     A run that was good for all the same is reused, with `keep_red` one that was red too; `force` runs all again.
     After `deadline_s` seconds (0: never) what goes is ended. `against` is `last` or the place of an earlier
@@ -74,6 +77,8 @@ def run_plan(
     held_against = Reference.of(reference, bless)
     plan = chosen(path, selection, lang=lang, notebooks=notebooks)
     folder = folder_of(plan.name, local_root(root))
+    if plan.shard is not None:  # a folder of its own: another shard may go at the same root
+        folder, root = folder / folder_name(plan.shard), f"{os.fspath(root).rstrip('/')}/{plan.name}"
     return run_all(plan, folder, root=root, workers=workers, lang=lang, force=force, keep_red=keep_red,
                    deadline_s=deadline_s, against=against, scheduler=scheduler, reference=held_against,
                    notebooks=notebooks, say_progress=say_progress)  # fmt: skip
@@ -96,7 +101,8 @@ def run_all(
         orders = [Order(item, str(folder), str(notebooks.resolve()), start, force, keep_red,
                         card_ids=plan.card_ids, until=until) for item in plan.items]  # fmt: skip
         before = history.find(against, folder, plan.name) if against else None
-        tell = partial(publish, plan, folder=folder, lang=lang, before=before, asked=against)
+        tell = partial(publish, plan, folder=folder, lang=lang, before=before, asked=against,
+                       began=datetime.now(timezone.utc))  # fmt: skip
         tell(ended={})  # an earlier page is gone before anything is sent
         mirror = Mirror(root, folder)
         runs = mirror.parts(held(ahead(pool.run(orders), stop.set), plan, folder, reference, say_progress))

@@ -73,7 +73,9 @@ class Targets:
 @dataclass(frozen=True)
 class Plan:
     """The runs of a plan. `workers` is how many go side by side; `card_ids` are the cards that may be given out;
-    `disk_mb` what the plan's folder may take (0: no bound); `given` has each run's parameters as the file has them."""
+    `disk_mb` what the plan's folder may take (0: no bound); `given` has each run's parameters as the file
+    has them, in its order. `digest` is equal for starts of one plan with one choice of runs; `shard`, (2, 4), is the
+    part of it."""
 
     name: str
     items: tuple[Item, ...]
@@ -83,4 +85,6 @@ class Plan:
     expect: tuple[Expected, ...] = ()
     targets: Targets = Targets()
     disk_mb: int = 0
+    digest: str = ""
+    shard: tuple[int, int] | None = None
     given: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict, repr=False, compare=False)

@@ -16,7 +16,9 @@ NAME = re.compile(r"[^\s./\\<>:\"|?*\x00-\x1f\x7f-][^/\\<>:\"|?*\x00-\x1f\x7f]*"
 DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
 #: Files of the plan's own folder.
 OURS = ("index.html", "report.json", "summary.json", "junit.xml", "status.json", "history", "acceptance.html",
-        "acceptance.json", "transfer.json")  # fmt: skip
+        "acceptance.json", "transfer.json", "shard.json")  # fmt: skip
+#: Folders of a plan's shards.
+SHARDS = re.compile(r"shard-\d+-of-\d+", re.I)
 LONGEST_BYTES = 180
 
 
@@ -31,7 +33,7 @@ def checked(entry: Entry) -> str:
 def is_plain(name: str) -> bool:
     """Whether it is one folder, here and on Windows, and none of our own files."""
     encodable = name.isprintable() and len(name.encode("utf-8", "replace")) <= LONGEST_BYTES
-    free = not DEVICES.fullmatch(name) and name.lower() not in OURS
+    free = not (DEVICES.fullmatch(name) or SHARDS.fullmatch(name)) and name.lower() not in OURS
     return bool(NAME.fullmatch(name)) and encodable and free and name[-1] not in " ."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -40,7 +41,8 @@ def read(path: Path, lang: str) -> Plan:
         expected(top["expect"], made) if "expect" in top else (),
         targets(top["targets"]) if "targets" in top else Targets(),
         mib(top["disk"]) if "disk" in top else 0,
-        given,
+        hashlib.sha256(path.read_bytes()).hexdigest(),
+        given=given,
     )
 
 

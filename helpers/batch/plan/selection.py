@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,13 @@ class Selection:
     skip_tags: Sequence[str] = ()
     only: Sequence[str] = ()
     skip: Sequence[str] = ()
-    shard: tuple[int, int] = (1, 1)
+    shard: tuple[int, int] | None = None
+
+    @property
+    def digest(self) -> str:
+        """Equal for one choice, whatever the shard."""
+        said = [list(words) for words in (self.tags, self.skip_tags, self.only, self.skip)]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def parse_shard(text: str) -> tuple[int, int]:
@@ -44,21 +51,25 @@ def shard_of(name: str, count: int) -> int:
 def select(plan: Plan, chosen: Selection) -> Plan:
     """The plan with the chosen runs; the others are in `left_out` with the reason.
 
-    Raises WorkbookError for a tag that no run has, a pattern that matches none, and where nothing is left.
+    Raises WorkbookError for a tag that no run has, a pattern that matches none, and where nothing is left. That a shard
+    of it has no run is no error: the plan is small.
     """
     _check_known(plan, chosen)
     why = {item.name: _why_not(item, chosen) for item in plan.items}
+    all_left = all(why.values())
+    if chosen.shard:
+        why = {item.name: why[item.name] or _elsewhere(item, *chosen.shard) for item in plan.items}
     left = tuple(LeftOut(name, reason) for name, reason in why.items() if reason is not None)
     items = tuple(item for item in plan.items if why[item.name] is None)
-    if not items:
+    if all_left:
         raise WorkbookError("plan.none_left", runs=len(plan.items) + len(plan.left_out), why=_reasons(left, plan))
-    return replace(plan, items=items, left_out=(*plan.left_out, *left))
+    digest = hashlib.sha256(f"{plan.digest} {chosen.digest}".encode()).hexdigest()
+    return replace(plan, items=items, left_out=(*plan.left_out, *left), digest=digest, shard=chosen.shard)
 
 
 def _why_not(item: Item, chosen: Selection) -> Scalar:
     barred = next((tag for tag in chosen.skip_tags if tag in item.tags), None)
     matched = next((pattern for pattern in chosen.skip if fnmatchcase(item.name, pattern)), None)
-    part, count = chosen.shard
     if chosen.tags and not set(chosen.tags) & set(item.tags):
         return {"say": "plan.left.tag", "args": {"tags": list(chosen.tags)}}
     if barred is not None:
@@ -67,9 +78,12 @@ def _why_not(item: Item, chosen: Selection) -> Scalar:
         return {"say": "plan.left.only", "args": {"patterns": list(chosen.only)}}
     if matched is not None:
         return {"say": "plan.left.skip", "args": {"pattern": matched}}
-    if shard_of(item.name, count) != part:
-        return {"say": "plan.left.shard", "args": {"part": shard_of(item.name, count), "count": count}}
     return None
+
+
+def _elsewhere(item: Item, part: int, count: int) -> Scalar:
+    own = shard_of(item.name, count)
+    return None if own == part else {"say": "plan.left.shard", "args": {"part": own, "count": count}}
 
 
 def _check_known(plan: Plan, chosen: Selection) -> None:

@@ -26,12 +26,14 @@ def content(results: Results, report: Report) -> dict[str, Any]:
         "exit_code": 2 if results.stopped else int(report.status is Status.FAIL),
         "verdict": {lang: report.verdict(lang) for lang in LANGUAGES},
         "simulated": bool(report.facts["simulated"]), "counts": _counts(results),
-        "first_red": first and {"run": first.name, "verdict": said(first.ended.verdict), "page": page_of(first)},
+        "first_red": first and {"run": first.name, "verdict": said(first.ended.verdict), "page": first.page},
     }  # fmt: skip
     told["causes"] = [{"cause": cause, "runs": [row.name for row in rows]} for cause, rows in results.groups]
     told["against"] = _against(results)
     told["expected"] = [{"code": one.key, "message": {lang: one.message(lang) for lang in LANGUAGES},
                          "run": one.args["run"], "until": one.args["until"]} for one in results.remarks]  # fmt: skip
+    told["shards"] = [{"code": one.key, "status": one.status.name, "message": {lang: one.message(lang) for lang in
+                       LANGUAGES}} for one in results.shards]  # fmt: skip
     told["runs"] = [_run(row, red=row in reds) for row in results.rows]
     return told
 
@@ -39,11 +41,6 @@ def content(results: Results, report: Report) -> dict[str, Any]:
 def said(value: Scalar) -> dict[str, str]:
     """A sentence in each language."""
     return {lang: show(value, lang) for lang in LANGUAGES}
-
-
-def page_of(row: Row) -> str:
-    """The run's page, from the plan's folder."""
-    return f"{row.name}/index.html"
 
 
 def _counts(results: Results) -> dict[str, int]:
@@ -74,7 +71,7 @@ def _run(row: Row, *, red: bool) -> dict[str, Any]:
         "tier": one.tier, "simulated": one.simulated, "seconds": one.seconds, "attempts": one.attempts,
         "reused": one.reused, "peak_mb": one.peak_mb, "cards": list(one.cards), "where": one.where,
         "notes": [said(note) for note in one.notes], "tags": list(row.tags),
-        "parameters": dict(row.parameters or {}), "page": page_of(row),
+        "parameters": dict(row.parameters or {}), "page": row.page,
         "expected_until": row.expected.until if row.expected else None,
         "stages": [_stage(stage) for stage in row.stages],
     }  # fmt: skip

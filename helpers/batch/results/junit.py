@@ -10,21 +10,25 @@ import xml.etree.ElementTree as xml
 from datetime import datetime, timezone
 
 from helpers.batch.campaign.ended import DIFFERS, EXPECTED, LEFT_OUT, NOT_RUN, RED
-from helpers.batch.results.content import page_of
 from helpers.batch.results.rows import Row, StageRow
 from helpers.batch.results.summary import Results
+from helpers.finding import Status
 from helpers.view.junit import count, plain, whole
 from helpers.words import Scalar, say, show
 
 #: The case of a run that is no notebook's: its process, its time, its device.
 RUN = "run"
+#: The suite of the parts of a plan that are joined.
+SHARDS = "shards"
 
 
 def render(results: Results, lang: str) -> str:
     """The whole file."""
     root = xml.Element("testsuites", name=f"ascend-workbook {plain(results.name)}")
     timestamp = datetime.now(timezone.utc).isoformat(timespec="seconds")[:19]
-    for number, row in enumerate(results.rows):
+    if results.shards:
+        root.append(_shards(results, timestamp, lang))
+    for number, row in enumerate(results.rows, len(root)):
         root.append(_suite(row, number, timestamp, lang, red=row.red or (row in results.reds)))
     count(root, root.iter("testcase"), sum(row.ended.seconds for row in results.rows))
     return whole(root)
@@ -33,7 +37,7 @@ def render(results: Results, lang: str) -> str:
 def _suite(row: Row, number: int, timestamp: str, lang: str, *, red: bool) -> xml.Element:
     suite = xml.Element("testsuite", id=str(number), name=plain(row.name), timestamp=timestamp, hostname="localhost")
     properties = xml.SubElement(suite, "properties")
-    told = {"state": row.state, "status": row.status, "tier": row.ended.tier, "page": page_of(row),
+    told = {"state": row.state, "status": row.status, "tier": row.ended.tier, "page": row.page,
             "simulated": str(row.ended.simulated).lower(), "attempts": str(row.ended.attempts),
             "reused": str(row.ended.reused).lower(), "tags": " ".join(row.tags), "change": row.change}  # fmt: skip
     for name, value in told.items():
@@ -44,6 +48,20 @@ def _suite(row: Row, number: int, timestamp: str, lang: str, *, red: bool) -> xm
         cases.append(_whole(row, lang, red=red))
     suite.extend(cases)
     count(suite, suite.iter("testcase"), row.ended.seconds)
+    return suite
+
+
+def _shards(results: Results, timestamp: str, lang: str) -> xml.Element:
+    """Of the parts that are joined: one that is not there has no run that could be red."""
+    suite = xml.Element("testsuite", id="0", name=SHARDS, timestamp=timestamp, hostname="localhost")
+    for one in results.shards:
+        case = xml.SubElement(suite, "testcase", classname=SHARDS, name=one.key, time="0.000")
+        said = plain(one.message(lang))
+        if one.status is Status.FAIL:
+            xml.SubElement(case, "error", message=said, type=one.key).text = said
+        else:
+            xml.SubElement(case, "system-out").text = said
+    count(suite, suite.iter("testcase"), 0.0)
     return suite
 
 

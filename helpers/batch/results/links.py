@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 from urllib.parse import quote
 
 from helpers.batch.campaign.ended import DIFFERS
@@ -11,32 +10,35 @@ from helpers.batch.results.rows import Row, StageRow
 from helpers.words import say, title
 
 
-def address(*parts: str) -> str:
-    """A relative link; whatever a name holds, it stays below the page's folder."""
-    return escape("/".join(quote(part, safe="") for part in parts))
+def address(row: Row, file: str) -> str:
+    """A relative link to a file of the run; what its name holds is no part of the link's own form."""
+    return escape("/".join(quote(part, safe="") for part in f"{row.place}/{file}".split("/")))
 
 
 def run_link(row: Row) -> str:
-    """To the run's own page."""
-    return f'<a href="{address(row.name, "index.html")}">{escape(row.name)}</a>'
+    """To the run's own page, where there is a way to it."""
+    return f'<a href="{address(row, "index.html")}">{escape(row.name)}</a>' if row.place else escape(row.name)
 
 
 def stage_link(row: Row, stage: StageRow, file: str, words: str, lang: str) -> str:
     """To a file of one stage."""
-    return f'<a href="{address(row.name, stage.stage, file)}">{escape(say(words, lang))}</a>'
+    return file_link(row, f"{stage.stage}/{file}", words, lang)
 
 
-def where_to_look(row: Row, folder: Path, lang: str) -> str:
+def file_link(row: Row, file: str, words: str, lang: str) -> str:
+    """To a file of the run."""
+    return f'<a href="{address(row, file)}">{escape(say(words, lang))}</a>'
+
+
+def where_to_look(row: Row, lang: str) -> str:
     """The run, the stage that failed with its report and notebook, and the log: those that are there."""
     stage = row.red_stage
     found = [run_link(row)]
     if stage is not None:
         found.append(escape(title(stage.stage, lang)))
         files = (("report.html", "run.link.report"), ("notebook.ipynb", "run.link.notebook"))
-        found += [stage_link(row, stage, *each, lang) for each in files
-                  if (folder / row.name / stage.stage / each[0]).is_file()]  # fmt: skip
-    if row.state == DIFFERS and (folder / row.name / "reference.html").is_file():
-        found.append(f'<a href="{address(row.name, "reference.html")}">{escape(say("plan.link.reference", lang))}</a>')
-    if (folder / row.name / "log.txt").is_file():
-        found.append(f'<a href="{address(row.name, "log.txt")}">{escape(say("plan.link.log", lang))}</a>')
+        found += [stage_link(row, stage, *each, lang) for each in files if f"{stage.stage}/{each[0]}" in row.files]
+    for file, words in (("reference.html", "plan.link.reference"), ("log.txt", "plan.link.log")):
+        if file in row.files and (file == "log.txt" or row.state == DIFFERS):
+            found.append(file_link(row, file, words, lang))
     return " · ".join(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 
 from helpers.batch.results.links import where_to_look
 from helpers.batch.results.reasons import reasons
@@ -26,30 +25,31 @@ STYLE = """
 """
 
 
-def render(results: Results, report: Report, folder: Path, lang: str) -> str:
+def render(results: Results, report: Report, lang: str) -> str:
     """The whole page."""
     name = f"{title('run', lang)}: {results.name}"
     pieces = [
         f"<h1>{escape(name)}</h1>",
         f'<p class="verdict">{html.badge(report.status.name)} {escape(report.verdict(lang))}</p>',
-        _first(results.reds, folder, lang),
+        _first(results.reds, lang),
         f'<p class="simulated">{escape(say("report.simulated", lang))}</p>' if report.facts["simulated"] else "",
         _counts(results, report, lang),
+        _list("shards", "plan.heading.shards", results.shards, lang),
         _list("changes", "plan.heading.changes", [one for one in report.findings if one.rule == "RUN411"], lang),
-        reasons(results, folder, lang),
+        reasons(results, lang),
         _list("expected", "plan.heading.expected", results.remarks, lang),
-        table(results, folder, lang),
+        table(results, lang),
     ]
     body = "\n".join(filter(None, pieces))
     return html.page(name, f'<style>{STYLE}</style><div class="aw">{body}</div>{html.scripts(body)}', lang)
 
 
-def _first(reds: Sequence[Row], folder: Path, lang: str) -> str:
+def _first(reds: Sequence[Row], lang: str) -> str:
     """Where to begin."""
     if not reds:
         return ""
     said = say("plan.first_red", lang)
-    return f'<p class="first">→ {escape(said)} {where_to_look(reds[0], folder, lang)}</p>'
+    return f'<p class="first">→ {escape(said)} {where_to_look(reds[0], lang)}</p>'
 
 
 def _counts(results: Results, report: Report, lang: str) -> str:

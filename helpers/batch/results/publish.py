@@ -14,6 +14,7 @@ from helpers.batch.results import against, expected, history, junit, page
 from helpers.batch.results.content import content
 from helpers.batch.results.rows import rows_of
 from helpers.batch.results.summary import Results, report_on
+from helpers.batch.shards import record
 from helpers.report import Report
 from helpers.storage import open_storage
 
@@ -21,33 +22,37 @@ from helpers.storage import open_storage
 def publish(
     plan: Plan, ended: Mapping[str, Ended], folder: Path, lang: str, *, finished: bool = False,
     before: against.Before | None = None, asked: str = "", today: date | None = None,
-    stopped: str = "",
+    stopped: str = "", began: datetime | None = None,
 ) -> Report:  # fmt: skip
     """Writes index.html, report.json, summary.json and junit.xml as things stand; `finished`: nothing more will come.
 
     `before` is an earlier summary to hold the runs against, `asked` what was asked for (`last`, which may not be there
     yet). `stopped` is who ended it before all had ended: `user`, or a
-    `bound`. `today` is the day in UTC by which expected failures are over.
+    `bound`. `today` is the day in UTC by which expected failures are over, `began` the time of this start.
     """
-    rows, remarks = expected.apply(rows_of(plan, ended, folder), plan.expect, today or _today())
+    now, storage = datetime.now(timezone.utc), open_storage(str(folder))
+    seen = rows_of(plan, ended, folder)
+    rows, remarks = expected.apply(seen, plan.expect, today or now.date())
     changes = None
     if before is not None:
         rows, changes = against.compare(rows, before)
     results = Results(plan.name, tuple(rows), finished, tuple(remarks), changes, asked, stopped)
-    report = report_on(results, folder)
-    told = content(results, report)
-    storage = open_storage(str(folder))
-    storage.write_text("index.html", page.render(results, report, folder, lang))
-    storage.write_text("report.json", report.to_json())
-    storage.write_text("junit.xml", junit.render(results, lang))
-    storage.write_text("summary.json", json.dumps(told, ensure_ascii=False, indent=1))
-    if finished:
-        history.keep(folder, told)
-    elif not ended:  # before the first begins
+    report = write(results, folder, lang)
+    record.save(storage, plan, seen, began=began or now, ended=now, finished=finished, stopped=stopped)
+    if not finished and not ended:  # before the first begins
         for item in plan.items:
             targets.save(folder / item.name, plan.targets)
     return report
 
 
-def _today() -> date:
-    return datetime.now(timezone.utc).date()
+def write(results: Results, folder: Path, lang: str) -> Report:
+    """The same of results that are made, and the history of what is finished."""
+    report = report_on(results, folder)
+    told, storage = content(results, report), open_storage(str(folder))
+    storage.write_text("index.html", page.render(results, report, lang))
+    storage.write_text("report.json", report.to_json())
+    storage.write_text("junit.xml", junit.render(results, lang))
+    storage.write_text("summary.json", json.dumps(told, ensure_ascii=False, indent=1))
+    if results.finished:
+        history.keep(folder, told)
+    return report

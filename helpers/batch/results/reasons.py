@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 
 from helpers.batch.results.links import run_link, where_to_look
 from helpers.batch.results.rows import Row
@@ -16,12 +15,12 @@ from helpers.words import say, show
 CAUSES, RUNS = 12, 6
 
 
-def reasons(results: Results, folder: Path, lang: str) -> str:
+def reasons(results: Results, lang: str) -> str:
     """The list; nothing where nothing is red."""
     groups = results.groups
     if not groups:
         return ""
-    lines = [_group(rows, folder, lang) for _, rows in groups]
+    lines = [_group(rows, lang) for _, rows in groups]
     shown = f'<ul class="reasons">{"".join(lines[:CAUSES])}</ul>'
     if rest := lines[CAUSES:]:
         said = escape(say("plan.more_causes", lang, count=len(rest)))
@@ -29,19 +28,19 @@ def reasons(results: Results, folder: Path, lang: str) -> str:
     return f"<h2>{escape(say('plan.heading.reasons', lang))}</h2>{shown}"
 
 
-def _group(rows: list[Row], folder: Path, lang: str) -> str:
+def _group(rows: list[Row], lang: str) -> str:
     first = rows[0]
     stage = first.red_stage
     verdict = show(stage.verdict if stage else first.ended.verdict, lang)
     count = f"<b>{escape(say('plan.same_cause', lang, count=len(rows)))}</b> " if len(rows) > 1 else ""
     found = explanation(stage.error) if stage and stage.error else None
     told = "" if found is None else f'<br><span class="hint">→ {escape(show(found.fix, lang))}</span>'
-    return f"<li>{badge('FAIL')} {count}{escape(verdict)}{told}<br>{_runs(rows, folder, lang)}</li>"
+    return f"<li>{badge('FAIL')} {count}{escape(verdict)}{told}<br>{_runs(rows, lang)}</li>"
 
 
-def _runs(rows: list[Row], folder: Path, lang: str) -> str:
+def _runs(rows: list[Row], lang: str) -> str:
     """The first with all its links; of the others their pages."""
-    shown = where_to_look(rows[0], folder, lang)
+    shown = where_to_look(rows[0], lang)
     others = [run_link(row) for row in rows[1:]]
     if len(others) > RUNS:
         said = escape(say("plan.more_runs", lang, count=len(others)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from helpers import report as reports
-from helpers.batch.campaign.ended import LEFT_OUT, NOT_RUN, Ended
+from helpers.batch.campaign.ended import LEFT_OUT, NOT_RUN, Ended, was_held
 from helpers.batch.execute import STOPPED, remembered
 from helpers.batch.plan.model import Expected, Item, Plan
 from helpers.batch.results.cause import cause_of
@@ -40,7 +40,8 @@ class StageRow:
 @dataclass(frozen=True)
 class Row:
     """One run. `cause` is equal for reds that have one cause; `change` is a word of this module or empty; `before_s`
-    is how long an earlier time took; `number` counts the plan's runs from 1."""
+    is how long an earlier time took; `number` counts the plan's runs from 1. `place` is its folder, from that of the
+    page ("": it cannot be linked to), and `files` those to link to that are in it."""
 
     number: int
     ended: Ended
@@ -51,6 +52,8 @@ class Row:
     change: str = ""
     before_s: float | None = None
     expected: Expected | None = None
+    place: str = ""
+    files: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -63,6 +66,11 @@ class Row:
     @property
     def red(self) -> bool:
         return self.ended.red
+
+    @property
+    def page(self) -> str:
+        """The run's page, from the folder of the plan's."""
+        return f"{self.place}/index.html" if self.place else ""
 
     @property
     def status(self) -> str:
@@ -82,7 +90,7 @@ def rows_of(plan: Plan, ended: Mapping[str, Ended], folder: Path) -> list[Row]:
     rows = [_row(number, item, ended.get(item.name), folder) for number, item in enumerate(plan.items, 1)]
     for number, left in enumerate(plan.left_out, len(rows) + 1):
         rows.append(Row(number, Ended(left.name, LEFT_OUT, "SKIPPED", left.why, attempts=0), ()))
-    return rows
+    return [replace(row, place=row.name, files=_files(folder / row.name, row)) for row in rows]
 
 
 def _row(number: int, item: Item, ended: Ended | None, folder: Path) -> Row:
@@ -90,6 +98,13 @@ def _row(number: int, item: Item, ended: Ended | None, folder: Path) -> Row:
     stages = () if ended.state == NOT_RUN else _stages(folder / item.name, item.stages)
     row = Row(number, ended, stages, item.tags, item.parameters)
     return Row(number, ended, stages, item.tags, item.parameters, cause_of(ended, row.red_stage) if row.red else "")
+
+
+def _files(folder: Path, row: Row) -> frozenset[str]:
+    """What there is to look at; a page that tells of an earlier time is none of it."""
+    names = ["index.html", "log.txt", "acceptance.html", *(["reference.html"] if was_held(row.ended) else [])]
+    names += [f"{stage.stage}/{name}" for stage in row.stages for name in ("report.html", "notebook.ipynb")]
+    return frozenset(name for name in names if (folder / name).is_file())
 
 
 def _stages(folder: Path, names: tuple[str, ...]) -> tuple[StageRow, ...]:

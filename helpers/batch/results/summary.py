@@ -22,7 +22,7 @@ NAMED = 5
 @dataclass(frozen=True)
 class Results:
     """All there is to show of a plan. `finished`: no run is still to come, so one that did not run is red.
-    `stopped`: the `user`, or a `bound`, ended it before."""
+    `stopped`: the `user`, or a `bound`, ended it before. `shards`: what there is to say of those joined here."""
 
     name: str
     rows: tuple[Row, ...]
@@ -31,6 +31,7 @@ class Results:
     changes: Changes | None = None
     asked: str = ""
     stopped: str = ""
+    shards: tuple[Finding, ...] = ()
 
     @property
     def reds(self) -> list[Row]:
@@ -41,7 +42,8 @@ class Results:
     @property
     def complete(self) -> bool:
         """Whether every run that was asked for has ended by itself."""
-        return self.finished and all(row.state not in (NOT_RUN, STOPPED) for row in self.rows)
+        whole = self.finished and not any(one.status is Status.FAIL for one in self.shards)
+        return whole and all(row.state not in (NOT_RUN, STOPPED) for row in self.rows)
 
     def count(self, state: str) -> int:
         return sum(row.state == state for row in self.rows)
@@ -58,7 +60,7 @@ class Results:
 
 def report_on(results: Results, folder: Path) -> Report:
     """As text, HTML and JSON show it; FAIL exactly where something is red."""
-    findings = [_total(results), *_changed(results), *results.remarks, *map(_finding, results.rows)]
+    findings = [_total(results), *results.shards, *_changed(results), *results.remarks, *map(_finding, results.rows)]
     names = ("planned_run", "run_result", "status", "verdict", "tier")
     columns = (*(Column(name) for name in names), Column("seconds", "s"))
     table = Table(columns, tuple(
@@ -68,7 +70,7 @@ def report_on(results: Results, folder: Path) -> Report:
     simulated = any(row.ended.simulated for row in results.rows)
     return Report("batch", "run", tuple(findings), table, Chart("bars", "planned_run", ("seconds",), "s"),
                   facts={"name": results.name, "page": str(folder / "index.html"), "simulated": simulated},
-                  answers=("RUN410",))  # fmt: skip
+                  answers=("RUN410", "RUN415"))  # fmt: skip
 
 
 def _total(results: Results) -> Finding:
@@ -86,9 +88,9 @@ def _total(results: Results) -> Finding:
         args |= {"run": first.name, "why": first.ended.verdict}
         ended_all = done == len(selected) or results.finished
         key = f"red{plain}" if ended_all else "red_so_far"
-        return Finding("RUN410", Status.FAIL, f"RUN410.{key}", args, Place(f"{first.name}/index.html"), weight=300)
+        return Finding("RUN410", Status.FAIL, f"RUN410.{key}", args, Place(first.page), weight=300)
     if not selected:
-        return Finding("RUN410", Status.SKIPPED, "RUN410.none", args, weight=300)
+        return Finding("RUN410", Status.NOTE, "RUN410.none", args, weight=300)
     if done < len(selected):
         return Finding("RUN410", Status.SKIPPED, "RUN410.waiting", args, weight=300)
     worst = max(Status[row.status] for row in selected)
@@ -139,4 +141,4 @@ def _changed(results: Results) -> Iterator[Finding]:
 def _finding(row: Row) -> Finding:
     said: dict[str, Scalar] = {"run": row.name, "verdict": row.ended.verdict}
     weight = 20 if row.red else 10
-    return Finding("RUN413", Status[row.status], "RUN413.run", said, Place(f"{row.name}/index.html"), weight=weight)
+    return Finding("RUN413", Status[row.status], "RUN413.run", said, Place(row.page), weight=weight)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 
-from helpers.batch.campaign.ended import EXPECTED, GOOD, LEFT_OUT, NOT_RUN, was_held
+from helpers.batch.campaign.ended import EXPECTED, GOOD, LEFT_OUT, NOT_RUN
 from helpers.batch.results.expected import ended
-from helpers.batch.results.links import address, run_link, stage_link
+from helpers.batch.results.links import address, file_link, run_link, stage_link
 from helpers.batch.results.rows import NEWLY_RED, Row, StageRow
 from helpers.batch.results.summary import Results
 from helpers.view.html import badge
@@ -18,7 +17,7 @@ from helpers.words import say, show, title
 SHORT = 160
 
 
-def table(results: Results, folder: Path, lang: str) -> str:
+def table(results: Results, lang: str) -> str:
     """All runs. The plan's order is the column `#`."""
     stages = tuple(dict.fromkeys(stage.stage for row in results.rows for stage in row.stages))
     compared = results.changes is not None
@@ -27,7 +26,7 @@ def table(results: Results, folder: Path, lang: str) -> str:
              *(title(name, lang) for name in ("seconds", "tries", "tier", "tags", "verdict"))]  # fmt: skip
     head = "".join(f"<th>{escape(one)}</th>" for one in heads)
     rows = sorted(results.rows, key=_urgency)
-    lines = "".join("<tr>" + "".join(_cells(row, stages, folder, lang, compared=compared)) + "</tr>" for row in rows)
+    lines = "".join("<tr>" + "".join(_cells(row, stages, lang, compared=compared)) + "</tr>" for row in rows)
     heading = f"<h2>{escape(say('plan.heading.runs', lang))}</h2>"
     made = f'<table class="browse"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>'
     return f'{heading}<div class="scroll plan">{made}</div>'
@@ -40,15 +39,15 @@ def _urgency(row: Row) -> tuple[int, bool, int]:
     return (0 if row.red else order.get(row.state, doubt), row.change != NEWLY_RED, row.number)
 
 
-def _cells(row: Row, stages: tuple[str, ...], folder: Path, lang: str, *, compared: bool) -> Iterator[str]:
+def _cells(row: Row, stages: tuple[str, ...], lang: str, *, compared: bool) -> Iterator[str]:
     known = {stage.stage: stage for stage in row.stages}
     yield f"<td>{row.number}</td>"
-    yield _td(row.name, _name(row, folder, lang), kind="name")
+    yield _td(row.name, _name(row, lang), kind="name")
     yield _td(say(f"plan.state.{row.state}", lang), _state(row, lang))
     if compared:
         yield _td(_change(row, lang), escape(_change(row, lang)))
     for name in stages:
-        yield _stage(row, known.get(name), folder, lang)
+        yield _stage(row, known.get(name), lang)
     yield _td(str(row.ended.seconds) if ended(row) else "", escape(_seconds(row)), kind="s")
     yield _td("", escape(_attempts(row, lang)), plain=True)
     yield _td("", escape(_tier(row, lang)), plain=True)
@@ -70,33 +69,30 @@ def _state(row: Row, lang: str) -> str:
     return f'<span class="badge {escape(status)}">{escape(say(f"plan.state.{row.state}", lang))}</span>'
 
 
-def _stage(row: Row, stage: StageRow | None, folder: Path, lang: str) -> str:
+def _stage(row: Row, stage: StageRow | None, lang: str) -> str:
     """The verdict's badge with a link to the report, and the notebook beside it."""
     if stage is None:
         return '<td data-value=""></td>'
-    place = folder / row.name / stage.stage
     shown = badge(stage.status)
-    if (place / "report.html").is_file():
-        where, hover = address(row.name, stage.stage, "report.html"), escape(show(stage.verdict, lang))
+    if f"{stage.stage}/report.html" in row.files:
+        where, hover = address(row, f"{stage.stage}/report.html"), escape(show(stage.verdict, lang))
         shown = f'<a class="badge {escape(stage.status)}" href="{where}" title="{hover}">{escape(stage.status)}</a>'
-    if (place / "notebook.ipynb").is_file():
+    if f"{stage.stage}/notebook.ipynb" in row.files:
         link = stage_link(row, stage, "notebook.ipynb", "plan.link.notebook", lang)
         shown += f' <span class="files">{link}</span>'
     return f'<td class="s" data-value="{escape(stage.status)}">{shown}</td>'
 
 
-def _name(row: Row, folder: Path, lang: str) -> str:
+def _name(row: Row, lang: str) -> str:
     """The run with links to what is there."""
-    shown = run_link(row) if (folder / row.name / "index.html").is_file() else escape(row.name)
-    files = _files(row, folder, lang)
+    shown = run_link(row) if "index.html" in row.files else escape(row.name)
+    files = _files(row, lang)
     return f'{shown}<br><span class="files">{files}</span>' if files else shown
 
 
-def _files(row: Row, folder: Path, lang: str) -> str:
-    names = ("log.txt", "acceptance.html", *(["reference.html"] if was_held(row.ended) else []))
-    found = [name for name in names if (folder / row.name / name).is_file()]
-    words = {name: say(f"plan.link.{name.partition('.')[0]}", lang) for name in found}
-    return " · ".join(f'<a href="{address(row.name, name)}">{escape(said)}</a>' for name, said in words.items())
+def _files(row: Row, lang: str) -> str:
+    names = [name for name in ("log.txt", "acceptance.html", "reference.html") if name in row.files]
+    return " · ".join(file_link(row, name, f"plan.link.{name.partition('.')[0]}", lang) for name in names)
 
 
 def _change(row: Row, lang: str) -> str:

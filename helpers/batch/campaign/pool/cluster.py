@@ -45,6 +45,8 @@ class Cluster:
 
     def run(self, orders: Sequence[Order]) -> Iterator[Ended]:
         """All of them. Raises WorkbookError where the cluster is not there, or loses all its workers."""
+        if not orders:
+            return
         root = self.progress.folder
         (root / STOP).unlink(missing_ok=True)
         (root / START).write_text(orders[0].start, encoding="utf-8")

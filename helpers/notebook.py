@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from helpers.errors import WorkbookError
+from helpers.packages import add, lacking
 from helpers.report import Report
+from helpers.words import Scalar, language, say
 
 #: The project's folder: relative paths in notebook parameters start here, wherever the kernel was started.
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,10 +92,24 @@ def results_begin_at() -> Path:
     return ROOT if os.access(ROOT, os.W_OK) or not ROOT.exists() else Path("~/ascend-workbook").expanduser()
 
 
+def prepare(lang: str = "en") -> None:
+    """Adds the packages that a running notebook needs and the kernel has not; says nothing where it has all.
+
+    ASCEND_WORKBOOK_INSTALL=never forbids it. Raises WorkbookError `packages.…`; see helpers.packages.add.
+    """
+    os.environ["ASCEND_WORKBOOK_LANG"] = language(lang)
+    missing = lacking()
+    if not missing:
+        return
+    told: dict[str, Scalar] = {"names": [*missing], "python": sys.prefix}
+    if os.environ.get("ASCEND_WORKBOOK_INSTALL", "").lower() == "never":
+        raise WorkbookError("packages.never", **told)
+    print(say("packages.adds", lang, **told), flush=True)
+    print(say("packages.added", lang, names=[*add(missing)]))
+
+
 def begin(stage: str, lang: str = "en", run_dir: str = "runs/notebook", device: str = "auto") -> NotebookRun:
     """Makes the stage's folder below `run_dir` and sets the language in which reports are shown."""
-    from helpers.words import language
-
     os.environ["ASCEND_WORKBOOK_LANG"] = language(lang)
     base = Path(run_dir).expanduser()
     folder = (base if base.is_absolute() else results_begin_at() / base) / stage

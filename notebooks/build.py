@@ -2,7 +2,8 @@
 notebooks/course/zh and notebooks/course/en from notebooks/source/course.
 
 A markdown cell tagged lang="zh" or lang="en" goes to that language only; code cells go to both, equal but for the
-one `lang` line of the parameters cell. Outputs are committed, so that a reader needs no kernel.
+one `lang` line of the parameters cell. After it comes the cell of notebooks/find_workbook.py, the same in all: it finds
+the workbook where only the one notebook was opened. Outputs are committed, so that a reader needs no kernel.
 
     python notebooks/build.py                 only the cells (keeps the outputs of cells that have not changed)
     python notebooks/build.py --execute       run them too
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import sys
 from pathlib import Path
@@ -23,9 +25,15 @@ import jupytext
 import nbformat
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from helpers import hosting
+
 SOURCE = HERE / "source"
 LANGUAGES = ("zh", "en")
+FIND = HERE / "find_workbook.py"
 LANG_LINE = 'lang: str = "en"'
+#: In find_workbook.py the place of helpers.hosting.REPOSITORY.
+NO_SOURCE = '"ASCEND_WORKBOOK_SOURCE", ""'
 #: Cell and notebook metadata that belongs to one execution on one machine.
 VOLATILE = ("papermill", "execution", "widgets")
 
@@ -56,6 +64,10 @@ def build(source: Path, lang: str) -> Any:
             if LANG_LINE not in cell.source:
                 raise SystemExit(f"{source.name}: the parameters cell has no line {LANG_LINE!r}")
             cell.source = cell.source.replace(LANG_LINE, f'lang: str = "{lang}"', 1)
+    first = [number for number, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", [])]
+    if len(first) != 1:
+        raise SystemExit(f"{source.name}: {len(first)} cells are tagged parameters, not one")
+    cells.insert(first[0] + 1, find_cell())
     notebook.cells = cells
     notebook.metadata = nbformat.from_dict(
         {
@@ -65,6 +77,15 @@ def build(source: Path, lang: str) -> Any:
     )
     notebook.nbformat_minor = 5
     return notebook
+
+
+def find_cell(repository: str = hosting.REPOSITORY) -> Any:
+    """The code cell that finds the workbook, or fetches it from where it is hosted."""
+    text = FIND.read_text(encoding="utf-8").rstrip()
+    if NO_SOURCE not in text:
+        raise SystemExit(f"{FIND.name}: no {NO_SOURCE!r}")
+    told = json.dumps(repository, ensure_ascii=False)
+    return nbformat.v4.new_code_cell(text.replace(NO_SOURCE, f'"ASCEND_WORKBOOK_SOURCE", {told}', 1), id="find")
 
 
 def strip(notebook: Any) -> Any:

@@ -14,13 +14,13 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "helpers"
 #: From the bottom up; a module may import its own part and parts strictly below it.
 LAYERS = (
-    ("words",),
+    ("words", "hosting"),
     ("errors",),
     ("finding",),
     ("report", "rules", "gates"),
     ("storage", "bounded", "number_lists", "redaction", "scheduler", "native"),
     ("diagnosis",),  # reads texts only; launch, the stages and batch show what it says of an error
-    ("cann", "kernelspec", "npu_smi"),
+    ("cann", "kernelspec", "npu_smi", "packages"),
     ("versions",),  # the vendor's lists: what the environment is judged by and a migration is advised
     ("simulator",),
     ("device",),

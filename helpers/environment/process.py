@@ -8,11 +8,12 @@ import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 from typing import Any
 
 from helpers import bounded, device, simulator
+from helpers.packages import installed
 
 PROBE = Path(__file__).with_name("child") / "imports.py"
 #: A limit that is none.
@@ -93,8 +94,7 @@ class Process:
 
     def packages(self) -> dict[str, str]:
         """Name to version of every installed distribution; names in one spelling (`torch_npu`)."""
-        found = ((each.metadata["Name"], each.version) for each in metadata.distributions())
-        return {name.lower().replace("-", "_"): version for name, version in found if name and version}
+        return installed()
 
     def module_folder(self, name: str) -> str:
         """Where `import name` would find a package; looking does not import it."""

@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
-from helpers.environment.installing import plan
 from helpers.environment.launching import line
-from helpers.environment.process import Process
 from helpers.environment.system import PROJECT
 from helpers.errors import WorkbookError
 from helpers.modelarts.role import Role
+from helpers.packages import installed, required
 
 #: The preset engine's, of one card: HCCL would believe them in a process that has all cards, or none.
 DROPPED = ("RANK_TABLE_FILE", "RANK_ID", "RANK_SIZE", "ASCEND_DEVICE_ID")
@@ -60,8 +59,8 @@ def _placed(word: str, places: Mapping[str, str]) -> str:
 
 def lacking(verb: str) -> list[str]:
     """Packages of requirements.txt that this Python has not, where the verb needs them: `run` executes notebooks."""
-    here = Process().packages()
-    return [name for name in plan.required() if name not in here] if verb.split()[:1] == ["run"] else []
+    here = installed()
+    return [name for name in required() if name not in here] if verb.split()[:1] == ["run"] else []
 
 
 def made_ready(folder: Path) -> str:

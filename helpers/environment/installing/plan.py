@@ -7,7 +7,6 @@ Versions, Python tags and glibc: helpers/compatibility.json.
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from helpers import versions
 from helpers.environment.machine import Machine
 from helpers.environment.system import PROJECT, Args, Untold, shown
+from helpers.packages import required
 from helpers.words import Scalar
 
 #: As helpers/bootstrap.py and requirements-torch.txt have them; a test holds them together. The index has torch's
@@ -121,14 +121,6 @@ def interpreter(executable: str) -> str:
 def missing(machine: Machine) -> list[str]:
     """Packages of requirements.txt that are not installed; empty where that file is not beside the package."""
     return [name for name in required() if name not in machine.python.packages]
-
-
-def required() -> list[str]:
-    """The packages of requirements.txt, in the spelling of Process.packages."""
-    file = PROJECT / "requirements.txt"
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    names = [re.match(r"[\w\-.]+", line) for line in lines if not line.startswith("#")]
-    return [found[0].lower().replace("-", "_") for found in names if found]
 
 
 def situation(machine: Machine) -> str:

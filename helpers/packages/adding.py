@@ -1,0 +1,118 @@
+"""pip adds packages to the Python that runs; what is installed stays as it is, above all an image's pair.
+
+Every installed version goes to pip as a constraint; pip's own plan is read before anything is installed and refused
+where it would change something; and what was there is looked at again afterwards.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import runpy
+import shutil
+import site
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from helpers.errors import WorkbookError
+from helpers.packages.requirements import PROJECT, installed, required, spelled
+from helpers.words import Scalar
+
+#: What pip never brings here: a notebook's kernel has its pair, or is the wrong kernel.
+ENGINE = ("torch", "torch_npu", "torchvision", "torchaudio")
+#: The packages and what they need unpacked, with pip's temporary copies; below, pip would stop in the middle.
+LEAST_FREE_MIB = 400
+#: Below this pip keeps no copies of what it downloads.
+CACHE_FREE_MIB = 2048
+#: Versions that pip takes as a constraint (PEP 440); images hold others too (`2.1.16.2ae09d45`), which no index has.
+VERSION = re.compile(r"(\d+!)?\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+([._-][a-z0-9]+)*)?", re.I)
+
+
+def add(names: Sequence[str]) -> list[str]:
+    """Installs the packages into this Python and returns `name version` of all that came.
+
+    pip's settings, the proxy's variables and ASCEND_WORKBOOK_MIRROR hold. Raises WorkbookError `packages.no_torch`,
+    `packages.no_room`, `packages.mirror`, `packages.pip` and, where something would change, `packages.would_change`.
+    """
+    before = installed()
+    if "torch" not in before:
+        raise WorkbookError("packages.no_torch", python=sys.prefix, names=[*names])
+    environ = {**os.environ, **mirror()}
+    lines = required()
+    with tempfile.TemporaryDirectory(prefix="held-") as folder:
+        held = Path(folder, "held.txt")
+        held.write_text(constraints(before), encoding="utf-8")
+        options = ["-c", str(held), *room(), *(lines[name] for name in names)]
+        refuse(planned(options, Path(folder, "plan.json"), environ), before)
+        _pip(options, environ)
+    _see_user_folder()
+    importlib.invalidate_caches()
+    after = installed()
+    changed = [name for name, version in before.items() if after.get(name) != version]
+    if changed:
+        raise WorkbookError("packages.changed", names=changed)
+    return [f"{name} {version}" for name, version in sorted(after.items()) if name not in before]
+
+
+def constraints(before: Mapping[str, str]) -> str:
+    """pip's constraints: all that is installed, as it is."""
+    return "".join(f"{name}=={version}\n" for name, version in sorted(before.items()) if VERSION.fullmatch(version))
+
+
+def room() -> list[str]:
+    """pip's option for a disk that is short of room; `packages.no_room` where it would not do."""
+    for place in (Path(sysconfig.get_path("purelib")), Path(tempfile.gettempdir())):
+        free = shutil.disk_usage(place).free >> 20
+        if free < LEAST_FREE_MIB:
+            raise WorkbookError("packages.no_room", path=str(place), free=free, least=LEAST_FREE_MIB)
+    return ["--no-cache-dir"] if shutil.disk_usage(Path.home()).free >> 20 < CACHE_FREE_MIB else []
+
+
+def mirror() -> dict[str, str]:
+    """What ASCEND_WORKBOOK_MIRROR means to pip, as set-up has it: that file is started by path, so it is run here."""
+    set_up = runpy.run_path(str(PROJECT / "helpers" / "bootstrap.py"))
+    try:
+        told: dict[str, str] = set_up["mirror_settings"](os.environ.get(set_up["MIRROR"], ""))
+    except set_up["SetupError"] as error:
+        raise WorkbookError("packages.mirror", said=" ".join(map(str, error.args))) from error
+    return told
+
+
+def planned(options: Sequence[str], report: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """What pip would install: name to version. Installs nothing."""
+    _pip(["--dry-run", "--report", str(report), *options], environ)
+    items = json.loads(report.read_text(encoding="utf-8"))["install"]
+    return {spelled(item["metadata"]["name"]): item["metadata"]["version"] for item in items}
+
+
+def refuse(plan: Mapping[str, str], before: Mapping[str, str]) -> None:
+    """Raises WorkbookError `packages.would_change` where the plan holds something that is here, or a torch."""
+    wrong: list[Scalar] = [
+        f"{name} {before.get(name, '-')} -> {version}" for name, version in plan.items()
+        if name in before or name in ENGINE
+    ]  # fmt: skip
+    if wrong:
+        raise WorkbookError("packages.would_change", changes=wrong)
+
+
+def _pip(words: Sequence[str], environ: Mapping[str, str]) -> None:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=dict(environ), check=False)
+    if done.returncode:
+        said = [line.strip() for line in done.stderr.splitlines() if line.strip()] or [f"pip: {done.returncode}"]
+        errors = [line for line in said if line.startswith("ERROR")] or said
+        raise WorkbookError("packages.pip", said=" / ".join(errors[-2:])[-600:])
+
+
+def _see_user_folder() -> None:
+    """pip installs into the user's folder where this Python's own cannot be written; a kernel that began before that
+    folder existed does not look there."""
+    folder = site.getusersitepackages()
+    if site.ENABLE_USER_SITE and folder not in sys.path and Path(folder).is_dir():
+        site.addsitedir(folder)

@@ -1,0 +1,123 @@
+"""The cell that every notebook has finds the workbook, or fetches it, or says how; it works before anything is here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.notebooks.test_sources import PAIRS, build, code, stem
+
+CELL = build.find_cell().source
+SHOWN = "import pathlib\n\ndef prepare(lang):\n    print('prepared', lang, pathlib.Path(__file__).parents[1])\n"
+MOST_LINES = 14
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Path:
+    """A folder with one notebook in it and nothing above."""
+    folder = tmp_path / "home" / "work" / "mine"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def workbook(tmp_path: Path) -> Path:
+    """What the cell looks for, no more."""
+    root = tmp_path / "elsewhere" / "ascend-workbook-main"
+    (root / "helpers").mkdir(parents=True)
+    (root / "ascend_workbook.py").touch()
+    (root / "helpers" / "__init__.py").touch()
+    (root / "helpers" / "notebook.py").write_text(SHOWN)
+    return root
+
+
+def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The cell in a Python that has nothing installed, in this folder."""
+    home = {"HOME": str(folder.parents[1]), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    base = getattr(sys, "_base_executable", sys.executable)
+    command = [base, "-E", "-s", "-S", "-c", f"lang = 'en'\n{CELL}"]
+    return subprocess.run(command, cwd=folder, env={**home, **environment}, capture_output=True, text=True, check=False)
+
+
+def test_it_is_in_every_notebook_after_the_parameters() -> None:
+    for source, lang in PAIRS:
+        cells = build.build(source, lang).cells
+        at = [number for number, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", [])][0]
+        assert cells[at + 1].source == CELL and code(build.build(source, lang)).count(CELL) == 1, stem(source)
+    assert len(CELL.splitlines()) <= MOST_LINES and all(len(line) <= 120 for line in CELL.splitlines())
+
+
+def test_without_a_source_it_says_how(alone: Path) -> None:
+    done = run(alone)
+    assert done.returncode and "git clone URL" in done.stderr and str(alone / "ascend-workbook") in done.stderr
+    assert list(alone.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["", "notebooks/zh", "notebooks/course/en"])
+def test_a_checkouts_notebook_finds_it(workbook: Path, place: str) -> None:
+    (workbook / place).mkdir(parents=True, exist_ok=True)
+    done = run(workbook / place)
+    assert done.stdout.split() == ["prepared", "en", str(workbook)] and not done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("place", ["home/work/mine/ascend-workbook", "home/work/ascend-workbook", "home/work/any"])
+def test_one_beside_the_notebook_or_in_work_is_found(tmp_path: Path, alone: Path, workbook: Path, place: str) -> None:
+    shutil.copytree(workbook, tmp_path / place)
+    done = run(alone, ASCEND_WORKBOOK_SOURCE="https://nowhere.invalid/x.git")  # here already: not fetched
+    assert done.stdout.split()[-1:] == [str(tmp_path / place)], done.stderr
+
+
+def test_it_is_where_the_variable_says(alone: Path, workbook: Path) -> None:
+    assert run(alone, ASCEND_WORKBOOK_HOME=str(workbook)).stdout.split()[-1:] == [str(workbook)]
+
+
+def git(*words: str, folder: Path) -> None:
+    names = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main"]
+    subprocess.run(["git", *names, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="there is no git")
+def test_it_is_cloned(alone: Path, workbook: Path) -> None:
+    for words in (["init"], ["add", "."], ["commit", "-m", "one"]):
+        git(*words, folder=workbook)
+    done = run(alone, ASCEND_WORKBOOK_SOURCE=f"file://{workbook}")
+    assert done.stdout.split()[-1:] == [str(alone / "ascend-workbook")], done.stderr
+    assert run(alone, ASCEND_WORKBOOK_SOURCE="file:///none").stdout == done.stdout  # the second time nothing is fetched
+
+
+@pytest.mark.parametrize("top", [True, False], ids=["folder-in-it", "no-folder"])
+def test_it_is_unpacked(alone: Path, workbook: Path, top: bool) -> None:
+    shutil.make_archive(str(alone / "it"), "zip", workbook.parent if top else workbook)
+    done = run(alone, ASCEND_WORKBOOK_SOURCE="it.zip")
+    expected = alone / "ascend-workbook" / ("ascend-workbook-main" if top else "")
+    assert done.stdout.split()[-1:] == [str(expected)], done.stderr
+
+
+def test_moxing_brings_it_from_obs(alone: Path, workbook: Path) -> None:
+    """A stand-in with ModelArts' own call; `moxing` of PyPI, which is something else, has none and stops the cell."""
+    copy = f"shutil.copytree({str(workbook)!r}, target) if source == 'obs://bucket/it' else 1 / 0"
+    (alone / "moxing.py").write_text("import shutil\nclass file:\n    def copy_parallel(source, target):\n"
+                                     f"        {copy}\n")  # fmt: skip
+    done = run(alone, ASCEND_WORKBOOK_SOURCE="obs://bucket/it")
+    assert done.stdout.split()[-1:] == [str(alone / "ascend-workbook")], done.stderr
+    shutil.rmtree(alone / "ascend-workbook")
+    (alone / "moxing.py").write_text("")
+    done = run(alone, ASCEND_WORKBOOK_SOURCE="obs://bucket/it")
+    assert done.returncode and "has no attribute 'file'" in done.stderr
+
+
+def test_a_failed_fetch_stops_with_gits_words(alone: Path) -> None:
+    done = run(alone, ASCEND_WORKBOOK_SOURCE="file:///none/it.git")
+    assert done.returncode and "/none/it.git" in done.stderr and "CalledProcessError" in done.stderr
+    assert not (alone / "ascend-workbook").exists()
+
+
+def test_the_host_sets_the_address_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 'get("ASCEND_WORKBOOK_SOURCE", "")' in CELL
+    told = build.find_cell('https://git.example/"it".git').source
+    assert '"ASCEND_WORKBOOK_SOURCE", "https://git.example/\\"it\\".git")' in told and told.count("git.example") == 1

@@ -15,12 +15,14 @@ from tests.notebooks.test_sources import PAIRS, build, code, stem
 CELL = build.find_cell().source
 SHOWN = "import pathlib\n\ndef prepare(lang):\n    print('prepared', lang, pathlib.Path(__file__).parents[1])\n"
 MOST_LINES = 14
+#: Of the home folder what ModelArts keeps.
+KEPT = "work"
 
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Path:
     """A folder with one notebook in it and nothing above."""
-    folder = tmp_path / "home" / "work" / "mine"
+    folder = tmp_path / "home" / KEPT / "mine"
     folder.mkdir(parents=True)
     return folder
 
@@ -65,8 +67,9 @@ def test_a_checkouts_notebook_finds_it(workbook: Path, place: str) -> None:
     assert done.stdout.split() == ["prepared", "en", str(workbook)] and not done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("place", ["home/work/mine/ascend-workbook", "home/work/ascend-workbook", "home/work/any"])
+@pytest.mark.parametrize("place", ["mine/ascend-workbook", "ascend-workbook", "any"])
 def test_one_beside_the_notebook_or_in_work_is_found(tmp_path: Path, alone: Path, workbook: Path, place: str) -> None:
+    place = f"home/{KEPT}/{place}"
     shutil.copytree(workbook, tmp_path / place)
     done = run(alone, ASCEND_WORKBOOK_SOURCE="https://nowhere.invalid/x.git")  # here already: not fetched
     assert done.stdout.split()[-1:] == [str(tmp_path / place)], done.stderr

@@ -10,6 +10,8 @@ from pathlib import Path
 from helpers import bounded, cann, device, simulator
 from helpers.environment.process import Process
 from helpers.errors import WorkbookError
+from helpers.notebook import ROOT
+from helpers.report import Report, load
 
 TIMEOUT_S = 120.0
 
@@ -40,6 +42,19 @@ def without_cann() -> dict[str, str]:
     elif "torch_npu" not in Process().packages():
         raise WorkbookError("course.no_torch_npu")
     return clean
+
+
+def checked(environ: Mapping[str, str], out: Path, tier: str = "auto") -> Report:
+    """The machine as `check --no-compute` sees it, run in this environment as at that machine; the report is `out`.
+
+    Raises WorkbookError `course.no_check` where it wrote none.
+    """
+    out.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "helpers", "check", "--no-compute", "--device", tier, "--json", str(out)]
+    done = bounded.run(command, env=environ, timeout_s=TIMEOUT_S, cwd=str(ROOT))
+    if not out.is_file():
+        raise WorkbookError("course.no_check", error=done.last_error)
+    return load(out).parts[0]
 
 
 def raised(stderr: str) -> str:

@@ -164,6 +164,12 @@ WORDS: dict[str, Words] = {
         "{what}: you predicted {guess}, seen: {seen}; ask why before you read on",
         "{what}：你预测 {guess}，实际：{seen}；先想一想为什么，再往下读",
     ),
+    "course.no_check": Words(
+        "`check` wrote no report: {error}",
+        "`check` 没有写出报告：{error}",
+        "Run `ascend-workbook check` in a terminal and look at what it prints.",
+        "请在终端运行 `ascend-workbook check`，查看其输出。",
+    ),
     "course.no_torch_npu": Words(
         "no torch_npu is here, neither installed nor beside a simulator, so its import cannot be shown failing",
         "这里没有 torch_npu（既未安装，也没有随模拟器放置），无法演示其导入失败",

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.course.child import on_device, raised, run_script, without_cann
+from helpers.course.child import checked, on_device, raised, run_script, without_cann
+from helpers.errors import WorkbookError
+from helpers.finding import Status
 
 
 @pytest.fixture
@@ -22,6 +24,16 @@ def test_import_torch_fails_without_cann_and_goes_with_it(script: Path, simulato
     assert broken.code == 1 and "libhccl.so" in raised(broken.stderr) and not broken.stdout
     mended = run_script(script, on_device("npu-simulated"))
     assert mended.code == 0 and mended.stdout == "torch 2.0\n"
+
+
+def test_the_check_is_that_of_the_machine(tmp_path: Path, simulator_env: dict[str, str]) -> None:
+    here = {found.rule: found.status for found in checked(without_cann(), tmp_path / "check.json").findings}
+    assert here["ENV051"] is Status.WARN and here["ENV053"] is Status.OK
+
+
+def test_a_check_that_wrote_nothing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="wrote no report"):
+        checked({}, tmp_path / "check.json", tier="quantum")
 
 
 def test_the_environment_points_to_no_cann(monkeypatch: pytest.MonkeyPatch) -> None:

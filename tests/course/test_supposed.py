@@ -1,0 +1,29 @@
+"""A machine with another version supposed: the rules judge the facts, and the machine itself is left as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers.course.supposed import supposed
+from helpers.environment.machine import Chosen, Hardware, Host, Machine, Python
+from helpers.environment.readiness import report_on
+from helpers.finding import Status
+
+HERE = Machine(
+    Host(
+        system="Linux", distribution="Ubuntu 22.04", kernel="5.15.0", arch="aarch64", glibc="2.35", cpus=64,
+        cpus_usable=64.0, memory_mib=1e6, memory_free_mib=1e6, work_folder="runs", disk_free_mib=1e6,
+        disk_writable=True, shm_mib=1e5, open_files=65535,
+    ),
+    Python("3.11.9", "/usr/bin/python3", packages={"torch": "2.8.0", "torch_npu": "2.8.0"}),
+    Chosen("auto", "npu", "Ascend910B2", 1, {"torch": "2.8.0", "torch_npu": "2.8.0"}),
+    Hardware(),
+    (),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("packages", "status"), [({}, Status.OK), ({"torch": "2.7.1"}, Status.FAIL)])
+def test_the_pair_is_judged_as_supposed(packages: dict[str, str], status: Status) -> None:
+    judged = {found.rule: found.status for found in report_on(supposed(HERE, **packages)).findings}
+    assert judged["ENV053"] is status
+    assert HERE.torch == "2.8.0" and supposed(HERE, **packages).torch == packages.get("torch", "2.8.0")

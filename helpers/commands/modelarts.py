@@ -1,15 +1,17 @@
-"""Describe a ModelArts training job that runs the workbook or a training script, and rehearse it here.
+"""Describe a ModelArts training job, rehearse it here, and make links that open a notebook in ModelArts.
 
 `job` prints the request of ModelArts' API (POST /v2/{project_id}/training-jobs): code directory, boot file, parameters,
 inputs and outputs, variables, image; --body writes it alone. Nothing is sent, and it holds no credentials. --dry-run
 plays the image on this machine (folders, user ma-user where it may, no sudo, the variables of the preset engine, of
 torchrun, of a custom image and of a notebook) and says which process would do what; nothing of it needs an account.
+`link` prints the console's address for a public notebook's, unverified; docs/modelarts-notebook.md goes on from there.
 
 Examples:
   ascend-workbook modelarts job --code obs://bkt/workbook --out obs://bkt/out --flavor modelarts.x --engine-id pytorch-x
   ascend-workbook modelarts job --code obs://bkt/code --out obs://bkt/out --flavor f --image swr.x/org/i --body j.json
   ascend-workbook modelarts job --code obs://bkt/code --out obs://bkt/out --flavor f --engine-id e --dry-run
   ascend-workbook modelarts job --code obs://bkt/c --out obs://bkt/o --flavor f --engine-id e --script t.py --dry-run
+  ascend-workbook modelarts link https://notebooks.example.com/zh/01_environment.ipynb
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import json
 from pathlib import Path
 
 from helpers.errors import WorkbookError
-from helpers.modelarts import JobRequest, describe, rehearse
+from helpers.modelarts import JobRequest, describe, launch_links, rehearse
 from helpers.report import Report
 from helpers.storage import open_storage
 from helpers.words import LANGUAGES
@@ -50,14 +52,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     job.add_argument("--body", type=Path, metavar="FILE", help="write the request alone as JSON")
     job.add_argument("--dry-run", action="store_true", help="rehearse it in an imitation of the image")
     job.add_argument("--cards", type=int, default=2, help="with --dry-run: NPUs of each host (default: 2)")
-    job.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
-    job.add_argument("--junit", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JUnit XML")
-    job.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
-    job.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
+    _outputs(job)
+    link = actions.add_parser("link", help="print the address that opens a notebook in ModelArts")
+    link.add_argument("notebook", nargs="*", metavar="URL", help="a public https address; none: those that are hosted")
+    link.add_argument("--image", default="", metavar="ID", help="the image to open it in, a UUID (default: none)")
+    _outputs(link)
+
+
+def _outputs(parser: argparse.ArgumentParser) -> None:
+    """Options of every verb, of an action too."""
+    parser.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
+    parser.add_argument("--junit", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JUnit XML")
+    parser.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
+    parser.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
 
 
 def run(args: argparse.Namespace) -> Report:
-    """Describes, writes the request where asked, and rehearses where asked."""
+    """Describes, writes the request where asked, and rehearses where asked; or makes links."""
+    if args.action == "link":
+        return launch_links(args.notebook, args.image)
     if not 1 <= args.cards <= MOST_CARDS:
         raise WorkbookError("modelarts.cards_range", cards=args.cards, most=MOST_CARDS)
     pairs = [text.partition("=") for text in args.env]

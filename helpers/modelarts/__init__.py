@@ -3,10 +3,11 @@
 boot.py is what the platform starts; role.py says what this one process is to do, scratch.py where it may write,
 mark.py that it works, transfer.py brings data and takes results away, work.py starts the work. configuration.py makes
 the job's description, imitation/ plays the image on this machine, so that a job can be rehearsed before it costs
-anything.
+anything. links.py makes addresses that open one notebook in ModelArts.
 """
 
 from helpers.modelarts.configuration import JobRequest, describe
 from helpers.modelarts.imitation import rehearse
+from helpers.modelarts.links import launch_link, launch_links
 
-__all__ = ["JobRequest", "describe", "rehearse"]
+__all__ = ["JobRequest", "describe", "launch_link", "launch_links", "rehearse"]

@@ -5,6 +5,9 @@ from helpers.words import Words
 _HEADINGS = {
     "modelarts_job": ("ModelArts training job", "ModelArts 训练作业"),
     "modelarts_rehearsal": ("ModelArts rehearsal", "ModelArts 预演"),
+    "modelarts_links": ("ModelArts launch links", "ModelArts 启动链接"),
+    "modelarts_notebook": ("Notebook", "Notebook"),
+    "modelarts_link": ("Link", "链接"),
     "modelarts_field": ("Field", "字段"),
     "modelarts_body": ("Request", "请求体"),
     "modelarts_case": ("Started by", "启动方式"),
@@ -132,6 +135,28 @@ WORDS: dict[str, Words] = {
     "RUN414.not_played": Words(
         "not played: OBS, the agency, NPUs, the network between hosts, the image's own packages",
         "未模拟：OBS、委托、NPU、节点间网络、镜像自带的软件包",
+    ),
+    "RUN460.links": Words(
+        "{count} launch link(s), unverified: the form is that of public \"Run in ModelArts\" buttons, none was opened",
+        "已生成 {count} 个启动链接，未经验证：其形式取自公开的“Run in ModelArts”按钮，从未打开过",
+    ),
+    "modelarts.not_hosted": Words(
+        "it is not known where the notebooks are hosted",
+        "尚不知道 Notebook 托管在何处",
+        "Give a notebook's public https address, or set NOTEBOOKS in helpers/hosting.py.",
+        "请给出某个 Notebook 的公开 https 地址，或在 helpers/hosting.py 中设置 NOTEBOOKS。",
+    ),
+    "modelarts.notebook_address": Words(
+        "{url} is no public address of a notebook",
+        "{url} 不是 Notebook 的公开地址",
+        "It begins with https://, ends with .ipynb, has no user, password or query: a signed one holds an access key.",
+        "地址应以 https:// 开头、以 .ipynb 结尾，且不含用户名、密码与查询参数：带签名的地址含有访问密钥。",
+    ),
+    "modelarts.image_id": Words(
+        "{image} is no image's number",
+        "{image} 不是镜像 ID",
+        "It is a UUID, as the console's list of images shows it.",
+        "它是一个 UUID，可在控制台的镜像列表中查看。",
     ),
     "modelarts.stopped": Words("modelarts: stopped: {message}", "modelarts：已停止：{message}"),
     "modelarts.contradiction": Words(

@@ -1,0 +1,76 @@
+"""Addresses that open one notebook in ModelArts: `…/console/lab?share-url-b64=<its public address>&imageid=<an image>`.
+
+The form is that of public "Run in ModelArts" buttons (MindSpore's tutorials); no document of Huawei's describes it, and
+these links were never opened. The console fetches the one .ipynb: its first code cell finds or fetches the rest.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote, urlsplit
+
+from helpers import hosting
+from helpers.environment.system import PROJECT
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.modelarts.configuration import STAGE
+from helpers.report import Column, Report, Table
+
+CONSOLE = "https://authoring-modelarts-cnnorth4.huaweicloud.com/console/lab"
+IMAGE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+COLUMNS = (Column("modelarts_notebook"), Column("modelarts_link"))
+#: Those that the console opens in: it is a Chinese region's.
+FOLDERS = ("zh", "course/zh")
+
+
+def launch_link(url: str, image: str = "") -> str:
+    """The link for one notebook at a public https address; `image` is a UUID, empty: none is asked for.
+
+    Raises WorkbookError `modelarts.notebook_address`, `modelarts.image_id`.
+    """
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme == "https" and parts.hostname and not (parts.username or parts.password)
+    except ValueError:
+        good = False
+    if not good or parts.query or parts.fragment or not parts.path.endswith(".ipynb") or re.search(r"\s", url):
+        raise WorkbookError("modelarts.notebook_address", url=re.sub(r"//[^/]*@", "//***@", url.partition("?")[0]))
+    if image and not IMAGE.fullmatch(image):
+        raise WorkbookError("modelarts.image_id", image=image)
+    packed = base64.b64encode(url.encode("utf-8")).decode("ascii")
+    return f"{CONSOLE}?share-url-b64={quote(packed, safe='=')}" + (f"&imageid={image}" if image else "")
+
+
+def notebooks() -> list[str]:
+    """The Chinese notebooks by their path below `notebooks`; empty where those are not beside the package."""
+    root = PROJECT / "notebooks"
+    return [path.relative_to(root).as_posix() for folder in FOLDERS for path in sorted((root / folder).glob("*.ipynb"))]
+
+
+def launch_links(urls: Sequence[str] = (), image: str = "") -> Report:
+    """A row for each address; without any for each Chinese notebook below `helpers.hosting.NOTEBOOKS`.
+
+    Raises what `launch_link` raises, WorkbookError `modelarts.not_hosted` where there is no address at all.
+    """
+    if not urls and not hosting.NOTEBOOKS:
+        raise WorkbookError("modelarts.not_hosted")
+    named = [(url.rpartition("/")[2], url) for url in urls] or list(_hosted())
+    rows = tuple((name, launch_link(url, image or hosting.IMAGE)) for name, url in named)
+    found = Finding("RUN460", Status.NOTE, "RUN460.links", {"count": len(rows)}, weight=100)
+    return Report(STAGE, "modelarts_links", (found,), Table(COLUMNS, rows), answers=("RUN460",))
+
+
+def markdown(lang: str) -> str:
+    """The table for a page: links where this is hosted, and in words where it is not."""
+    heading, none = {"en": ("| notebook | open in ModelArts |", "not hosted yet"),
+                     "zh": ("| Notebook | 在 ModelArts 中打开 |", "尚未托管")}[lang]  # fmt: skip
+    places = dict(_hosted()) if hosting.NOTEBOOKS else {}
+    shown = {name: f"[{name}]({launch_link(url, hosting.IMAGE)})" for name, url in places.items()}
+    return "\n".join([heading, "|---|---|", *(f"| {name} | {shown.get(name, none)} |" for name in notebooks())])
+
+
+def _hosted() -> Iterator[tuple[str, str]]:
+    for name in notebooks():
+        yield name, f"{hosting.NOTEBOOKS.rstrip('/')}/{quote(name)}"

@@ -9,6 +9,7 @@ Examples:
   ascend-workbook analyse after.pt.trace.json --baseline before.pt.trace.json
   ascend-workbook analyse rank0_ascend_pt --perfetto perfetto.json.gz --flame stacks.txt
   ascend-workbook analyse runs/demo/profiling/profile --ranks 0,3 --lang zh
+  ascend-workbook analyse huge_ascend_pt --steps 120-140
   ascend-workbook analyse /share/profile --scheduler tcp://10.0.0.1:8786
 
 Reads what torch.profiler writes (CPU, CUDA, ROCm; .json, .json.gz) and the *_ascend_pt folders of
@@ -46,6 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="hold the profile against this one: GPU against NPU, before against after;"
                              " of folders of several ranks the one that --ranks names")  # fmt: skip
     parser.add_argument("--step", type=int, metavar="N", help="show this step on the timeline (default: a median one)")
+    parser.add_argument("--steps", default="auto", metavar="A-B",
+                        help="look at these steps, or at all; auto (default): all of a trace up to 512 MiB, of a larger"
+                             " one so many as fit that, alike to the mean, so that memory does not grow")  # fmt: skip
     for name, what in FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {what} ({', '.join(ENDINGS[name])})")
     parser.add_argument("--advisor", action="store_true",
@@ -61,7 +65,7 @@ def run(args: argparse.Namespace) -> Report:
 
     files = {name: getattr(args, name) for name in FILES if getattr(args, name)}
     return analyse(args.path, top=args.top, step=args.step, files=files, baseline=args.baseline, lang=args.lang,
-                   ranks=args.ranks, scheduler=args.scheduler, advisor=args.advisor)  # fmt: skip
+                   ranks=args.ranks, scheduler=args.scheduler, advisor=args.advisor, steps=args.steps)  # fmt: skip
 
 
 def last(report: Report, args: argparse.Namespace) -> None:

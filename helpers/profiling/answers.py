@@ -19,7 +19,8 @@ from helpers.profiling.export.files import export, refuse
 from helpers.profiling.facts import Profile, load_profile
 from helpers.profiling.ranks.reading import facts_of, rank_told, read_rank
 from helpers.profiling.ranks.together import analyse_ranks, of_one_rank
-from helpers.profiling.readers import locate, ranks_at
+from helpers.profiling.readers import locate, ranks_at, trace_file
+from helpers.profiling.readers.choice import ALL, AUTO, choose
 from helpers.profiling.readers.ranks import RankProfiles, rank_of
 from helpers.profiling.savings import called_from
 from helpers.profiling.timeline.report import MOST, timeline
@@ -46,6 +47,7 @@ def analyse(
     ranks: str | Sequence[int] = (),
     scheduler: str = "",
     advisor: bool = False,
+    steps: str = AUTO,
 ) -> Report:
     """The report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote.
 
@@ -56,6 +58,8 @@ def analyse(
     `files`, of one rank alone: what else to write, `timeline`, `perfetto` or `flame` to a path (export.ENDINGS);
     in the language `lang`. With a `baseline` (such a profile) the report says what differs between the two
     (compare.report), of folders of several ranks between those of the one rank in `ranks`.
+    `steps`: which steps are looked at, numbers such as `40-60`, or `all`; `auto` takes all of a trace up to 512 MiB, of
+    a larger one so many that follow one another and are like the mean, and says which.
     Raises WorkbookError for what is no profile, or a broken one.
     `advisor`: ask msprof-analyze too, where it is installed.
     """
@@ -63,7 +67,7 @@ def analyse(
         from helpers.profiling.advisor import advised
 
         alone = analyse(path, top=top, step=step, files=files, baseline=baseline, lang=lang, ranks=ranks,
-                        scheduler=scheduler)  # fmt: skip
+                        scheduler=scheduler, steps=steps)  # fmt: skip
         return advised(alone, path, lang)
     if top < 1:
         raise WorkbookError("profiling.too_few", name="top", value=top, least=1)
@@ -71,18 +75,18 @@ def analyse(
     refuse(files, [path] if baseline is None else [path, baseline])
     if baseline is not None:
         pair = (_one_rank(baseline, ranks), _one_rank(path, ranks))
-        return _compared(*pair, top=top, step=step, files=files, lang=lang)
+        return _compared(*pair, top=top, step=step, files=files, lang=lang, steps=steps)
     several = ranks_at(Path(path))
     if not several:
         if ranks:
             _one_asked(Path(path), ranks)
-        profile = load_profile(path)
+        profile = load_profile(path, steps)
         report = _analyse(profile, top=top, boxes=MOST, step=step, files=files, lang=lang)
         return replace(report, parts=(*report.parts, *_collectives(profile, locate(Path(path)))))
     for option in [*(f"--{kind}" for kind in files), *(["--step"] if step is not None else [])]:
         raise _takes_one(path, several.profiles, option)
     chosen = _chosen(several, ranks, path)
-    answer = partial(_answer, top=top, boxes=max(500, MOST // len(chosen.profiles)))
+    answer = partial(_answer, top=top, boxes=max(500, MOST // len(chosen.profiles)), steps=_same(chosen, steps))
     return analyse_ranks(chosen, answer, scheduler)
 
 
@@ -106,12 +110,22 @@ def _one_asked(path: Path, ranks: str | Sequence[int]) -> None:
         raise WorkbookError("PRF350.not_asked", ranks=list(asked), path=str(path), here=here)
 
 
-def _answer(path: str, rank: int, *, top: int, boxes: int) -> str:
+def _same(chosen: RankProfiles, steps: str) -> str:
+    """The steps that all ranks are looked at in: those that the first rank with a trace would choose."""
+    for path in chosen.profiles.values() if steps == AUTO else ():
+        found = trace_file(path)
+        if found:
+            choice = choose(found)
+            return f"{choice.looked.first}-{choice.looked.last}" if choice else ALL
+    return steps
+
+
+def _answer(path: str, rank: int, *, top: int, boxes: int, steps: str) -> str:
     """What one rank's profile says, as it travels between processes and machines."""
     from helpers.profiling.ranks.everywhere import RankAnswer, told
 
     def read() -> RankAnswer:
-        facts, profile = read_rank(Path(path), rank)
+        facts, profile = read_rank(Path(path), rank, steps)
         return RankAnswer(facts, _analyse(profile, top=top, boxes=boxes) if profile else None)
 
     return told(read)
@@ -151,10 +165,11 @@ def _compared(
     step: int | None,
     files: Mapping[str, str],
     lang: str | None,
+    steps: str,
 ) -> Report:
     from helpers.profiling.compare.report import compare
 
-    before, after = load_profile(baseline), load_profile(target)
+    before, after = load_profile(baseline), load_profile(target, steps)
     if files:
         export(after, timeline(after, step=step), files, lang)
     return compare(before, after, top=top)
@@ -289,6 +304,7 @@ def _facts(profile: Profile) -> dict[str, object]:
         "source": trace.source,
         "dialect": trace.dialect,
         "steps": [step.number for step in profile.breakdown.steps],
+        "recorded_steps": trace.recorded_steps,
         "steady_steps": [step.number for step in profile.breakdown.steady],
         "step_ns": profile.breakdown.step_ns,
         "parts_ns": {part: profile.breakdown.per_step_ns(part) for part in PARTS},

@@ -48,14 +48,16 @@ class StepTime:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """All steps, and of them the steady ones: from three steps on, the first is left out as warm-up."""
+    """All steps, and of them the steady ones: from three steps on, the first is left out as warm-up, unless they are
+    `warm`, some of many that were looked at."""
 
     steps: tuple[StepTime, ...]
     on_device: bool
+    warm: bool = False
 
     @property
     def steady(self) -> tuple[StepTime, ...]:
-        return self.steps[1:] if len(self.steps) >= 3 else self.steps
+        return self.steps[1:] if len(self.steps) >= 3 and not self.warm else self.steps
 
     @property
     def step_ns(self) -> float:
@@ -78,12 +80,12 @@ class Breakdown:
 
 
 def break_down(trace: Trace) -> Breakdown:
-    """The breakdown of every step that has any time."""
+    """The breakdown of every step that has any time, without one that only leads in."""
     on_device = trace.on_device  # looks at every event, so not once a step
     windows = device_windows(trace) if on_device else [(s.number, s.start_ns, s.end_ns) for s in trace.steps]
-    windows = [window for window in windows if window[2] > window[1]]
+    windows = [window for window in windows[trace.leads_in :] if window[2] > window[1]]
     edges = np.array([window[1:] for window in windows], np.int64).reshape(-1, 2)
-    return Breakdown(tuple(_steps(busy(trace), windows, edges, on_device)), on_device)
+    return Breakdown(tuple(_steps(busy(trace), windows, edges, on_device)), on_device, trace.leads_in)
 
 
 def device_windows(trace: Trace) -> list[Window]:

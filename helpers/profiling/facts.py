@@ -18,6 +18,7 @@ from helpers.profiling.intervals import Intervals
 from helpers.profiling.operators import Operator, operators
 from helpers.profiling.readers import DATA, locate, read, told_steps
 from helpers.profiling.readers.ascend import TIMELINE, output_of
+from helpers.profiling.readers.choice import AUTO
 from helpers.profiling.readers.kernel_table import KernelTable, kernel_table
 from helpers.profiling.readers.memory_tables import MemoryTables, memory_tables
 from helpers.profiling.trace import Trace
@@ -115,12 +116,13 @@ class Profile:
         return round(nanoseconds / 1e6, 3)
 
 
-def load_profile(path: str | os.PathLike[str]) -> Profile:
-    """The Profile at the path (readers.read says what it may be), with the record that `profile` left there."""
+def load_profile(path: str | os.PathLike[str], steps: str = AUTO) -> Profile:
+    """The Profile at the path, with the record that `profile` left there; readers.read says what it may be, and what
+    `steps` are."""
     found = _located(Path(path))
     told = told_steps(found) if found.is_dir() else {}
     output = output_of(found) if found.is_dir() else found.parent if found.name == TIMELINE else None
-    return replace(Profile.of(read(found), _record(found, Path(path)), told), output=output)
+    return replace(Profile.of(read(found, steps), _record(found, Path(path)), told), output=output)
 
 
 def _located(path: Path) -> Path:

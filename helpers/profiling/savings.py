@@ -84,7 +84,7 @@ def computing_by(profile: Profile, types: Sequence[str], operators: Sequence[str
     if table is not None and table.has("type"):
         found = table.is_type(*types)
         # the table holds the first step too: its shares are those of all steps
-        a_step = int(found.sum()) / len(profile.breakdown.steps)
+        a_step = int(found.sum()) / profile.trace.recorded_steps
         return computing * table.ns(found) / max(1, table.ns()), a_step
     begins = tuple(one[:-1] for one in operators if one.endswith("*"))
     ops = [one for one in profile.operators if one.kind == "compute"]

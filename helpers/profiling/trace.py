@@ -78,6 +78,22 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Looked:
+    """Of a trace whose steps were not all looked at: the numbers of the first and last that were, without the one that
+    leads in; how many the file has; the mean of all but its first, and the slowest of all that were not looked at.
+    `behind`: the device is further behind the host than what was read reaches back, so kernels of earlier steps count
+    in these."""
+
+    first: int
+    last: int
+    steps: int
+    mean_ns: float
+    slowest: int
+    slowest_ns: int
+    behind: bool = False
+
+
+@dataclass(frozen=True)
 class Trace:
     """Columns of equal length (n,): `name`, `lane`, `shape`, `dtype` (of an operator's tensors), `stack` (calls, the
     innermost first, one a line) and `engine` (an NPU's unit) index into the tuples of texts of the plural name,
@@ -89,7 +105,8 @@ class Trace:
     that its device was a simulated one, whose times are the CPU's. `cut_at`: the byte at which a file that was cut
     short ends; the events are those before it. `slower`: why the fast reader had no part in
     it, empty where it had or where its form has none. `detail` (n,) indexes into `details`, whose first says nothing.
-    `about`: what the file says of itself beside its events. Raises ValueError when the columns do not fit.
+    `about`: what the file says of itself beside its events. `looked`: which of the file's steps these are, None: all.
+    Raises ValueError when the columns do not fit.
     """
 
     names: tuple[str, ...]
@@ -122,6 +139,7 @@ class Trace:
     details: tuple[Detail, ...] = (NO_DETAIL,)
     detail: I32 | None = None
     about: dict[str, Any] = field(default_factory=dict)
+    looked: Looked | None = None
 
     def __post_init__(self) -> None:
         columns = (self.kind, self.lane, self.shape, self.step, self.launched_by, self.start_ns, self.duration_ns,
@@ -185,6 +203,16 @@ class Trace:
         """The devices whose kernels are in it; one that has no name is one too."""
         kernels = np.bincount(self.lane[self.where(("compute",))], minlength=len(self.lanes))
         return tuple(sorted({_device(lane) for lane, count in zip(self.lanes, kernels.tolist()) if count}))
+
+    @property
+    def leads_in(self) -> bool:
+        """Whether its first step is there for the others' sake only."""
+        return self.looked is not None and bool(self.steps) and self.steps[0].number != self.looked.first
+
+    @property
+    def recorded_steps(self) -> int:
+        """How many steps the profile holds, looked at or not."""
+        return self.looked.steps if self.looked else len(self.steps)
 
     @property
     def on_device(self) -> bool:

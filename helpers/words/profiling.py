@@ -64,6 +64,12 @@ _ERRORS = {
         "Give a trace file, an *_ascend_pt folder, or the folder that `ascend-workbook profile` wrote.",
         "请给出 trace 文件、*_ascend_pt 目录，或 `ascend-workbook profile` 写出的目录。",
     ),
+    "profiling.no_such_steps": Words(
+        "{path}: --steps {steps} is no span of its steps, which are {here}",
+        "{path}：--steps {steps} 不是其中连续的若干步，所记录的是 {here} 步",
+        "Give numbers that follow one another, such as {here}.",
+        "请给出连续的步号，例如 {here}。",
+    ),
     "profiling.no_profile": Words(
         "{path}: holds neither an *_ascend_pt folder nor a *trace*.json(.gz) file",
         "{path}：其中既没有 *_ascend_pt 目录，也没有 *trace*.json(.gz) 文件",
@@ -240,6 +246,21 @@ _DATA = {
     "PRF302.first": Words(
         "{steps} steps; the first ({first_ms} ms) counts as warm-up, the mean of the others is {step_ms} ms",
         "共 {steps} 步；第一步（{first_ms} ms）视为预热，其余平均为 {step_ms} ms",
+    ),
+    "PRF302.some": Words(
+        "looked at steps {first} to {last} of {steps}: their mean is {step_ms} ms, that of all but the first on the "
+        "host {mean_ms} ms; the slowest of the others is step {slowest} with {slowest_ms} ms",
+        "所看的是 {steps} 步中的第 {first} 至 {last} 步：平均 {step_ms} ms，主机侧除第一步外全部平均为 {mean_ms} ms；"
+        "其余各步中最慢的是第 {slowest} 步，{slowest_ms} ms",
+        "`--steps {slowest}` looks at that one, `--steps all` at all; memory then grows with the file (some 110 MiB a "
+        "million events).",
+        "`--steps {slowest}` 看那一步，`--steps all` 看全部步；内存随文件增大（每百万事件约 110 MiB）。",
+    ),
+    "PRF302.behind": Words(
+        "the device is more than two steps behind the host: kernels of steps before {first} may count in these",
+        "设备落后主机两步以上：第 {first} 步之前各步的计算核可能计入这些步",
+        "Look at all steps: `--steps all`.",
+        "请查看全部步：`--steps all`。",
     ),
     "PRF303.few": Words(
         "spread of the steps not looked at: {steps} steps are too few",

@@ -94,6 +94,12 @@ _FINDINGS = {
         "Give one of these numbers, or none for the median step.",
         "请给出其中之一；不给则取中位数的一步。",
     ),
+    "profiling.step_not_looked_at": Words(
+        "{path}: step {step} is not among those that were looked at: {steps}",
+        "{path}：第 {step} 步不在所看的步之中：{steps}",
+        "Look at it: `--steps {step}`, or at all: `--steps all`.",
+        "请用 `--steps {step}` 看该步，或用 `--steps all` 看全部步。",
+    ),
     "profiling.picture_kind": Words(
         "{path}: do not know what to write there: expected a name that ends in {wanted}",
         "{path}：不知道该写成什么：文件名应以 {wanted} 结尾",

@@ -89,7 +89,7 @@ def _table(rows: list[Row], cost: dict[str, float] | None) -> Table:
 def recorded(profile: Profile, run: Recording) -> list[Row]:
     """(kind of data, how much, whether that is right) for all that should have come."""
     trace, options = profile.trace, run.options
-    steps = len(trace.steps) if trace.marked else 0
+    steps = trace.recorded_steps if trace.marked else 0
     missing = {"cpu": Status.OK, "npu-simulated": Status.WARN}.get(profile.tier, Status.FAIL)
     enough = steps == options.steps and run.done >= options.total
     rows = [
@@ -152,7 +152,7 @@ def _findings(rows: list[Row], run: Recording, profile: Profile, more: Sequence[
     ]
     came: list[Scalar] = [{"say": f"profiling.data.{name}"} for name, count, _ in rows if count]
     lacking: list[Scalar] = [{"say": f"profiling.data.{name}"} for name in absent]
-    steps: dict[str, Scalar] = {"steps": len(profile.trace.steps), "wanted": run.options.steps}
+    steps: dict[str, Scalar] = {"steps": profile.trace.recorded_steps, "wanted": run.options.steps}
     worst = max((one.status for one in (*found, *more)), default=Status.OK)
     key = "PRF300.partly" if absent else "PRF300.came"
     return (Finding("PRF300", worst, key, {"came": came, "absent": lacking, **steps}, weight=100), *found, *more)

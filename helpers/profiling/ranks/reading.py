@@ -14,6 +14,7 @@ from helpers.profiling.ranks.calls import Calls
 from helpers.profiling.ranks.facts import RankFacts, StepParts
 from helpers.profiling.ranks.recorded import calls_at, numbers_at
 from helpers.profiling.readers import locate, told_steps
+from helpers.profiling.readers.choice import AUTO
 
 EXPOSED = "Communication(Not Overlapped)"
 
@@ -25,11 +26,11 @@ class RankRead(NamedTuple):
     profile: Profile | None
 
 
-def read_rank(path: Path, rank: int) -> RankRead:
-    """Raises WorkbookError where neither a trace nor the tables can be read."""
+def read_rank(path: Path, rank: int, steps: str = AUTO) -> RankRead:
+    """`steps`: see readers.read. Raises WorkbookError where neither a trace nor the tables can be read."""
     found = locate(path)
     try:
-        profile = load_profile(path)
+        profile = load_profile(path, steps)
     except WorkbookError as error:
         if error.key != "profiling.not_parsed":
             raise

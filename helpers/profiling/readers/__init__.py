@@ -8,7 +8,9 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.profiling.readers import ascend, database, kineto, tables
-from helpers.profiling.readers.loading import load
+from helpers.profiling.readers.choice import AUTO
+from helpers.profiling.readers.cutting import chosen, cut
+from helpers.profiling.readers.loading import Loaded
 from helpers.profiling.readers.ranks import RANK, RankProfiles, by_rank
 from helpers.profiling.trace import Trace
 
@@ -18,24 +20,37 @@ DATA = "data"  # where `profile` puts them, in the folder it is given
 TRACE_NAME = "trace"  # torch's own handlers and ours call them *.pt.trace.json; other JSON lies beside them
 
 
-def read(path: str | os.PathLike[str]) -> Trace:
+def read(path: str | os.PathLike[str], steps: str = AUTO) -> Trace:
     """The profile at `path`: a Chrome trace of torch.profiler (.json, .json.gz), an `*_ascend_pt` folder, or a
-    folder that holds exactly one of these.
+    folder that holds exactly one of these. `steps`: which steps, `auto` (of a large trace some, see choice), `all`, or
+    numbers such as `40-60`.
 
     Raises WorkbookError where there is none, where there are several, or where the file is broken.
     """
     found = locate(Path(path))
-    if found.is_dir():
-        return _folder(found)
-    loaded = load(found)
+    return _folder(found, steps) if found.is_dir() else chosen(found, steps, _of_file)
+
+
+def _of_file(loaded: Loaded) -> Trace:
     return ascend.read_timeline(loaded) if loaded.is_list else kineto.read(loaded)
 
 
-def _folder(folder: Path) -> Trace:
+def _folder(folder: Path, steps: str) -> Trace:
     """The richest that the folder holds: its timeline, its database, its table of kernels."""
     output, exported = ascend.output_of(folder), database.find(folder)
     timeline = output is not None and (output / ascend.TIMELINE).is_file()
-    return ascend.read_folder(folder) if timeline or exported is None else database.read(exported)
+    return ascend.read_folder(folder, steps) if timeline or exported is None else cut(database.read(exported), steps)
+
+
+def trace_file(path: Path) -> Path | None:
+    """The file with the timeline of the one profile at the path, None where there is none."""
+    try:
+        found = locate(path)
+    except WorkbookError:
+        return None  # reading it says what is wrong
+    output = ascend.output_of(found) if found.is_dir() else None
+    file = output / ascend.TIMELINE if output else found
+    return file if file.is_file() else None
 
 
 def told_steps(folder: Path) -> dict[int, dict[str, int]]:

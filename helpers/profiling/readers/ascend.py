@@ -14,9 +14,11 @@ from helpers.errors import WorkbookError
 from helpers.profiling.attribution import Nesting, innermost, nestings
 from helpers.profiling.intervals import I64
 from helpers.profiling.readers import tables
+from helpers.profiling.readers.choice import AUTO
 from helpers.profiling.readers.columns import Columns, Flows
+from helpers.profiling.readers.cutting import chosen, cut
 from helpers.profiling.readers.kineto import same, span_kind
-from helpers.profiling.readers.loading import I8, Calls, Loaded, calls_of, load, numbered, renamed, usable
+from helpers.profiling.readers.loading import I8, Calls, Loaded, calls_of, numbered, renamed, usable
 from helpers.profiling.readers.records import UNKNOWN
 from helpers.profiling.trace import DEVICE_KINDS, I32, KINDS, UNTOLD, Texts, Trace, assemble, build
 
@@ -48,15 +50,15 @@ def output_of(folder: Path) -> Path | None:
     return None
 
 
-def read_folder(folder: Path) -> Trace:
+def read_folder(folder: Path, steps: str = AUTO) -> Trace:
     """The Trace of the folder; without a timeline, of kernel_details.csv alone (device events only)."""
     output = output_of(folder)
     if output is None:
         raise WorkbookError("profiling.not_parsed", path=str(folder), wanted=[TIMELINE, tables.KERNELS])
     if (output / TIMELINE).is_file():
-        return read_timeline(load(output / TIMELINE))
+        return chosen(output / TIMELINE, steps, read_timeline)
     found, simulated = tables.kernels(output / tables.KERNELS)
-    return build(found, source=str(folder), dialect="ascend", simulated=simulated)
+    return cut(build(found, source=str(folder), dialect="ascend", simulated=simulated), steps)
 
 
 def read_timeline(loaded: Loaded) -> Trace:

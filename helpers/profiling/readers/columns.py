@@ -18,6 +18,7 @@ from helpers.profiling.readers.records import (
     RAW,
     UNKNOWN,
     Arguments,
+    Arrow,
     Begin,
     Complete,
     Counter,
@@ -29,7 +30,7 @@ from helpers.profiling.readers.records import (
     Record,
     Tail,
 )
-from helpers.profiling.readers.times import Times
+from helpers.profiling.readers.times import Times, nanoseconds_of
 from helpers.profiling.trace import I32, Detail
 
 MEMORY = "[memory]"
@@ -39,6 +40,8 @@ NOBODY = 2**32 - 1
 #: An event's arguments about collectives, where there are none
 NOTHING = (None, None, b"", None, None, None, None)
 NOT_CALLED = (b"", b"", b"")
+#: The file's nanoseconds [begin, end)
+Window = tuple[int, int]
 
 
 class Interned(dict[Any, int]):
@@ -99,7 +102,8 @@ class Events:
 class Collector:
     """Takes batches of records, gives Events: of them and of what the scanner took of the same trace."""
 
-    def __init__(self, scanner: Scanner | None = None) -> None:
+    def __init__(self, scanner: Scanner | None = None, window: Window | None = None) -> None:
+        self._window = window
         self._names, self._origins, self._called = Interned(), Interned(), Interned({NOT_CALLED: 0})
         self._places, self._ids, self._details = Interned(), Interned(), Interned({NOTHING: 0})
         self._starts, self._durations, self._moments = Times(), Times(), Times()
@@ -163,6 +167,8 @@ class Collector:
             self._flow_order.to(True, flows)
 
     def _complete(self, batch: list[Complete]) -> None:
+        if self._window:
+            batch = [one for one, reaches in zip(batch, self._reaches(batch, [e.dur for e in batch])) if reaches]
         self._settle()
         count = len(batch)
         args = [one.args or NONE for one in batch]
@@ -187,6 +193,15 @@ class Collector:
         self._durations.add([one.dur for one in batch])
         self._order.add(count)
 
+    def _reaches(self, batch: Sequence[Complete | Arrow], durations: Sequence[Any] = ()) -> list[bool]:
+        """Which of these reach into the window; what tells no usable time does, and is counted later."""
+        begin, end = self._window or (-FAR, FAR)
+        start = nanoseconds_of([one.ts for one in batch])
+        lasts = nanoseconds_of(durations) if durations else np.zeros(start.size, np.int64)
+        odd = (start < 0) | (lasts < 0)  # none, out of range, or backwards
+        found: list[bool] = (odd | ((start < end) & (start + lasts >= begin))).tolist()
+        return found
+
     def _detail(self, args: list[Arguments]) -> I32:
         """Few events have any, so only these are looked at."""
         code = np.zeros(len(args), np.int32)
@@ -202,6 +217,8 @@ class Collector:
     def _others(self, rest: Sequence[Record]) -> None:
         arrows = [one for one in rest if type(one) is Tail or type(one) is Head]
         flows = [one for one in arrows if one.cat == FLOW]
+        if flows and self._window:
+            flows = [one for one, reaches in zip(flows, self._reaches(flows)) if reaches]
         if flows:
             self._settle()
             is_head = np.array([type(one) is Head for one in flows], np.int32)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from helpers.errors import WorkbookError
 from helpers.profiling.intervals import I64
-from helpers.profiling.readers.columns import Collector, Columns, Events
+from helpers.profiling.readers.columns import Collector, Columns, Events, Window
 from helpers.profiling.readers.document import Document
 from helpers.profiling.readers.native.scanner import Scanner
 from helpers.profiling.readers.times import LIMIT, NO_TIME, OUT_OF_RANGE
@@ -42,10 +42,14 @@ class Loaded:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def load(path: Path) -> Loaded:
-    """The events of a .json or .json.gz file. Raises WorkbookError naming the file and the place of a fault."""
+def load(path: Path, window: Window | None = None) -> Loaded:
+    """The events of a .json or .json.gz file; with a `window` those that reach into these nanoseconds of the file.
+
+    Raises WorkbookError naming the file and the place of a fault."""
     scanner, slower = _scanner()
-    document, collector = Document(path, scanner=scanner), Collector(scanner)
+    if scanner and window:
+        scanner.within(*window)
+    document, collector = Document(path, scanner=scanner), Collector(scanner, window)
     with uncollected():
         for batch in document.batches():
             collector.take(batch)

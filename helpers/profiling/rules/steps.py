@@ -1,4 +1,4 @@
-"""Are steps marked, and was the first one left out as warm-up?
+"""Are steps marked, which of them were looked at, and was the first one left out as warm-up?
 
 torch marks a step where the script, or who runs it, calls `profiler.step()`.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from helpers.finding import Finding, Status
 from helpers.profiling.facts import Profile
+from helpers.profiling.trace import Looked
 from helpers.words import Scalar
 
 CODE = "PRF302"
@@ -16,7 +17,9 @@ CODE = "PRF302"
 
 def check(profile: Profile) -> Iterator[Finding]:
     steps = profile.breakdown.steps
-    if not profile.trace.marked:
+    if profile.trace.looked:
+        yield from _some(profile, profile.trace.looked)
+    elif not profile.trace.marked:
         yield Finding(CODE, Status.NOTE, "PRF302.unmarked")
     elif len(steps) < 3:
         yield Finding(CODE, Status.NOTE, "PRF302.few", {"steps": len(steps)})
@@ -24,3 +27,13 @@ def check(profile: Profile) -> Iterator[Finding]:
         args: dict[str, Scalar] = {"steps": len(steps), "first_ms": profile.ms(steps[0].total_ns)}
         args["step_ms"] = profile.ms(profile.breakdown.step_ns)
         yield Finding(CODE, Status.OK, "PRF302.first", args)
+
+
+def _some(profile: Profile, looked: Looked) -> Iterator[Finding]:
+    """Of a profile of which some steps were looked at: which, and how like the others they are."""
+    args: dict[str, Scalar] = {"first": looked.first, "last": looked.last, "steps": looked.steps}
+    args.update(step_ms=profile.ms(profile.breakdown.step_ns), mean_ms=profile.ms(looked.mean_ns))
+    args.update(slowest=looked.slowest, slowest_ms=profile.ms(looked.slowest_ns))
+    yield Finding(CODE, Status.NOTE, "PRF302.some", args)
+    if looked.behind:
+        yield Finding(CODE, Status.WARN, "PRF302.behind", args)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
+from helpers.number_lists import spans
 from helpers.profiling.facts import Profile
 from helpers.profiling.intervals import Intervals
 from helpers.profiling.timeline.overview import COLUMNS, Overview, overview
@@ -52,8 +53,9 @@ def _chosen(profile: Profile, step: int | None) -> Any:
         return min(profile.breakdown.steady, key=lambda one: abs(one.total_ns - middle))
     found = [one for one in steps if one.number == step]
     if not found:
-        numbers: Scalar = [one.number for one in steps[:20]]
-        raise WorkbookError("profiling.no_such_step", path=profile.trace.source, step=step, steps=numbers)
+        key = "profiling.step_not_looked_at" if profile.trace.looked else "profiling.no_such_step"
+        here = spans([one.number for one in steps])
+        raise WorkbookError(key, path=profile.trace.source, step=step, steps=here)
     return found[-1]
 
 

@@ -237,7 +237,7 @@ def test_a_value_that_begins_as_the_last_one_did(tmp_path: Path) -> None:
 
 
 def test_a_stack_that_begins_as_the_expected_one_does(tmp_path: Path) -> None:
-    stacks = ["a", "ab", "a", "b", "a", "ab", 'a"', "a", 1, 12, 1, 1, [1], [1, 2], [1], [1]]
+    stacks = ["a", "ab", "a", "b", "a", "ab", 'a"', "a", 1, 12, 1, 1, [1], [1, 2], [1], [1], 1.5, 1.50, 1.5, None]
     events = [{"ph": "X", "name": "n", "ts": at, "dur": 1, "args": {"Call stack": s}} for at, s in enumerate(stacks)]
     assert_alike(tmp_path / "a.json", written(events, COMPACT))
 

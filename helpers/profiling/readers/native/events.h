@@ -20,12 +20,18 @@ class Events {
     following_.push_back(0);
   }
 
+  void within(std::int64_t begin_ns, std::int64_t end_ns) {
+    begin_ns_ = begin_ns;
+    end_ns_ = end_ns;
+  }
+
   // False: the event is for Python, and nothing of it was taken.
   bool complete(const Event& event) {
     std::int64_t external = kNone, correlation = kNone;
     if (!usable(event) || !number(event, kExternal, kExternalOld, external) ||
         !number(event, kCorrelation, kConnection, correlation))
       return false;
+    if (!reaches(event, kTs, kDur)) return true;
     const Token name = event.absent(kName) ? Token{"\"\"", 2, Kind::string} : event.tokens[kName];
     const std::int32_t code = names.code(name.at, name.size);
     name_.add(code);
@@ -44,6 +50,7 @@ class Events {
     if (!event.is_label(kPid) || !event.is_label(kTid) || !(event.seen & bit(kId)) ||
         !identity(event.tokens[kId], id))
       return false;
+    if (!reaches(event, kTs, kUnused)) return true;
     is_head_.add(head);
     id_.add(id);
     at_ns_.add(time(event, kTs, 2, at_ns_.size()));
@@ -83,7 +90,7 @@ class Events {
     const auto text = [&](int field) { return event.absent(field) || event.is_text(field); };
     const bool name = !(event.seen & bit(kName)) || event.is_text(kName);
     const bool args = event.absent(kArgs) || event.kind(kArgs) == Kind::nested;
-    if (!name || !args || !text(kCat) || !text(kTask) || !event.is_label(kPid) || !event.is_label(kTid)) return false;
+    if (!name || !args || !text(kCat) || !text(kTask) || !text(kStack) || !event.is_label(kPid) || !event.is_label(kTid)) return false;
     constexpr std::uint32_t rare = bit(kDevice) | bit(kStream) | bit(kCollective) | bit(kGroup) | bit(kNumber) |
                                    bit(kElements) | bit(kDtype) | bit(kPeer);
     for (std::uint32_t left = event.seen & rare; left; left &= left - 1)
@@ -160,6 +167,19 @@ class Events {
     return details.code(joined_.data(), joined_.size());
   }
 
+  // Whether it reaches into what is wanted; what tells no usable time does, and is counted later.
+  bool reaches(const Event& event, int start, int lasting) const {
+    std::int64_t begin = kNoTime, lasts = 0;
+    if (begin_ns_ == kNoTime || !(event.seen & bit(start)) || !nanoseconds(event.tokens[start], begin) ||
+        begin >= kFar || begin < -kFar)
+      return true;
+    if (lasting != kUnused && (!(event.seen & bit(lasting)) || !nanoseconds(event.tokens[lasting], lasts) ||
+                               lasts >= kFar || lasts < -kFar))
+      return true;
+    return begin < end_ns_ && begin + lasts >= begin_ns_;
+  }
+
+  std::int64_t begin_ns_ = kNoTime, end_ns_ = 0;  // kNoTime: all is wanted
   std::vector<std::int32_t> origin_of_, following_;
   std::int32_t last_stack_ = 0;
   std::string joined_;

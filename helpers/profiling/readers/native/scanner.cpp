@@ -103,7 +103,7 @@ class Scanner {
     event.stack = events_.stack_at(p, json.end());
     if (event.stack) return p + events_.stacks.size_of(event.stack);
     p = json.value(p, kDepth, token);
-    if (p) event.stack = events_.stack(token);
+    if (p && (token.kind == Kind::string || token.kind == Kind::escaped)) event.stack = events_.stack(token);
     return p;
   }
 
@@ -168,6 +168,11 @@ TRACE_API void* trace_new(std::uint64_t seed) {
 }
 
 TRACE_API void trace_free(void* scanner) { delete static_cast<trace::Scanner*>(scanner); }
+
+// From here on only what reaches into these nanoseconds is taken.
+TRACE_API void trace_within(void* scanner, std::int64_t begin_ns, std::int64_t end_ns) {
+  static_cast<trace::Scanner*>(scanner)->events().within(begin_ns, end_ns);
+}
 
 // -1: there is no memory left.
 TRACE_API std::int64_t trace_scan(void* scanner, const char* text, std::int64_t size, int arrows, int behind_event) {

@@ -37,6 +37,8 @@ def _library() -> ctypes.CDLL:
     library = found.library
     library.trace_new.restype, library.trace_new.argtypes = ctypes.c_void_p, [ctypes.c_uint64]
     library.trace_free.restype, library.trace_free.argtypes = None, [ctypes.c_void_p]
+    library.trace_within.restype = None
+    library.trace_within.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
     library.trace_scan.restype = ctypes.c_int64
     library.trace_scan.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int, ctypes.c_int]
     library.trace_view.restype, library.trace_view.argtypes = View, [ctypes.c_void_p, ctypes.c_int]
@@ -54,6 +56,10 @@ class Scanner:
         if not self._handle:
             raise MemoryError
         weakref.finalize(self, self._library.trace_free, self._handle)
+
+    def within(self, begin_ns: int, end_ns: int) -> None:
+        """From here on takes no event that does not reach into these nanoseconds of the file."""
+        self._library.trace_within(self._handle, begin_ns, end_ns)
 
     def scan(self, text: bytearray, size: int, arrows: bool, behind_event: bool = False) -> tuple[int, list[bytes]]:
         """Takes events from the beginning of `size` bytes on, behind which a 0 stands; gives how many bytes those take,

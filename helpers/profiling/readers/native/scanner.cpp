@@ -103,7 +103,8 @@ class Scanner {
     event.stack = events_.stack_at(p, json.end());
     if (event.stack) return p + events_.stacks.size_of(event.stack);
     p = json.value(p, kDepth, token);
-    if (p && (token.kind == Kind::string || token.kind == Kind::escaped)) event.stack = events_.stack(token);
+    const bool text = token.kind == Kind::string || token.kind == Kind::escaped || token.kind == Kind::null;
+    if (p && text) event.stack = events_.stack(token);
     return p;
   }
 

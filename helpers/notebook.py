@@ -110,6 +110,9 @@ def prepare(lang: str = "en") -> None:
 
 def begin(stage: str, lang: str = "en", run_dir: str = "runs/notebook", device: str = "auto") -> NotebookRun:
     """Makes the stage's folder below `run_dir` and sets the language in which reports are shown."""
+    from helpers.launch.child import reading
+
+    reading.watch(listings=False)  # looking for CANN lists half of the machine
     os.environ["ASCEND_WORKBOOK_LANG"] = language(lang)
     base = Path(run_dir).expanduser()
     folder = (base if base.is_absolute() else results_begin_at() / base) / stage

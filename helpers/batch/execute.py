@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from helpers import report as reports
+from helpers.batch import reuse
 from helpers.batch.addresses import register
+from helpers.batch.fingerprint import fingerprint
 from helpers.errors import WorkbookError
 from helpers.finding import Status
+from helpers.launch.child.reading import FOLDER as READS
 from helpers.report import Report
 from helpers.storage import open_storage
 from helpers.view.widgets import HEADLESS
@@ -38,32 +41,39 @@ class Outcome:
     reused: bool = False
 
 
-def execute(stage: str, notebook: Path, parameters: dict[str, Any], key: str, timeout_s: int) -> Outcome:
-    """Runs the notebook into its stage folder; the outcome is written before (as stopped) and after."""
+def execute(
+    stage: str, notebook: Path, parameters: dict[str, Any], parts: dict[str, str], timeout_s: int
+) -> Outcome:
+    """Runs the notebook into its stage folder; the outcome is written before (as stopped) and after. `parts` are what
+    its result depends on, as fingerprint.parts has them."""
     folder = Path(parameters["run_dir"]) / stage
     folder.mkdir(parents=True, exist_ok=True)
     for stale in ("report.json", "report.html"):
         (folder / stale).unlink(missing_ok=True)
+    key = fingerprint(parts)
     _remember(folder, Outcome(stage, STOPPED, key))
+    reads = reuse.forget(folder)
     began = time.monotonic()
-    with _headless():
+    with _told({HEADLESS: "1", READS: str(reads)}):
         outcome = _papermill(stage, notebook, folder, parameters, key, timeout_s)
     outcome = Outcome(**{**asdict(outcome), "seconds": round(time.monotonic() - began, 1)})
+    reuse.keep(folder, parts)
     _remember(folder, outcome)
     return outcome
 
 
 @contextmanager
-def _headless() -> Iterator[None]:
-    """The kernel inherits that nobody sits before it: no boxes to type into."""
-    before = os.environ.get(HEADLESS)
-    os.environ[HEADLESS] = "1"
+def _told(values: dict[str, str]) -> Iterator[None]:
+    """The kernel inherits that nobody sits before it (no boxes to type into), and where to tell what it opens."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
         yield
     finally:
-        os.environ.pop(HEADLESS)
-        if before is not None:
-            os.environ[HEADLESS] = before
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
 
 
 def remembered(folder: Path) -> Outcome | None:

@@ -1,4 +1,4 @@
-"""What a stage's result depends on, as one hash: a good result is reused only while all of it is the same."""
+"""What a stage's result depends on, by name: a good result is reused only while all of it is the same."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import sysconfig
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,26 +25,58 @@ SETTINGS = (
 )  # fmt: skip
 #: Of these only how many cards they show: which ones a run is given changes from start to start.
 VISIBLE = ("ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+#: Parameters that name what is read instead of being recorded: a profile, baselines, the output of a failed run.
+INPUTS = ("existing", "baseline", "bench_baseline", "error_log")
 DRIVER_INFO = Path("/usr/local/Ascend/driver/version.info")
 
 
-def fingerprint(notebook: Path, parameters: dict[str, Any], versions: dict[str, str]) -> str:
-    """Hash of the notebook's code, parameters, the script with its local imports, our own code and versions."""
-    digest = hashlib.sha256()
-    digest.update(_code(notebook).encode())
-    digest.update(json.dumps([parameters, versions, _settings()], sort_keys=True).encode())
+def parts(notebook: Path, parameters: dict[str, Any], versions: dict[str, str]) -> dict[str, str]:
+    """Hashes of the notebook's code, parameters, versions, settings, the script with its local imports, what it is
+    given to read, our own code and the packages that are installed. What is opened besides is for reuse.py to know."""
     script = parameters.get("script")
-    for path in local_sources(Path(script)) if script else ():
+    return {
+        "notebook": _hash(_code(notebook)), "parameters": _hash(parameters), "versions": _hash(versions),
+        "settings": _hash(_settings()), "script": _of_files(local_sources(Path(script)) if script else ()),
+        "inputs": _hash([*(_input(parameters.get(name)) for name in INPUTS), _names(parameters.get("repository"))]),
+        "code": own_code(),
+        "packages": packages(),
+    }  # fmt: skip
+
+
+def fingerprint(parts: dict[str, str]) -> str:
+    """All of them as one."""
+    return _hash(parts)[:16]
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _of_files(paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    for name in ("existing", "baseline"):  # a profile or a baseline already taken, read instead of recording one
-        place = parameters.get(name)
-        if is_address(place):
-            digest.update(ObsStorage(Address.of(str(place))).stamp().encode())
-            continue
-        for path in _files(Path(place)) if place else ():
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    digest.update(own_code().encode())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()
+
+
+def _input(place: Any) -> str:
+    """A file or folder by its content, one in object storage by what the service says of it."""
+    if is_address(place):
+        return ObsStorage(Address.of(str(place))).stamp()
+    return _of_files(_files(Path(place))) if place and Path(place).exists() else ""
+
+
+def _names(repository: Any) -> list[str]:
+    """The Python files of a repository that is scanned; what is in them is known by their being opened."""
+    return sorted(map(str, Path(repository).rglob("*.py"))) if repository else []
+
+
+@cache
+def packages() -> str:
+    """Equal for the same packages of the same versions."""
+    places = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    found = (path for place in places for path in Path(place).iterdir())
+    return _hash(sorted(path.name for path in found if path.suffix in (".dist-info", ".egg-info")))
 
 
 def _settings() -> dict[str, str | int]:

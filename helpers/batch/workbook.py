@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
-from helpers.batch import index
+from helpers.batch import index, reuse
 from helpers.batch.execute import FAILED, GOOD, RED, Outcome, execute, remembered, saved_report
-from helpers.batch.fingerprint import fingerprint, versions
+from helpers.batch.fingerprint import fingerprint, parts, versions
 from helpers.batch.mirror import Mirror, local_root
 from helpers.batch.parameters import assign, declared
 from helpers.diagnosis import explanation
@@ -64,8 +64,11 @@ def run(
     for number, (stage, notebook) in enumerate(found.items(), 1):
         say_progress(say("run.stage", lang, number=number, of=len(found), stage={"say": f"name.{stage}"}))
         values = {**given[stage], "lang": lang, "run_dir": str(folder)}
-        key = _key(notebook, values, here)
-        outcome = _reusable(folder / stage, key, force) or execute(stage, notebook, values, key, timeout_s)
+        basis = _parts(notebook, values, here)
+        why = why_again(folder / stage, basis, force=force)
+        if why:
+            say_progress(say("run.stage_again", lang, why=why))
+        outcome = (None if why else _reusable(folder / stage)) or execute(stage, notebook, values, basis, timeout_s)
         outcomes.append(outcome)
         publish(outcomes, tier=here["tier"])
         mirror.part(stage)
@@ -100,14 +103,21 @@ def key_of(
     parameters: dict[str, str], here: dict[str, str], *, stages: tuple[str, ...], lang: str, notebooks: Path = NOTEBOOKS
 ) -> str:
     """Hash of all that the result of a run depends on: that of each stage. Raises WorkbookError as `run` does."""
+    by_stage = parts_of(parameters, here, stages=stages, lang=lang, notebooks=notebooks)
+    return hashlib.sha256(json.dumps([fingerprint(one) for one in by_stage.values()]).encode()).hexdigest()[:16]
+
+
+def parts_of(
+    parameters: dict[str, str], here: dict[str, str], *, stages: tuple[str, ...], lang: str, notebooks: Path = NOTEBOOKS
+) -> dict[str, dict[str, str]]:
+    """The same by stage and by name."""
     found, given = _prepared(parameters, stages, notebooks / lang)
-    keys = [_key(notebook, {**given[stage], "lang": lang}, here) for stage, notebook in found.items()]
-    return hashlib.sha256(json.dumps(keys).encode()).hexdigest()[:16]
+    return {stage: _parts(notebook, {**given[stage], "lang": lang}, here) for stage, notebook in found.items()}
 
 
-def _key(notebook: Path, values: dict[str, Any], here: dict[str, str]) -> str:
-    """Where the results go is no part of it."""
-    return fingerprint(notebook, {**values, "run_dir": ""}, here)
+def _parts(notebook: Path, values: dict[str, Any], here: dict[str, str]) -> dict[str, str]:
+    """Where the results go is none of them."""
+    return parts(notebook, {**values, "run_dir": ""}, here)
 
 
 def _publish(
@@ -235,11 +245,22 @@ def _judge(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Finding, 
     return Finding("RUN400", Status.FAIL, key, args, place, weight=20), tier, outcome.seconds
 
 
-def _reusable(folder: Path, key: str, force: bool) -> Outcome | None:
+def why_again(folder: Path, basis: dict[str, str], *, force: bool = False) -> Scalar:
+    """Why the stage in the folder, which an earlier time ended, runs again; empty for one that is reused or new."""
     before = remembered(folder)
-    if force or before is None or before.state != GOOD or before.key != key or saved_report(folder) is None:
-        return None
-    return replace(before, reused=True)
+    if before is None:
+        return ""
+    if force:
+        return {"say": "reuse.force"}
+    if before.state != GOOD or saved_report(folder) is None:
+        return {"say": "reuse.not_good"}
+    return reuse.why_again(folder, basis)
+
+
+def _reusable(folder: Path) -> Outcome | None:
+    """The earlier outcome, where there is one; nothing is against it."""
+    before = remembered(folder)
+    return None if before is None else replace(before, reused=True)
 
 
 def folder_of(name: str, root: str | os.PathLike[str]) -> Path:

@@ -7,7 +7,7 @@ from typing import Callable
 
 import pytest
 
-from helpers.batch.fingerprint import fingerprint
+from helpers.batch.fingerprint import fingerprint, parts
 
 
 @pytest.mark.parametrize(
@@ -27,5 +27,5 @@ def test_what_the_environment_says(
     keys = []
     for value in (before, after):
         monkeypatch.setenv(name, value)
-        keys.append(fingerprint(book, {}, {}))
+        keys.append(fingerprint(parts(book, {}, {})))
     assert (keys[0] == keys[1]) == same

@@ -11,7 +11,7 @@ import pytest
 from helpers import batch
 from helpers.batch.addresses import register
 from helpers.batch.campaign.ended import Ended
-from helpers.batch.fingerprint import fingerprint
+from helpers.batch.fingerprint import fingerprint, parts
 from helpers.batch.mirror import Mirror
 from helpers.errors import WorkbookError
 from helpers.finding import Status
@@ -127,7 +127,7 @@ def test_another_baseline_is_another_result(service: Service, notebooks: Make) -
     for key, data in (("b/gpu.zip", b"one"), ("b/gpu.zip", b"two"), ("b/x/y", b"1"), ("b/x/y", b"2")):
         service.requests.put(key, data)
         place = f"{service.place}/b/{'gpu.zip' if key.endswith('zip') else 'x'}"
-        keys.append(fingerprint(book, {"baseline": place}, {}))
+        keys.append(fingerprint(parts(book, {"baseline": place}, {})))
     assert len(set(keys)) == 4
 
 

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from . import collecting, isolation, program, simulator, transforms
+from . import collecting, isolation, program, reading, simulator, transforms
 from .gpulog import GpuLog
 from .stop import StopTraining
 
@@ -27,6 +27,7 @@ def main(spec_path: str) -> None:
     log = GpuLog(Path(spec["out"]) / log_name(rank), _meta(spec, rank, world_size))
     log.write(force=True)
     isolation.keep_out()
+    reading.watch()
     program.prepare(spec["script"], spec["module"], spec["args"])
     observer, error = None, None
     try:
@@ -42,6 +43,7 @@ def spawned(spec_path: str) -> None:
     """The same for a process that the script's own multiprocessing spawned; its main module follows by itself."""
     spec = _read(spec_path)
     isolation.keep_out()
+    reading.watch()
     rank = _Late(Path(spec["out"]))
     meta = _meta(spec, 0, 1)
     log = GpuLog(rank.unknown, {**meta, "spawned": True})

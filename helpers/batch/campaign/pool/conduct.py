@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from helpers.batch import reuse
 from helpers.batch.campaign.ended import GOOD, RED, STOPPED, Ended, load, save
 from helpers.batch.campaign.pool import locks, processes, tries
 from helpers.batch.campaign.pool.attempt import Attempt, Bounds, attempt
@@ -19,7 +20,7 @@ from helpers.batch.campaign.pool.devices import Here, cards_for, enough, lower, 
 from helpers.batch.campaign.pool.judging import dead, judged
 from helpers.batch.campaign.pool.order import Order
 from helpers.batch.plan.model import Item
-from helpers.batch.workbook import key_of
+from helpers.batch.workbook import key_of, parts_of
 from helpers.errors import WorkbookError
 from helpers.words import Scalar
 
@@ -53,6 +54,7 @@ def conduct(order: Order, means: Means) -> Ended:
         early = at_once(order, means.where)
         if early is not None:
             return early
+        _tell_why(order, means)
         processes.end(partial(processes.marked, folder))  # of a try whose runner was killed with its process
         return _tried(order, means, handle)
     finally:
@@ -77,7 +79,8 @@ def at_once(order: Order, where: str = "") -> Ended | None:
     whole = before is not None and before.key == key and (folder / "report.json").is_file()
     if before is None or not whole or order.force:
         return None
-    if _beyond(item, before):
+    other = _opened_else(order)
+    if _beyond(item, before) or (other and (before.state == GOOD or other != reuse.UNKNOWN)):
         return None
     keep = before.state == GOOD or (order.keep_red and before.state not in (STOPPED,))
     return replace(before, reused=True) if keep else None
@@ -141,6 +144,31 @@ def _key(order: Order, here: Here) -> str:
     item = order.item
     stages = key_of(item.parameters, here.versions, stages=item.stages, lang=item.lang, notebooks=Path(order.notebooks))
     return "-".join([stages, str(item.cards), *filter(None, [item.require])])
+
+
+def _parts(order: Order) -> dict[str, dict[str, str]]:
+    item = order.item
+    return parts_of(item.parameters, _here(order).versions, stages=item.stages, lang=item.lang,
+                    notebooks=Path(order.notebooks))  # fmt: skip
+
+
+def _opened_else(order: Order) -> Scalar:
+    """Which of the files that its stages opened is not as it was; empty for none. What was killed told of none."""
+    told = [reuse.why_again(order.folder / stage, parts) for stage, parts in _parts(order).items()]
+    return next((why for why in told if why), "")
+
+
+def _tell_why(order: Order, means: Means) -> None:
+    """Why a run that an earlier start ended is done again."""
+    before = load(order.folder)
+    if before is None or before.state == STOPPED:
+        return
+    why: Scalar = {"say": "reuse.not_good"}
+    if order.force:
+        why = {"say": "reuse.force"}
+    elif before.state == GOOD:
+        why = {"say": "reuse.memory"} if _beyond(order.item, before) else _opened_else(order)
+    means.tell("plan.again_for", {"run": order.item.name, "why": why or {"say": "reuse.demands"}})
 
 
 def _beyond(item: Item, before: Ended | None) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 import pytest
 
+from helpers.batch import reuse
 from helpers.batch.campaign.ended import GOOD, TIMED_OUT, Ended, load, save
 from helpers.batch.campaign.pool import conduct
 from helpers.batch.campaign.pool.conduct import at_once
@@ -27,6 +28,10 @@ def order(notebooks: Callable[..., Path], tmp_path: Path) -> Order:
     order = Order(item("a", require="cpu"), str(tmp_path), str(books), "start", here=Here("cpu", 1, {"tier": "cpu"}))
     order.folder.mkdir()
     (order.folder / "report.json").write_text("{}")
+    stage = order.folder / "environment"
+    stage.mkdir()
+    reuse.forget(stage)
+    reuse.keep(stage, conduct._parts(order)["environment"])
     return order
 
 

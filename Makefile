@@ -6,7 +6,7 @@ SCRIPT ?= notebooks/scripts/resnet_digits.py
 DEVICE ?= auto
 BIN := $(VENV)/bin
 
-.PHONY: help setup setup-dev run test test-full test-browser notebooks references lint lab bench offline-bundle resolve clean
+.PHONY: help setup setup-dev run test test-full test-browser notebooks references lint lab docs bench offline-bundle resolve clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -42,6 +42,9 @@ references: setup-dev  ## make the test references anew (look at the difference 
 
 lab: setup  ## open JupyterLab on the notebooks, with the kernel "Ascend NPU (simulated)" where there is no CANN
 	@$(BIN)/jupyter lab notebooks
+
+docs: setup-dev  ## write docs/stages from rules, commands and docstrings
+	@$(BIN)/python -m tools.docs
 
 bench: setup-dev  ## print the benchmarks' ratios against their peers
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

@@ -88,4 +88,5 @@ class Passage:
 
 def _plain(place: str) -> str:
     """A page, notebook or site in one language stands for the same in the other."""
-    return re.sub("/(?:zh|en|LANG)(?=/|$)", "/_", place.replace(".zh-CN.md", ".md")).replace("-cn/", "-us/")
+    place = re.sub("/(?:zh|en|LANG)(?=/|$)", "/_", place.replace(".zh-CN.md", ".md")).replace("-cn/", "-us/")
+    return re.sub("(hiascend.com/document/detail/_)/[^/]+/[^/]+/", r"\1/", place)  # in one language for another edition

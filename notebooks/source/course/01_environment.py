@@ -301,7 +301,7 @@ print("torch 2.8.0 with torch_npu 2.8.0.post4:", status_of(fits, "ENV053"))
 # <details><summary>答案</summary>
 #
 # 主版本、次版本、修订号须与 torch 一致；`.post` 后缀是 torch_npu 自己的修订。2.6.0 会得到 FAIL。
-# 为防再犯，用 constraints 文件固定 torch：`pip install -c constraints.txt …`。
+# 为防再犯，用 constraints 文件固定 torch：`pip install -c constraints.txt ...`。
 # </details>
 
 # %% [markdown] lang="en"

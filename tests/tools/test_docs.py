@@ -1,0 +1,125 @@
+"""The stages' pages are what rules, commands and docstrings say today. About 3 s."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from helpers.__main__ import verb_modules
+from helpers.finding import Status
+from helpers.rules import rules_of
+from tests.conftest import ROOT
+from tools.docs import chinese, page, rules, statuses
+from tools.docs.__main__ import main, report, stale
+from tools.docs.stages import STAGES
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[Path, str]:
+    return page.pages()
+
+
+@pytest.fixture
+def rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """A rule's module of its own."""
+    (tmp_path / "one_rule.py").write_text(
+        '"""ENV999: is it so? More.\n\nSee https://example.org/page.\n"""\n'
+        "from helpers.finding import Finding, Status\nfrom helpers.rules import CannotCheck\n"
+        "CODE = 'ENV999'\nMUCH = 3\n"
+        "def check(facts):\n    if facts is Status.FAIL:\n        raise CannotCheck('x')\n    return _made()\n"
+        "def _made():\n    return [Finding(CODE, Status.WARN, 'x')]\ndef unused():\n    return Status.NOTE\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(statuses, "ROOT", tmp_path)
+    monkeypatch.setattr(rules, "ROOT", tmp_path)
+    import one_rule  # type: ignore[import-not-found]
+
+    yield one_rule
+    del sys.modules["one_rule"]
+
+
+def test_the_committed_pages_are_up_to_date(made: dict[Path, str]) -> None:
+    assert not [path.name for path in stale(made)], "run python -m tools.docs"
+
+
+def test_a_changed_page_and_one_too_many_are_found(
+    made: dict[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.docs.__main__.FOLDER", tmp_path)
+    moved = {tmp_path / path.name: text for path, text in made.items()}
+    assert len(stale(moved)) == len(moved)
+    for path, text in moved.items():
+        path.write_text(text, encoding="utf-8")
+    assert not stale(moved)
+    (tmp_path / "profiling.md").write_text("older", encoding="utf-8")
+    (tmp_path / "gone.md").write_text("a stage that is no more", encoding="utf-8")
+    assert sorted(path.name for path in stale(moved)) == ["gone.md", "profiling.md"]
+
+
+def test_every_folder_of_rules_is_on_a_page(made: dict[Path, str]) -> None:
+    folders = {path.parent for path in (ROOT / "helpers").rglob("rules/__init__.py")}
+    packages = {str(folder.relative_to(ROOT)).replace("/", ".") for folder in folders}
+    assert packages == {package for stage in STAGES for package, _ in stage.rules}
+    for stage in STAGES:
+        for lang, ending in page.ENDINGS.items():
+            text = made[page.FOLDER / f"{stage.name}{ending}"]
+            for package, _ in stage.rules:
+                module = __import__(package, fromlist=["x"])
+                assert all(f"#### {code}\n" in text for code in rules_of(module)), (package, lang)
+
+
+def test_every_verb_is_on_one_page() -> None:
+    verbs = [verb for stage in STAGES for verb in stage.verbs]
+    assert sorted(verbs) == sorted(module.NAME for module in verb_modules())
+
+
+def test_no_page_names_this_machine(made: dict[Path, str]) -> None:
+    assert not [path.name for path, text in made.items() if str(ROOT) in text or sys.prefix in text]
+
+
+def test_a_rule_is_read_from_its_module(rule: ModuleType) -> None:
+    found = rules._rule(rule)
+    assert found.looks == "Is it so? More." and rules.first_sentence("Does it hold as it should? More.").endswith("?")
+    assert found.statuses == [Status.SKIPPED, Status.WARN]  # what is compared with, and what nobody calls, is not given
+    assert found.numbers == {"MUCH": 3} and found.sources == ["https://example.org/page"]
+
+
+def test_statuses_are_those_of_known_rules() -> None:
+    from helpers.environment.rules import open_files, torch_pair
+    from helpers.migration.rules import third_party
+    from helpers.profiling.rules import accumulation
+
+    assert statuses.statuses(open_files) == [Status.OK, Status.SKIPPED, Status.WARN]
+    assert statuses.statuses(torch_pair) == [Status.OK, Status.SKIPPED, Status.FAIL]
+    assert statuses.statuses(third_party) == [Status.NOTE, Status.WARN]
+    assert statuses.statuses(accumulation) == [Status.OK, Status.NOTE, Status.SKIPPED]
+
+
+def test_what_has_no_chinese_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(chinese.NoChinese, match="has no Chinese for: Nobody said this"):
+        chinese.translated("Nobody said this", "zh")
+    assert chinese.translated("Nobody said this", "en") == "Nobody said this"
+    known = dict(chinese.table())
+    gone = known.popitem()[0]
+    monkeypatch.setattr(chinese, "table", lambda: known)
+    assert main(["--check"]) == 1
+    assert gone in capsys.readouterr().err
+
+
+def test_no_translation_is_left_over(made: dict[Path, str]) -> None:
+    text = "\n".join(made.values()).replace("&lt;", "<").replace(r"\|", "|")
+    assert not [sentence for sentence in chinese.table() if sentence not in text]
+
+
+def test_every_rule_gives_some_status() -> None:
+    assert not [rule.code for rule in rules.all_rules() if not rule.statuses]
+
+
+def test_every_rule_has_its_words_and_both_languages() -> None:
+    """ACC202 speaks with the sentences of what reads the files; nothing else may lack its own."""
+    lacking = [line for line in report() if "no page named" not in line and "without a page" not in line]
+    assert [line.split(":")[0] for line in lacking] == ["ACC202"]

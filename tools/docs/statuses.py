@@ -1,0 +1,107 @@
+"""Which statuses a rule can give: those named in its check and in what that calls, comparisons left out."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from helpers.finding import Status
+from helpers.migration.repair import CLASSES, STATUS
+
+ROOT = Path(__file__).resolve().parents[2]
+#: How far calls are followed.
+DEPTH = 3
+#: Turns a class into a status: what is asked of it stands in the rule.
+TABLES = ("helpers.migration.repair",)
+Function = ast.FunctionDef
+
+
+def statuses(module: ModuleType) -> list[Status]:
+    """From good to bad."""
+    return sorted(set(_reached(module.__name__, "check", frozenset(), DEPTH)))
+
+
+def _reached(name: str, function: str, seen: frozenset[tuple[str, str]], depth: int) -> Iterator[Status]:
+    if (name, function) in seen or name in TABLES:
+        return
+    seen |= {(name, function)}
+    functions, constants, imported = _parsed(name)
+    if function not in functions and function in imported:  # handed on by a package
+        yield from _reached(*imported[function], seen, depth)
+    if function not in functions:
+        return
+    body = functions[function]
+    for node in _said(body):
+        if isinstance(node, ast.Name) and node.id in constants:
+            yield from (status for part in ast.walk(constants[node.id]) for status in _named(part))
+        yield from _named(node)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == "class":
+            yield from _in_data(name)
+        called = _called(node, imported)
+        if called is not None and depth:
+            where, what = called if called[0] else (name, called[1])
+            yield from _reached(where, what, seen, depth - 1)
+
+
+def _named(node: ast.AST) -> Iterator[Status]:
+    """Status.WARN; CannotCheck; a class of migration's such as MANUAL."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Status":
+        yield Status[node.attr]
+    if isinstance(node, ast.Name) and node.id == "CannotCheck":
+        yield Status.SKIPPED
+    if isinstance(node, ast.Name) and node.id.lower() in CLASSES:
+        yield STATUS[node.id.lower()]
+
+
+def _in_data(name: str) -> Iterator[Status]:
+    """What the tables of names give that a rule of migration's asks: `entry["class"]`."""
+    text = (ROOT / name.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")
+    for table in set(re.findall(r'api_map\.entry\("(\w+)"', text)):
+        names = json.loads((ROOT / "helpers/migration/data" / f"{table}.json").read_text(encoding="utf-8"))["names"]
+        yield from (STATUS[entry["class"]] for entry in names.values())
+
+
+def _said(node: ast.AST) -> Iterator[ast.AST]:
+    """All below a function but what is only compared with, and what is caught."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Compare):
+            continue
+        if isinstance(child, ast.ExceptHandler):
+            for line in child.body:
+                yield line
+                yield from _said(line)
+            continue
+        yield child
+        yield from _said(child)
+
+
+def _called(node: ast.AST, imported: dict[str, tuple[str, str]]) -> tuple[str, str] | None:
+    """(module, function) of a name that is a function, called or handed on; an empty module is the same file."""
+    if isinstance(node, ast.Name):
+        return imported.get(node.id, ("", node.id))
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in imported:
+        package, name = imported[node.value.id]
+        return f"{package}.{name}", node.attr
+    return None
+
+
+@cache
+def _parsed(name: str) -> tuple[dict[str, Function], dict[str, ast.expr], dict[str, tuple[str, str]]]:
+    """A module's functions, its constants, and what it imports of ours by the name it has here."""
+    place = ROOT / name.replace(".", "/")
+    file = next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+    if file is None:  # a class: its methods give no findings
+        return {}, {}, {}
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    constants = {target.id: node.value for node in tree.body if isinstance(node, ast.Assign)
+                 for target in node.targets if isinstance(target, ast.Name)}  # fmt: skip
+    imported = {alias.asname or alias.name: (str(node.module), alias.name) for node in ast.walk(tree)
+                if isinstance(node, ast.ImportFrom) and str(node.module).startswith("helpers")
+                for alias in node.names}  # fmt: skip
+    return functions, constants, imported

@@ -75,7 +75,7 @@ def _end_with_parent() -> None:
 
 def _kill_tree(process: subprocess.Popen[bytes]) -> None:
     """Its group, and what it started in sessions of their own: those are told by their parents, so they go last."""
-    below = _descendants(process.pid)
+    below = descendants(process.pid)
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -86,7 +86,7 @@ def _kill_tree(process: subprocess.Popen[bytes]) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def _descendants(root: int) -> dict[int, tuple[str, ...]]:
+def descendants(root: int) -> dict[int, tuple[str, ...]]:
     """Process id -> when it began; without /proc nothing."""
     every = {int(entry.name): _stat(int(entry.name)) for entry in Path("/proc").glob("[0-9]*")}
     found: dict[int, tuple[str, ...]] = {}

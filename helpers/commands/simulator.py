@@ -7,6 +7,7 @@ Examples:
   ascend-workbook simulator run --devices 4 -- torchrun --nproc-per-node 4 train.py
   eval "$(ascend-workbook simulator env)"
   ascend-workbook simulator kernel
+  ascend-workbook simulator kernel --prefix /usr/local --threads 1
   ascend-workbook simulator operators --html operators.html
   ascend-workbook simulator coverage
   ascend-workbook simulator coverage --dtype float16 --backward --operator nn.functional.gelu --json gelu.json
@@ -56,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     run.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the command and its arguments")
     env = actions.add_parser("env", help="print the environment as shell commands")
     kernel = actions.add_parser("kernel", help="install the Jupyter kernel " + jupyter.NAME)
+    kernel.add_argument("--threads", type=int, metavar="N", help="threads of each process (default: one for each core)")
     kernel.add_argument("--prefix", type=Path, help="environment to install into (default: this Python's)")
     measure = actions.add_parser("coverage", help="compare torch's operator database with the CPU, call by call")
     covering.configure(measure)
@@ -77,6 +79,9 @@ def run(args: argparse.Namespace) -> Report | int:
     devices = getattr(args, "devices", None)
     if devices is not None and not 1 <= devices <= MOST_DEVICES:
         raise WorkbookError("simulator.devices", devices=devices)
+    threads = getattr(args, "threads", None)
+    if threads is not None and threads < 1:
+        raise WorkbookError("simulator.threads", threads=threads)
     return _ACTIONS[args.action](args)
 
 
@@ -135,7 +140,7 @@ def _env(args: argparse.Namespace) -> int:
 
 
 def _kernel(args: argparse.Namespace) -> int:
-    folder = jupyter.install_kernel(args.prefix, args.devices)
+    folder = jupyter.install_kernel(args.prefix, args.devices, args.threads)
     print(say("simulator.kernel", args.lang, name=jupyter.NAME, path=str(folder)))
     return 0
 

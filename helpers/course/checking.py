@@ -12,7 +12,7 @@ from helpers.course.outcome import DONE, NOT_YET, PARTLY, Outcome
 from helpers.course.registry import task as task_named
 from helpers.course.task import Found, Place, Sentence, Task, sentence
 from helpers.errors import WorkbookError, reason
-from helpers.notebook import ROOT
+from helpers.notebook import results_begin_at
 
 
 def check_task(
@@ -53,7 +53,7 @@ def status_of(found: Found) -> str:
 
 def _base(run_dir: str | os.PathLike[str]) -> Path:
     given = Path(run_dir).expanduser()
-    return given if given.is_absolute() else ROOT / given
+    return given if given.is_absolute() else results_begin_at() / given
 
 
 def _tries(base: Path, student: str, name: str) -> tuple[int, Sentence | None]:

@@ -11,15 +11,22 @@ NAME = "ascend-npu-simulated"
 DISPLAY_NAME = "Ascend NPU (simulated)"
 
 
-def install_kernel(prefix: Path | None = None, devices: int | None = None) -> Path:
+#: What each library that computes asks for its number of threads.
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def install_kernel(prefix: Path | None = None, devices: int | None = None, threads: int | None = None) -> Path:
     """Writes the kernel spec below `prefix` (default: this Python's environment); the folder it lies in.
 
     Raises WorkbookError `simulator.not_built`.
     """
-    return kernelspec.write(NAME, DISPLAY_NAME, environment(devices), prefix=prefix, replace=True)
+    return kernelspec.write(NAME, DISPLAY_NAME, environment(devices, threads), prefix=prefix, replace=True)
 
 
-def environment(devices: int | None = None) -> dict[str, str]:
-    """What the kernel's process must begin with beside what Jupyter gives it."""
+def environment(devices: int | None = None, threads: int | None = None) -> dict[str, str]:
+    """What the kernel's process must begin with beside what Jupyter gives it. `threads`: of each of its processes;
+    without, as many as the machine has cores, which many users of one machine take from each other."""
     before = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "PYTHONPATH") if os.environ.get(name)}
+    if threads is not None:
+        before.update(dict.fromkeys(THREADS, str(threads)))
     return simulator.environment(devices, base=before)

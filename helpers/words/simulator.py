@@ -40,6 +40,10 @@ WORDS: dict[str, Words] = {
         "{devices} devices: expected 1 to 64",
         "设备数 {devices}：应为 1 到 64",
     ),
+    "simulator.threads": Words(
+        "{threads} threads: expected 1 or more",
+        "线程数 {threads}：应为 1 或更多",
+    ),
     "simulator.no_command": Words(
         "nothing to run: the command after `--` is missing",
         "没有要运行的命令：缺少 `--` 之后的内容",

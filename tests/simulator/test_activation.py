@@ -117,6 +117,14 @@ def test_the_kernel_spec_carries_the_environment(tmp_path: Path, simulator_env: 
     assert not any(value.endswith(":") or value.startswith(":") for value in spec["env"].values())
 
 
+def test_the_kernel_of_a_class_takes_so_many_threads(tmp_path: Path, simulator_env: dict[str, str]) -> None:
+    assert main(["simulator", "kernel", "--prefix", str(tmp_path), "--threads", "2"]) == 0
+    spec = json.loads((tmp_path / "share/jupyter/kernels" / jupyter.NAME / "kernel.json").read_text())
+    assert [spec["env"][name] for name in jupyter.THREADS] == ["2", "2", "2"]
+    assert not set(jupyter.THREADS) & set(jupyter.environment())
+    assert main(["simulator", "kernel", "--threads", "0"]) == 2
+
+
 def test_a_plain_script_sees_npus_and_a_plain_shell_still_imports_torch(simulator_env: dict[str, str]) -> None:
     ask = "import torch; print(hasattr(torch, 'npu') and torch.npu.device_count())"
     clean = cann.without_simulator(simulator_env)

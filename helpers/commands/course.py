@@ -1,0 +1,116 @@
+"""The course's exercises: list them, put one back; for teachers: grade what was handed in, make the students' zip.
+
+`grade` runs each submission (a notebook, a folder or a zip with one) anew in a process of its own with limits of
+time and memory, and never trusts what is stored in it: of its run only the answers are read, and this
+installation's checker judges them in another process. A submission is judged by the questions of its file's name, or
+of --names. What a hostile notebook can still do is in docs/teaching.md: grade where nothing can be lost.
+
+Examples:
+  ascend-workbook course list
+  ascend-workbook course list --run-dir runs/notebook
+  ascend-workbook course reset env
+  ascend-workbook course reset all --notebook ~/05_exercises.ipynb
+  ascend-workbook course grade submissions/ --out grades.csv
+  ascend-workbook course grade submissions/ --out grades.csv --points env=2 --timeout 600 --names names.csv
+  ascend-workbook course grade submissions/ --user nobody
+  ascend-workbook course pack --out student.zip
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pwd
+from dataclasses import replace
+
+from helpers.commands import progress_line
+from helpers.errors import WorkbookError
+from helpers.report import Report
+from helpers.words import LANGUAGES
+
+NAME = "course"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the actions and their options."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="the exercises and how far they have come")
+    back = actions.add_parser("reset", help="put an exercise back; what was there is kept under a number")
+    marks = actions.add_parser("grade", help="run and judge every submission of a folder, into a CSV")
+    pack = actions.add_parser("pack", help="the last commit as a zip without solutions and the teacher's pages")
+    back.add_argument("exercise", metavar="EXERCISE", help="its id, as `course list` tells, or all")
+    back.add_argument("--notebook", default="", metavar="FILE", help="the notebook (default: the project's exercises)")
+    for action in (listing, back):
+        action.add_argument("--run-dir", default="runs/notebook", metavar="DIR", help="run_dir of the notebook")
+    _configure_grade(marks)
+    pack.add_argument("--out", default="student.zip", metavar="FILE", help="the zip (default: student.zip)")
+    pack.add_argument("--force", action="store_true", help="replace the file")
+    for action in (listing, back, marks, pack):
+        action.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
+        action.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
+        action.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
+
+
+def _configure_grade(marks: argparse.ArgumentParser) -> None:
+    marks.add_argument("submissions", metavar="FOLDER", help="notebooks, zips and folders, one for each student")
+    marks.add_argument("--out", default="grades.csv", metavar="FILE", help="the table (default: grades.csv)")
+    marks.add_argument("--points", action="append", default=[], metavar="TASK=N", help="a task's worth (default: 1)")
+    marks.add_argument("--partly", type=float, default=0, metavar="SHARE", help="of the points for partly (default: 0)")
+    marks.add_argument("--names", default="", metavar="FILE", help="a CSV of two columns: submission, student")
+    marks.add_argument("--timeout", type=float, default=900, metavar="SECONDS", help="of a submission (default: 900)")
+    marks.add_argument("--cell-timeout", type=float, default=180, metavar="SECONDS", help="of a cell (default: 180)")
+    marks.add_argument("--memory-mib", type=float, default=6144, metavar="N", help="of a submission (default: 6144)")
+    marks.add_argument("--user", default="", metavar="NAME", help="run submissions as this Unix user (started as root)")
+    marks.add_argument("--force", action="store_true", help="grade again what has not changed")
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Does it and reports."""
+    if args.action == "grade":
+        return _grade(args)
+    if args.action == "pack":
+        from helpers.course.packing import pack
+
+        return pack(args.out, force=args.force)
+    if args.action == "reset":
+        from helpers.course.resetting import reset
+
+        return reset(args.exercise, args.notebook, run_dir=args.run_dir, lang=args.lang)
+    from helpers.course.listing import exercises
+
+    return exercises(args.run_dir)
+
+
+def _grade(args: argparse.Namespace) -> Report:
+    from helpers.course.grading import grade
+    from helpers.course.grading.limits import Limits
+
+    limits = Limits(args.timeout, args.memory_mib)
+    if args.user:
+        user = _user(args.user)
+        limits = replace(limits, user=user.pw_uid, group=user.pw_gid)
+    if not 0 <= args.partly <= 1:
+        raise WorkbookError("grading.partly", given=args.partly)
+    worth = dict(_worth(each) for each in args.points)
+    return grade(args.submissions, args.out, worth=worth, partly=args.partly, names=args.names, limits=limits,
+                 force=args.force, cell_timeout_s=args.cell_timeout, lang=args.lang, tell=progress_line)  # fmt: skip
+
+
+def _user(name: str) -> pwd.struct_passwd:
+    if os.geteuid() != 0:
+        raise WorkbookError("grading.user", user=name, why="euid != 0")
+    try:
+        return pwd.getpwnam(name)
+    except KeyError as error:
+        raise WorkbookError("grading.user", user=name, why=str(error)) from error
+
+
+def _worth(given: str) -> tuple[str, float]:
+    task, _, number = given.partition("=")
+    try:
+        value = float(number)
+    except ValueError as error:
+        raise WorkbookError("grading.worth", given=given) from error
+    if not 0 <= value < 1e6:
+        raise WorkbookError("grading.worth", given=given)
+    return task, value

@@ -1,0 +1,56 @@
+"""Runs a submission's cells in a kernel; started by path in a child of its own, it imports nothing of ours.
+
+    python child.py PLAN
+
+PLAN is JSON: cells (source, tags), parameters, cell_timeout_s, notebook (where the executed one goes). A cell that
+raises, or is interrupted at its time limit, does not keep the next ones from running.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+LONGEST = 20_000
+
+
+def main() -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    cells = [_cell(each) for each in _with_parameters(plan["cells"], plan["parameters"])]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    client = NotebookClient(notebook, timeout=plan["cell_timeout_s"], kernel_name="python3", allow_errors=True,
+                            interrupt_on_timeout=True, record_timing=False)  # fmt: skip
+    try:
+        client.execute()
+    finally:
+        for cell in notebook.cells:
+            _shorten(cell)
+        nbformat.write(notebook, plan["notebook"])
+
+
+def _with_parameters(cells: list[dict[str, Any]], parameters: dict[str, str]) -> list[dict[str, Any]]:
+    """The values of this run behind the cell of that tag, first where there is none."""
+    at = next((number for number, each in enumerate(cells, 1) if "parameters" in each["tags"]), 0)
+    lines = "".join(f"{name} = {value!r}\n" for name, value in parameters.items())
+    return [*cells[:at], {"source": lines, "tags": ["injected-parameters"]}, *cells[at:]]
+
+
+def _cell(told: dict[str, Any]) -> Any:
+    import nbformat
+
+    return nbformat.v4.new_code_cell(told["source"], metadata={"tags": told["tags"]})
+
+
+def _shorten(cell: Any) -> None:
+    for output in cell.outputs:
+        if len(output.get("text", "")) > LONGEST:
+            output["text"] = output["text"][:LONGEST] + "\n..."
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""`grade`: every submission of a folder, one after the other, into a table; what is graded already is taken over."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from helpers.course.grading.attempt import Grade, grade_one
+from helpers.course.grading.limits import Limits
+from helpers.course.grading.sheet import points, sheet
+from helpers.course.grading.submission import entries, name_of, read
+from helpers.course.outcome import DONE, PARTLY
+from helpers.course.registry import tasks
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Place, Status
+from helpers.report import Column, Report, Table
+from helpers.storage import open_storage
+from helpers.words import Scalar, language, say
+
+CODE = Path(__file__).resolve().parents[1]
+
+
+def grade(
+    submissions: str | os.PathLike[str],
+    out: str | os.PathLike[str] = "grades.csv",
+    *,
+    worth: Mapping[str, float] | None = None,
+    partly: float = 0.0,
+    names: str | os.PathLike[str] = "",
+    limits: Limits | None = None,
+    cell_timeout_s: float = 180.0,
+    force: bool = False,
+    lang: str | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Report:
+    """Grades what lies in `submissions` into the CSV `out`; runs are kept in the folder `out`.work beside it.
+
+    worth: points of a task (default 1 each); partly: the share of them for a task that is partly right. names: a CSV of
+    two columns, submission and student; else a submission is its student's name. limits: of each submission; each cell
+    has `cell_timeout_s`. A submission that was graded before and has not changed is taken over unless `force`. Raises
+    WorkbookError where there is nothing to grade, for a task that there is not, and for a `names` that cannot be read.
+    A submission that is broken has its row.
+    """
+    lang, told = language(lang), limits or Limits()
+    valued = _worth(worth or {})
+    who, found = _names(names), entries(Path(submissions))
+    target, work = Path(out), Path(f"{out}.work")
+    grades: list[Grade] = []
+    for number, path in enumerate(found, 1):
+        tell(say("grading.progress", lang, number=number, of=len(found), name=path.name))
+        one = _graded(path, who.get(name_of(path), name_of(path)), work, lang, cell_timeout_s, told, force)
+        grades.append(one)
+        open_storage(str(target.resolve().parent)).write_text(target.name, sheet(grades, valued, lang, partly))
+    return _report(grades, valued, partly, target)
+
+
+def _graded(path: Path, student: str, work: Path, lang: str, cell_s: float, told: Limits, force: bool) -> Grade:
+    folder = work / _folder_name(path.name)
+    try:
+        submission = read(path)
+        key = _key(submission.digest, student)
+        before = None if force else _before(folder, key)
+        if before is not None:
+            return before
+        one = grade_one(submission, student, folder.resolve(), lang, cell_s, told)
+    except WorkbookError as error:
+        return Grade(path.name, student, "", trouble={"say": error.key, "args": error.arguments})
+    open_storage(str(folder)).write_text("grade.json", json.dumps({"key": key, **one.to_dict()}, indent=1))
+    return one
+
+
+def _folder_name(name: str) -> str:
+    """No two names share a folder, and none leads out of it."""
+    return f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)[:60].lstrip('.')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _key(digest: str, student: str) -> str:
+    """Of the submission, the name it is judged under and the checker's code."""
+    code = b"\0".join(path.read_bytes() for path in sorted(CODE.rglob("*.py")))
+    return hashlib.sha256(f"{digest}\0{student}\0".encode() + code).hexdigest()[:16]
+
+
+def _before(folder: Path, key: str) -> Grade | None:
+    """An earlier grade of the same; one that a limit cut short is made again."""
+    try:
+        told: dict[str, Any] = json.loads((folder / "grade.json").read_text(encoding="utf-8"))
+        same = told.pop("key") == key and (told["trouble"] or {}).get("say") not in ("grading.time", "grading.memory")
+        return Grade(**told) if same else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def _worth(given: Mapping[str, float]) -> dict[str, float]:
+    unknown = [name for name in given if name not in tasks()]
+    if unknown:
+        raise WorkbookError("course.unknown_task", given=unknown[0], known=list(tasks()))
+    return {name: float(given.get(name, 1.0)) for name in tasks()}
+
+
+def _names(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Submission -> student."""
+    if not path:
+        return {}
+    with Path(path).open(encoding="utf-8-sig", newline="") as stream:
+        rows = [row for row in csv.reader(stream) if row]
+    short = [number for number, row in enumerate(rows, 1) if len(row) < 2]
+    if short:
+        raise WorkbookError("grading.names", path=str(path), line=short[0])
+    return {row[0].strip(): row[1].strip() for row in rows}
+
+
+def _report(grades: list[Grade], worth: Mapping[str, float], partly: float, target: Path) -> Report:
+    columns = (Column("submission"), Column("points"), Column("grade_done"), Column("grade_partly"),
+               Column("seconds", "s"), Column("message"))  # fmt: skip
+    rows: list[tuple[Scalar, ...]] = []
+    for one in grades:
+        done, some = ([task for task, status in one.status.items() if status == kind] for kind in (DONE, PARTLY))
+        told: Scalar = dict(one.trouble) if one.trouble else ""
+        rows.append((one.name, sum(points(one, worth, partly).values()), done, some, one.seconds, told))
+    troubled = [one for one in grades if one.trouble]
+    findings = [Finding("CRS001", Status.OK, "CRS001.graded", {"count": len(grades), "path": str(target)}, weight=1)]
+    findings += [Finding("CRS001", Status.WARN, "CRS001.trouble", {"name": one.name, "why": dict(one.trouble or {})},
+                         Place(one.name)) for one in troubled]  # fmt: skip
+    students = [one.student for one in grades]
+    findings += [Finding("CRS001", Status.WARN, "CRS001.twice", {"student": name, "count": students.count(name)})
+                 for name in dict.fromkeys(students) if students.count(name) > 1]  # fmt: skip
+    if troubled:
+        args: dict[str, Scalar] = {"count": len(grades), "path": str(target), "troubled": len(troubled)}
+        findings.append(Finding("CRS001", Status.WARN, "CRS001.graded_but", args, weight=10))
+    return Report("course", "course_grade", tuple(findings), Table(columns, tuple(rows)))

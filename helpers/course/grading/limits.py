@@ -1,0 +1,119 @@
+"""A child that is held to a time and a memory, and ends with all that it started, whatever session that is in."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helpers.bounded import descendants
+
+POLL_S = 0.25
+#: Largest file a submission may write.
+FILE_BYTES = 1 << 30
+PR_SET_CHILD_SUBREAPER = 36
+#: Loaded before a fork: the child of one must not load anything.
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """For all processes of a submission together; `user` is the number of the Unix user they become, None: this one."""
+
+    seconds: float = 900.0
+    memory_mib: float = 6144.0
+    user: int | None = None
+    group: int | None = None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How it ended: the exit code, and whether it was the time or the memory that ended it ("time", "memory", "")."""
+
+    code: int
+    seconds: float
+    cut: str = ""
+
+
+def run(command: Sequence[str], env: Mapping[str, str], cwd: Path, log: Path, limits: Limits) -> Ended:
+    """Runs it with its output in `log`. Nothing that it started lives on."""
+    began = time.monotonic()
+    with _orphans_end(), log.open("wb") as sink:
+        process = subprocess.Popen(list(command), env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=sink,
+                                   stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_smaller,
+                                   **_become(limits))  # fmt: skip
+        try:
+            cut = _watch(process, began + limits.seconds, limits.memory_mib)
+        finally:
+            for pid in [process.pid, *descendants(process.pid)]:
+                _kill(pid)
+            code = process.wait()
+    return Ended(code, round(time.monotonic() - began, 1), cut)
+
+
+def _become(limits: Limits) -> dict[str, Any]:
+    if limits.user is None:
+        return {}
+    return {"user": limits.user, "group": limits.group, "extra_groups": []}
+
+
+def _smaller() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+    os.nice(5)
+
+
+def _watch(process: subprocess.Popen[bytes], deadline: float, memory_mib: float) -> str:
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(POLL_S)
+            return ""
+        if time.monotonic() > deadline:
+            return "time"
+        if sum(map(_private_mib, [process.pid, *descendants(process.pid)])) > memory_mib:
+            return "memory"
+
+
+@contextlib.contextmanager
+def _orphans_end() -> Iterator[None]:
+    """What was started in the block and lost its parent becomes a child of this process (prctl(2)), and is killed."""
+    before = set(descendants(os.getpid()))
+    if _LIBC is not None:
+        _LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        for _ in range(20):  # who forks while we look is found the next time
+            left = [pid for pid in descendants(os.getpid()) if pid not in before]
+            for pid in left:
+                _kill(pid)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
+            if not left:
+                break
+            time.sleep(0.05)
+        if _LIBC is not None:
+            _LIBC.prctl(PR_SET_CHILD_SUBREAPER, 0)
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _private_mib(pid: int) -> float:
+    """Resident memory that is no file's (statm of proc(5): resident minus shared)."""
+    try:
+        fields = Path(f"/proc/{pid}/statm").read_text().split()
+    except OSError:
+        return 0.0
+    return (int(fields[1]) - int(fields[2])) * resource.getpagesize() / (1 << 20)

@@ -1,0 +1,144 @@
+"""Puts an exercise back as it was handed out; what the student had is kept aside under a number."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from helpers.course.registry import task, tasks
+from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.notebook import ROOT, results_begin_at
+from helpers.report import Report
+from helpers.storage import open_storage
+from helpers.words import language
+
+EVERY = "all"
+#: The notebooks with exercises, as they are called.
+PATTERN = "*_exercises"
+CHECK = re.compile(r"""check_task\(\s*["'](\w+)["']""")
+
+
+def reset(
+    exercise: str,
+    notebook: str | os.PathLike[str] = "",
+    *,
+    run_dir: str | os.PathLike[str] = "runs/notebook",
+    lang: str | None = None,
+    project: Path = ROOT,
+) -> Report:
+    """Puts the cells of task `exercise` (or of `all`) in `notebook` back and moves its run folder aside.
+
+    notebook: default the project's exercises in that language. Cells that the student added stay. Raises WorkbookError
+    for a task or notebook that there is not, and where the notebook cannot be read.
+    """
+    names = list(tasks()) if exercise == EVERY else [task(exercise).id]
+    source = _source(project)
+    path = Path(notebook) if notebook else project / "notebooks" / "course" / language(lang) / f"{source.stem}.ipynb"
+    told = _read(path)
+    fresh = _fresh(project, source, _language_of(told, lang))
+    number = _next_number(path)
+    backup = path.with_name(f"{path.stem}.backup-{number}{path.suffix}")
+    changed = [cell["id"] for name in names for cell in section(fresh, name) if put_back(told, fresh, cell)]
+    if changed:
+        beside = open_storage(str(path.resolve().parent))
+        beside.write_bytes(backup.name, path.read_bytes())
+        beside.write_text(path.name, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    base = Path(run_dir).expanduser()
+    base = base if base.is_absolute() else results_begin_at() / base
+    moved = [name for name in names if _aside(base / "course" / name, number)]
+    key = "CRS003.reset" if changed or moved else "CRS003.as_it_was"
+    args: dict[str, Any] = {"exercise": exercise, "path": str(path), "cells": len(changed), "backup": backup.name}
+    return Report("course", "course_reset", (Finding("CRS003", Status.OK, key, args),), facts={**args, "moved": moved})
+
+
+def section(fresh: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The code cells behind the check before, up to the one that checks this task; parameters stay the student's."""
+    found: list[dict[str, Any]] = []
+    for cell in fresh["cells"]:
+        if cell["cell_type"] != "code" or "parameters" in cell["metadata"].get("tags", []):
+            continue
+        found.append(cell)
+        checked = CHECK.search(_text(cell))
+        if checked and checked[1] == name:
+            return found
+        if checked:
+            found = []
+    raise WorkbookError("resetting.no_cell", exercise=name)
+
+
+def put_back(told: dict[str, Any], fresh: dict[str, Any], cell: dict[str, Any]) -> bool:
+    """The cell as it was, in place; one that was deleted comes behind the one before it. Whether that changed it."""
+    for mine in told["cells"]:
+        if mine.get("id") == cell["id"]:
+            if _text(mine) == _text(cell):
+                return False
+            mine.update(source=cell["source"], outputs=[], execution_count=None)
+            return True
+    before = [each["id"] for each in fresh["cells"][: fresh["cells"].index(cell)]]
+    at = max((number for number, mine in enumerate(told["cells"], 1) if mine.get("id") in before), default=0)
+    told["cells"].insert(at, dict(cell))
+    return True
+
+
+def _source(project: Path) -> Path:
+    found = sorted((project / "notebooks" / "source" / "course").glob(f"{PATTERN}.py"))
+    if len(found) != 1:
+        raise WorkbookError("resetting.no_source", path=str(project), found=len(found))
+    return found[0]
+
+
+def _fresh(project: Path, source: Path, lang: str) -> dict[str, Any]:
+    """The notebook as notebooks/build.py makes it of its source."""
+    import nbformat
+
+    spec = importlib.util.spec_from_file_location("notebook_build", project / "notebooks" / "build.py")
+    if spec is None or spec.loader is None:
+        raise WorkbookError("resetting.no_source", path=str(project), found=0)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made: dict[str, Any] = json.loads(nbformat.writes(module.build(source, lang)))
+    return made
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        if all(isinstance(cell["cell_type"], str) for cell in told["cells"]):
+            return dict(told)
+    except FileNotFoundError as error:
+        raise WorkbookError("resetting.no_notebook", path=str(path)) from error
+    except (ValueError, LookupError, TypeError) as error:
+        raise WorkbookError("resetting.unreadable", path=str(path), error=str(error)[:200]) from error
+    raise WorkbookError("resetting.unreadable", path=str(path), error="cell_type")
+
+
+def _language_of(told: dict[str, Any], lang: str | None) -> str:
+    """As the notebook's parameters say."""
+    text = "\n".join(_text(cell) for cell in told["cells"] if cell["cell_type"] == "code")
+    found = re.search(r"""^lang: str = ["'](zh|en)["']""", text, re.M)
+    return found[1] if found else language(lang)
+
+
+def _text(cell: dict[str, Any]) -> str:
+    source = cell.get("source", "")
+    return source if isinstance(source, str) else "".join(source)
+
+
+def _next_number(path: Path) -> int:
+    numbers = [re.search(r"\.backup-(\d+)\.", each.name) for each in path.parent.glob(f"{path.stem}.backup-*")]
+    return max((int(each[1]) for each in numbers if each), default=0) + 1
+
+
+def _aside(folder: Path, number: int) -> bool:
+    """The task's run folder, kept under the same number or the next that is free."""
+    if not folder.is_dir():
+        return False
+    while folder.with_name(f"{folder.name}.backup-{number}").exists():
+        number += 1
+    folder.rename(folder.with_name(f"{folder.name}.backup-{number}"))
+    return True

@@ -1,0 +1,177 @@
+"""Grading: the answers decide, whatever a notebook prints, patches or writes; every submission has its row."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from helpers import versions
+from helpers.course import machines
+from helpers.course.grading import grade, limits
+from helpers.course.grading.attempt import Grade
+from helpers.course.grading.limits import Limits
+from helpers.course.grading.sheet import plain, sheet
+from helpers.course.registry import tasks
+from helpers.course.tasks import env
+from helpers.errors import WorkbookError
+from helpers.finding import Status
+
+CHECK = 'from helpers.course import check_task\ncheck_task("env", answer, run_dir=run_dir, student=student)'
+PATCH = """import helpers.course.checking as checking, helpers.course.task as task
+checking.judge = lambda *given: task.Found(right=({"say": "course.env.ready", "args": {}},))
+print("完成")"""
+FORGE = """import json, pathlib
+pathlib.Path(run_dir).mkdir(parents=True, exist_ok=True)
+entry = {"status": "done", "tries": 1, "time": "", "simulated": False, "right": 9, "missing": 0, "answer": {"a": "1"}}
+told = {"format": 1, "student": student, "tasks": {name: entry for name in ("env", "script")}}
+pathlib.Path(run_dir, "course.json").write_text(json.dumps(told))"""
+NOTHING = 'answer = {"torch": "1", "torch_npu": "2", "command": "x"}'
+
+
+def solved(student: str) -> str:
+    """A cell that answers the first task for this student."""
+    torch = env.machine(student).python.packages["torch"]
+    near = [torch, *(f"{torch}.post{number}" for number in range(1, 7))]
+    fits = (each for each in near if versions.pair_cann(each, machines.CANN) in ("recommended", "compatible"))
+    npu = next(each for each in fits if versions.pair_torch(torch, each) == "matches")
+    told = {"torch": torch, "torch_npu": npu, "command": f"pip install --no-deps torch_npu=={npu}"}
+    return f"answer = {told!r}"
+
+
+def handed_in(folder: Path, name: str, *cells: str, student: str = "") -> None:
+    folder.mkdir(exist_ok=True)
+    first = f'lang: str = "en"\nrun_dir: str = "runs/notebook"\nstudent: str = "{student or Path(name).stem}"'
+    made = [nbformat.v4.new_code_cell(each) for each in (first, *cells)]
+    made[0].metadata.tags = ["parameters"]
+    (folder / name).write_text(nbformat.writes(nbformat.v4.new_notebook(cells=made)))
+
+
+def rows(path: Path) -> dict[str, dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        return {row["submission"]: row for row in csv.DictReader(stream)}
+
+
+def test_an_answer_counts_and_a_patched_checker_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", "secret")
+    leak = "import os, pathlib\npathlib.Path(run_dir + '.env').write_text(repr(dict(os.environ)))"
+    handed_in(tmp_path / "in", "ann.ipynb", "1 / 0", solved("ann"), leak, CHECK)
+    handed_in(tmp_path / "in", "eve.ipynb", PATCH, NOTHING, CHECK)
+    (tmp_path / "in" / "bad.ipynb").write_text("{")
+    told: list[str] = []
+    report = grade(tmp_path / "in", tmp_path / "grades.csv", worth={"env": 2}, tell=told.append, lang="en")
+    table = rows(tmp_path / "grades.csv")
+    assert [table[name]["env_points"] for name in ("ann.ipynb", "bad.ipynb", "eve.ipynb")] == ["2", "0", "0"]
+    assert table["eve.ipynb"]["env_status"] == "not_yet" and table["ann.ipynb"]["env_status"] == "done"
+    assert "cannot be read" in table["bad.ipynb"]["error"] and not table["ann.ipynb"]["error"]
+    assert report.status is Status.WARN and told == ["[1/3] ann.ipynb", "[2/3] bad.ipynb", "[3/3] eve.ipynb"]
+    seen = next((tmp_path / "grades.csv.work").glob("ann*/home/run.env")).read_text()
+    assert "secret" not in seen and str(tmp_path) in seen
+    began = time.monotonic()
+    again = grade(tmp_path / "in", tmp_path / "grades.csv", worth={"env": 4}, lang="en")
+    assert time.monotonic() - began < 1 and again.table is not None  # nothing ran
+    assert rows(tmp_path / "grades.csv")["ann.ipynb"]["env_points"] == "4"
+
+
+@pytest.mark.full
+def test_tricks_earn_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    handed_in(folder, "forge.ipynb", FORGE)
+    friend = next(name for name in map(str, range(20)) if solved(name) != solved("copy"))
+    handed_in(folder, "copy.ipynb", solved(friend), CHECK, student=friend)
+    handed_in(folder, "kill.ipynb", "import os\nos.kill(os.getppid(), 9)")
+    handed_in(folder, "loop.ipynb", "while True: pass", solved("loop"), CHECK)
+    handed_in(folder, "=1+1.ipynb", "pass")
+    grade(folder, tmp_path / "grades.csv", cell_timeout_s=4, limits=Limits(seconds=60), lang="en")
+    table = rows(tmp_path / "grades.csv")
+    assert {name: row["env_points"] for name, row in table.items()} == {
+        "'=1+1.ipynb": "0", "copy.ipynb": "0", "forge.ipynb": "0", "kill.ipynb": "0", "loop.ipynb": "1"
+    }  # fmt: skip
+    assert f"under the name {friend}" in table["copy.ipynb"]["error"]
+    assert "ended with code" in table["kill.ipynb"]["error"]
+    assert "no answer" in table["'=1+1.ipynb"]["error"]
+
+
+@pytest.mark.full
+def test_whose_submission_it_is(tmp_path: Path) -> None:
+    handed_in(tmp_path / "in", "2041_late.ipynb", solved("ann"), CHECK, student="ann")
+    (tmp_path / "names.csv").write_text("2041_late,ann\n", encoding="utf-8-sig")
+    grade(tmp_path / "in", tmp_path / "grades.csv", names=tmp_path / "names.csv")
+    assert rows(tmp_path / "grades.csv")["2041_late.ipynb"]["points"] == "1"
+
+
+def test_what_cannot_be_graded_at_all(tmp_path: Path) -> None:
+    handed_in(tmp_path / "in", "a.ipynb")
+    with pytest.raises(WorkbookError, match="there is no task nope"):
+        grade(tmp_path / "in", worth={"nope": 1})
+    with pytest.raises(WorkbookError, match="no folder"):
+        grade(tmp_path / "nothing")
+    (tmp_path / "names.csv").write_text("a,ann\nb\n")
+    with pytest.raises(WorkbookError, match="line 2"):
+        grade(tmp_path / "in", names=tmp_path / "names.csv")
+
+
+def test_two_of_one_student_are_told(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("ann.ipynb", "ann.zip"):
+        (tmp_path / "in" / name).write_text("{")
+    report = grade(tmp_path / "in", tmp_path / "grades.csv")
+    assert [each.args["student"] for each in report.findings if each.key == "CRS001.twice"] == ["ann"]
+
+
+def child(tmp_path: Path, code: str, told: Limits) -> limits.Ended:
+    return limits.run([sys.executable, "-c", code], dict(os.environ), tmp_path, tmp_path / "log", told)
+
+
+def test_time_and_memory_end_a_child(tmp_path: Path) -> None:
+    assert child(tmp_path, "import time; time.sleep(60)", Limits(seconds=0.5)).cut == "time"
+    grow = "import time; kept = b'x' * (300 << 20); time.sleep(60)"
+    assert child(tmp_path, grow, Limits(seconds=30, memory_mib=200)).cut == "memory"
+    good = child(tmp_path, "print('x')", Limits(seconds=30, memory_mib=200))
+    assert (good.code, good.cut) == (0, "")
+
+
+def test_nothing_lives_on(tmp_path: Path) -> None:
+    """A process that left its session and lost its parent ends with the submission all the same."""
+    code = (
+        "import os, sys, time\n"
+        "if os.fork() == 0:\n os.setsid()\n if os.fork() == 0:\n"
+        "  open('alive', 'w').write(str(os.getpid()))\n  time.sleep(60)\n os._exit(0)\n"
+        "while not os.path.exists('alive') or not open('alive').read(): time.sleep(0.01)"
+    )
+    assert child(tmp_path, code, Limits(seconds=30)).code == 0
+    pid = int((tmp_path / "alive").read_text())
+    assert not Path(f"/proc/{pid}").exists()
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "  =1"])
+def test_no_cell_is_a_formula(text: str) -> None:
+    assert plain(text).startswith("'")
+
+
+def test_the_sheet_is_one_line_a_submission() -> None:
+    name = next(iter(tasks()))
+    died = {"say": "grading.died", "args": {"code": -9}}
+    told = Grade("张三.zip", "张三", "", {name: "partly"}, {name: 3}, 1.5, died)
+    line = sheet([told], {name: 3.0}, "zh").splitlines()[1]
+    assert line == "张三.zip,张三,0,3,1.5,其进程以退出码 -9 结束,partly,0,3"
+    assert sheet([told], {name: 3.0}, "zh", 0.5).splitlines()[1].endswith("partly,1.5,3")
+    assert plain("a\nb\x00c-1") == "a b c-1"
+
+
+def test_the_record_of_a_grade_is_checked(tmp_path: Path) -> None:
+    """A grade.json that is broken, or of another checker, is not taken over."""
+    from helpers.course.grading.grade import _before
+
+    told = Grade("a", "a", "x", {"env": "done"}).to_dict()
+    (tmp_path / "grade.json").write_text(json.dumps({"key": "k", **told}))
+    assert _before(tmp_path, "k") == Grade("a", "a", "x", {"env": "done"})
+    assert _before(tmp_path, "other") is None
+    (tmp_path / "grade.json").write_text("{")
+    assert _before(tmp_path, "k") is None

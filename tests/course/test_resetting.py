@@ -1,0 +1,115 @@
+"""An exercise put back: its cells and run folder, nothing else; what the student had is kept under a number."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from helpers.course.registry import tasks
+from helpers.course.resetting import reset
+from helpers.errors import WorkbookError
+from tests.conftest import ROOT
+
+FIRST = next(iter(tasks()))
+SOURCE = f"""# %% tags=["parameters"]
+lang: str = "en"  # language
+student: str = ""  # you
+
+# %% [markdown] lang="zh"
+# # 练习
+
+# %% [markdown] lang="en"
+# # Exercises
+
+# %%
+answer = None  # TODO
+
+# %%
+check_task("{FIRST}", answer)
+
+# %%
+other = None  # TODO
+
+# %%
+check_task("other", other)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name in ("notebooks/source/course", "notebooks/course/en", "notebooks/course/zh"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "notebooks/source/course/05_exercises.py").write_text(SOURCE, encoding="utf-8")
+    for file in (ROOT / "notebooks").glob("*.py"):
+        shutil.copy(file, tmp_path / "notebooks")
+    return tmp_path
+
+
+@pytest.fixture
+def book(project: Path) -> Path:
+    """The notebook as handed out."""
+    from helpers.course.resetting import _fresh, _source
+
+    path = project / "notebooks/course/en/05_exercises.ipynb"
+    path.write_text(json.dumps(_fresh(project, _source(project), "en")))
+    return path
+
+
+def sources(path: Path) -> list[str]:
+    return [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+
+
+def work(path: Path, **changes: str) -> None:
+    told: dict[str, Any] = json.loads(path.read_text())
+    for cell in told["cells"]:
+        text = "".join(cell["source"])
+        cell["source"] = next((new for old, new in changes.items() if text.startswith(old)), cell["source"])
+    told["cells"].insert(3, {"cell_type": "code", "source": "mine = 1", "metadata": {}, "outputs": [], "id": "mine",
+                             "execution_count": None})  # fmt: skip
+    path.write_text(json.dumps(told))
+
+
+def test_one_exercise_goes_back_and_the_rest_stays(project: Path, book: Path, tmp_path: Path) -> None:
+    handed_out = sources(book)
+    work(book, answer="answer = 7", other="other = 8", lang='lang: str = "en"\nstudent: str = "ann"')
+    before = book.read_bytes()
+    (tmp_path / "run" / "course" / FIRST).mkdir(parents=True)
+    report = reset(FIRST, book, run_dir=tmp_path / "run", project=project)
+    now = sources(book)
+    assert "answer = None  # TODO" in now and "other = 8" in now and "mine = 1" in now
+    assert now[0].endswith('student: str = "ann"')
+    assert (book.parent / "05_exercises.backup-1.ipynb").read_bytes() == before
+    assert (tmp_path / "run" / "course" / f"{FIRST}.backup-1").is_dir()
+    assert report.findings[0].key == "CRS003.reset" and report.facts["cells"] == 1
+    assert reset(FIRST, book, run_dir=tmp_path / "run", project=project).findings[0].key == "CRS003.as_it_was"
+    work(book, answer="answer = 9")
+    reset(FIRST, book, run_dir=tmp_path / "run", project=project)
+    assert (book.parent / "05_exercises.backup-2.ipynb").is_file()
+    assert len(sources(book)) == len(handed_out) + 2  # two cells of the student's own
+
+
+def test_a_deleted_cell_comes_back_in_its_place(project: Path, book: Path, tmp_path: Path) -> None:
+    handed_out = sources(book)
+    told = json.loads(book.read_text())
+    told["cells"] = [cell for cell in told["cells"] if "".join(cell["source"])[:6] != "answer"]
+    book.write_text(json.dumps(told))
+    reset(FIRST, book, run_dir=tmp_path, project=project)
+    assert sources(book) == handed_out
+
+
+def test_what_cannot_be_put_back(project: Path, book: Path, tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="there is no task nope"):
+        reset("nope", book, project=project)
+    with pytest.raises(WorkbookError, match="no notebook"):
+        reset(FIRST, tmp_path / "none.ipynb", project=project)
+    book.write_text("[]")
+    with pytest.raises(WorkbookError, match="cannot be read as a notebook"):
+        reset(FIRST, book, project=project)
+    (project / "notebooks/source/course/05_exercises.py").unlink()
+    with pytest.raises(WorkbookError, match="sources of exercises"):
+        reset(FIRST, book, project=project)

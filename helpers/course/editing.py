@@ -1,0 +1,52 @@
+"""A student's change of a script: pairs of old and new text, or the whole script."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+from helpers.course.task import Sentence, sentence
+from helpers.notebook import ROOT
+
+SCRIPTS = ROOT / "notebooks" / "course" / "scripts"
+LARGEST = 200_000
+
+
+def original(name: str) -> str:
+    """The script of a task as it was given."""
+    return (SCRIPTS / name).read_text(encoding="utf-8")
+
+
+def edited(answer: Any, before: str) -> tuple[str, Sentence | None]:
+    """The changed script, or why there is none. Each old text of a pair must occur exactly once, as it is by then."""
+    if isinstance(answer, (list, tuple)):
+        text, trouble = _replaced(answer, before)
+        if trouble:
+            return "", trouble
+    elif isinstance(answer, (str, Path)):
+        text = str(answer)
+    else:
+        return "", sentence("course.edit.kind", given=type(answer).__name__)
+    if text == before:
+        return "", sentence("course.edit.unchanged")
+    if len(text) > LARGEST:
+        return "", sentence("course.edit.large", characters=LARGEST)
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        where = getattr(error, "lineno", None) or 0
+        return "", sentence("course.edit.syntax", line=where, why=str(getattr(error, "msg", error))[:200])
+    return text, None
+
+
+def _replaced(pairs: Any, text: str) -> tuple[str, Sentence | None]:
+    for number, pair in enumerate(pairs, 1):
+        if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(one, str) for one in pair)):
+            return "", sentence("course.edit.pair", number=number)
+        old, new = pair
+        count = text.count(old) if old else 0
+        if count != 1:
+            return "", sentence("course.edit.count", number=number, count=count, old=old.strip().split("\n")[0][:80])
+        text = text.replace(old, new)
+    return text, None

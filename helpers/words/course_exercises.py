@@ -129,7 +129,8 @@ _SCRIPT = {
     ),
     "course.script.clean": Words("`scan` finds no open place", "`scan` 没有发现遗留问题"),
     "course.script.open": Words(
-        "`scan` still finds {count} open place(s), in line {lines}", "`scan` 仍发现 {count} 处遗留问题，位于第 {lines} 行"
+        "`scan` still finds {count} open place(s), in line {lines}",
+        "`scan` 仍发现 {count} 处遗留问题，位于第 {lines} 行"
     ),
     "course.script.short": Words(
         "the card ran out of memory in step {step}, and the script did not get over it as it did before",
@@ -144,4 +145,111 @@ _SCRIPT = {
     "course.script.ends": Words("ends as it did: {line}, weights kept", "结尾与原来一致：{line}，权重已保存"),
 }
 
-WORDS: dict[str, Words] = {**_COMMON, **_ENV, **_RUNS, **_SCRIPT}
+_FAULT = {
+    "course.task.fault": Words("C. Who parts first?", "C. 谁最先分开？"),
+    "course.hint.fault": Words(
+        "The losses alone do not tell. Which verb holds the tensors of both captures against each other, rank by rank?",
+        "只看损失看不出来。哪个命令会逐 rank 比较两次采集的张量？",
+        "The first that is off is the culprit, not the one that is off the most. Captured steps count from 0, the "
+        "answer's from 1.",
+        "最先出错的才是原因，而不是误差最大的那个。采集的步从 0 数起，答案从 1 数起。",
+    ),
+    "course.fault.fields": Words(
+        "the answer is not a dict with {fields} (it is of type {given})",
+        "答案应为含 {fields} 的字典（现在的类型是 {given}）",
+    ),
+    "course.fault.number": Words("{field} is no whole number: {given}", "{field} 不是整数：{given}"),
+    "course.fault.operator": Words(
+        "not one operator of this network: {given}", "不是这个网络中的（一个）算子：{given}"
+    ),
+    "course.fault.found": Words(
+        "{operator} in step {step} on rank {rank}: that was it",
+        "rank {rank} 第 {step} 步的 {operator}：正是它",
+    ),
+    "course.fault.count": Words("{count} of operator, step and rank are right", "算子、步、rank 中有 {count} 项正确"),
+}
+
+_LOOP = {
+    "course.task.loop": Words("D. A slow loop", "D. 慢循环"),
+    "course.hint.loop": Words(
+        "Measure before you change: in which of the loop's lines does the time go, and on which side, host or device?",
+        "先测量，再修改：时间花在循环的哪几行？在主机还是在设备上？",
+        "What does looking up one word in a list cost, and how often is it done in a step?",
+        "在列表中查找一个词要花多少时间？每一步要查多少次？",
+    ),
+    "course.loop.fast": Words(
+        "CPU time: {ratio} times as fast (median of {count} turns, {low} to {high})",
+        "CPU 时间：速度是原来的 {ratio} 倍（{count} 轮的中位数，范围 {low} 至 {high}）",
+    ),
+    "course.loop.slow": Words(
+        "CPU time: {ratio} times as fast (median of {count} turns, {low} to {high}); {needed} is asked",
+        "CPU 时间：速度是原来的 {ratio} 倍（{count} 轮的中位数，范围 {low} 至 {high}），要求 {needed} 倍",
+    ),
+    "course.loop.printed": Words("all {lines} lines are still printed", "{lines} 行输出都还在"),
+    "course.loop.not_printed": Words(
+        "the {lines} lines that are printed, gradients and best weights among them, are not the same any more",
+        "原有的 {lines} 行输出（包括梯度和最佳权重）不再相同",
+    ),
+}
+
+_RANKS = {
+    "course.task.ranks": Words("E. Two ranks that do not train together", "E. 两个 rank 各行其是"),
+    "course.hint.ranks": Words(
+        "One trouble hides the next: first where the ranks meet, then which backend carries NPU tensors, then what "
+        "each rank is given to train.",
+        "问题一个藏着一个：先看各 rank 在哪里会合，再看哪个后端能传 NPU 张量，最后看每个 rank 拿到了什么数据。",
+        "torchrun tells where to meet. A collective that one rank alone calls waits for ever. Equal data needs an "
+        "equal seed, and a sampler that shares it out.",
+        "会合地点由 torchrun 给出。只有一个 rank 调用的集合通信会永远等待。数据相同需要种子相同，"
+        "再由采样器分给各 rank。",
+    ),
+    "course.ranks.port": Words(
+        "the script meets at a port of its own: on a server that many share it will be taken",
+        "脚本使用写死的端口：多人共用的服务器上它会被占用",
+    ),
+    "course.ranks.count": Words(
+        "{count} rank(s) trained, not {wanted}", "有 {count} 个 rank 参加训练，应为 {wanted} 个"
+    ),
+    "course.ranks.own_samples": Words("each rank trains samples of its own", "每个 rank 训练各自的样本"),
+    "course.ranks.same_samples": Words("both ranks train the same samples", "两个 rank 训练的是同样的样本"),
+    "course.ranks.agree": Words("both ranks have the same gradients", "两个 rank 的梯度相同"),
+    "course.ranks.disagree": Words("the ranks' gradients differ", "两个 rank 的梯度不同"),
+    "course.ranks.as_one": Words(
+        "in all {steps} steps the two train together what one card trains",
+        "全部 {steps} 步中，两个 rank 合起来训练的正是单卡所训练的",
+    ),
+    "course.ranks.not_as_one": Words(
+        "the two together do not train what one card trains: {why}", "两个 rank 合起来与单卡训练的不同：{why}"
+    ),
+}
+
+_HALF = {
+    "course.task.half": Words("F. NaN in float16", "F. float16 中的 NaN"),
+    "course.hint.half": Words(
+        "What is the smallest number that float16 can hold? Compare it with the optimizer's eps and the gradients.",
+        "float16 能表示的最小正数是多少？与优化器的 eps 和梯度比较一下。",
+        "Three parts belong together: weights kept in float32, computing under autocast, and a scaled loss.",
+        "三件事缺一不可：权重保持 float32，计算放在 autocast 中，损失要缩放。",
+    ),
+    "course.half.nan": Words(
+        "{count} of the losses are no numbers, from step {step} on", "有 {count} 个损失不是有限数，从第 {step} 步开始"
+    ),
+    "course.half.start": Words("it begins with float32's loss", "起始损失与 float32 相同"),
+    "course.half.other_start": Words(
+        "with another seed it begins with another loss than float32", "换一个种子后，起始损失与 float32 不同"
+    ),
+    "course.half.learns": Words(
+        "it learns: {share} % of the way that float32 goes", "在学习：达到 float32 下降幅度的 {share} %"
+    ),
+    "course.half.learns_not": Words(
+        "it does not learn as float32 does: {share} % of its way",
+        "没有像 float32 那样学习：只达到其下降幅度的 {share} %"
+    ),
+    "course.half.fast": Words("the linear layers compute in float16", "线性层以 float16 计算"),
+    "course.half.not_fast": Words("the linear layers compute in {formats}", "线性层以 {formats} 计算"),
+    "course.half.kept": Words("the weights are kept in float32", "权重以 float32 保存"),
+    "course.half.not_kept": Words("the weights are kept in {formats}", "权重以 {formats} 保存"),
+}
+
+WORDS: dict[str, Words] = {**_COMMON, **_ENV, **_RUNS, **_SCRIPT, **_FAULT, **_LOOP, **_RANKS,
+                           **_HALF}  # fmt: skip

@@ -12,7 +12,8 @@ import torch.nn.functional as F
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
-    plain, raised = F.cross_entropy, []
+    plain = F.cross_entropy
+    raised: list[bool] = []
 
     def cross_entropy(*args: Any, **named: Any) -> Any:
         if observer.steps_done + 1 == config["step"] and not raised:

@@ -1,0 +1,101 @@
+"""F. A training in float16 that turns to NaN: make it learn, and keep computing in float16.
+
+Judged by running it on the NPU beside the same training in float32: the losses start and end where that one's do, the
+linear layers computed in float16, the weights are kept in float32.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from helpers.course.editing import edited, original
+from helpers.course.running import (
+    CHILD,
+    Point,
+    Trial,
+    another_seed,
+    npu_tier,
+    on_npu,
+    ran,
+    reference,
+    run,
+    side_by_side,
+)
+from helpers.course.task import Found, Place, Task, sentence
+from helpers.launch import LaunchResult, Plugin
+
+ORDER = 6
+SCRIPT = "half.py"
+#: Steps whose mean is a beginning or an end.
+SPAN = 8
+#: Of the way that float32 goes, how far the ends may be apart.
+APART = 0.25
+#: The loss of the first step: only rounding lies between the formats.
+FIRST = 0.05
+
+
+def check(answer: Any, place: Place) -> Found:
+    before = original(SCRIPT)
+    text, trouble = edited(answer, before)
+    if trouble:
+        return Found(missing=(trouble,))
+    tier = npu_tier()
+    args, formats = ("--seed", str(another_seed())), [Plugin(CHILD / "formats.py")]
+    expected, got = side_by_side(
+        Trial(before.replace(".half()", ""), place.folder / "float32", args=args),
+        Trial(text, place.folder / "float16", tier, args, plugins=formats),
+    )
+    points = _compared(reference(expected), got)
+    right = tuple(one for good, one in points if good)
+    return Found(right, tuple(one for good, one in points if not good), simulated=tier == "npu-simulated")
+
+
+def broken(folder: Path) -> LaunchResult:
+    """The script as it was given, on the NPU."""
+    return run(Trial(original(SCRIPT), folder / "half_as_given", npu_tier()))
+
+
+def _compared(expected: LaunchResult, got: LaunchResult) -> list[Point]:
+    if not got.ok:
+        return [ran(got)]
+    return [*_learned(expected, got), on_npu(got), *_formats(got)]
+
+
+def _learned(expected: LaunchResult, got: LaunchResult) -> list[Point]:
+    """Updates that a GradScaler left out are steps too."""
+    wanted, count = len(expected.losses), len(got.losses) + sum(log.skipped_steps for log in got.logs)
+    if count != wanted:
+        return [(False, sentence("course.run.steps", steps=count, wanted=wanted))]
+    losses, target = _numbers(got), _numbers(expected)
+    bad = [step for step, loss in enumerate(losses, 1) if not math.isfinite(loss)]
+    if bad or len(losses) <= SPAN:
+        return [(False, sentence("course.half.nan", count=len(bad) or wanted, step=bad[0] if bad else 1))]
+    same_start = abs(losses[0] - target[0]) <= FIRST * abs(target[0])
+    way = fmean(target[:SPAN]) - fmean(target[-SPAN:])
+    apart = abs(fmean(losses[-SPAN:]) - fmean(target[-SPAN:]))
+    share = f"{100 * (fmean(losses[:SPAN]) - fmean(losses[-SPAN:])) / way:.0f}"
+    learned = apart <= APART * way
+    return [
+        (same_start, sentence("course.half.start" if same_start else "course.half.other_start")),
+        (learned, sentence("course.half.learns" if learned else "course.half.learns_not", share=share)),
+    ]
+
+
+def _numbers(result: LaunchResult) -> list[float]:
+    return [math.nan if loss is None else loss for loss in result.losses]
+
+
+def _formats(got: LaunchResult) -> list[Point]:
+    noted = [note["args"] for note in got.logs[0].notes if note["code"] == "course_formats"]
+    results, weights = (noted[0]["results"], noted[0]["weights"]) if noted else ({}, [])
+    fast, kept = set(results) == {"float16"}, weights == ["float32"]
+    return [
+        (fast, sentence("course.half.fast" if fast else "course.half.not_fast", formats=sorted(results) or ["-"])),
+        (kept, sentence("course.half.kept" if kept else "course.half.not_kept", formats=list(weights) or ["-"])),
+    ]
+
+
+TASK = Task("half", "precision", check, needs=("npu-simulated",), seconds=120)

@@ -1,0 +1,109 @@
+"""E. A script that is right on one card and not on two: make both ranks train together what one card trains.
+
+Judged against the script on one card: the mean of both ranks' losses is its loss in every step, both ranks have the
+same gradients, and each has samples of its own. The port that the script was written for is taken meanwhile, as it is
+where many train on one server.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from helpers.course.editing import edited, original
+from helpers.course.running import (
+    Point,
+    Trial,
+    another_seed,
+    npu_tier,
+    on_npu,
+    ran,
+    reference,
+    run,
+    same_losses,
+    side_by_side,
+)
+from helpers.course.task import Found, Place, Task, sentence
+from helpers.launch import LaunchResult
+
+ORDER = 5
+SCRIPT = "two_cards.py"
+RANKS = 2
+PORT = 29555
+FIXED = re.compile(r"tcp://[^\"']*:\d|MASTER_PORT[\"'\]\s=]+[\"']?\d")
+#: Half a batch a rank and their mean: sums in another order.
+TOLERANCE = 1e-4
+#: Two ranks start in a quarter of it on a busy machine; a hang lasts all of it.
+TIMEOUT_S = 120.0
+
+
+def check(answer: Any, place: Place) -> Found:
+    before = original(SCRIPT)
+    text, trouble = edited(answer, before)
+    if trouble:
+        return Found(missing=(trouble,))
+    if FIXED.search(text):
+        return Found(missing=(sentence("course.ranks.port"),))
+    tier = npu_tier()
+    args = ("--seed", str(another_seed()))
+    with taken(PORT):
+        expected, got = side_by_side(
+            Trial(before, place.folder / "one_card", args=args),
+            Trial(text, place.folder / "two_cards", tier, args, RANKS, timeout_s=TIMEOUT_S),
+        )
+    points = _compared(reference(expected), got)
+    right = tuple(one for good, one in points if good)
+    return Found(right, tuple(one for good, one in points if not good), simulated=tier == "npu-simulated")
+
+
+def broken(folder: Path, timeout_s: float) -> LaunchResult:
+    """The script as it was given, on two ranks."""
+    return run(Trial(original(SCRIPT), folder / "ranks_as_given", npu_tier(), nproc=RANKS, timeout_s=timeout_s))
+
+
+@contextmanager
+def taken(port: int) -> Iterator[None]:
+    """Somebody listens there, as another user would; where somebody does already, so much the better."""
+    with socket.socket() as held:
+        with suppress(OSError):
+            held.bind(("127.0.0.1", port))
+            held.listen()
+        yield
+
+
+def _compared(expected: LaunchResult, got: LaunchResult) -> list[Point]:
+    if not got.ok:
+        return [ran(got)]
+    if len(got.logs) != RANKS:
+        return [(False, sentence("course.ranks.count", count=len(got.logs), wanted=RANKS))]
+    return [ran(got), on_npu(got), _own_samples(got), _same_gradients(got), _together(expected, got)]
+
+
+def _own_samples(got: LaunchResult) -> Point:
+    """Ranks whose losses are the same to the last digit train the same samples."""
+    losses = [log.losses for log in got.logs]
+    same = losses[0] == losses[1]
+    return not same, sentence("course.ranks.same_samples" if same else "course.ranks.own_samples")
+
+
+def _same_gradients(got: LaunchResult) -> Point:
+    norms = [[step.grad_norm for step in log.steps] for log in got.logs]
+    good, _ = same_losses(norms[0], norms[1], TOLERANCE)
+    return good, sentence("course.ranks.agree" if good else "course.ranks.disagree")
+
+
+def _together(expected: LaunchResult, got: LaunchResult) -> Point:
+    """The mean over the ranks, step by step, against one card's loss."""
+    pairs = zip(*(log.losses for log in got.logs))
+    means = [None if None in pair else sum(one for one in pair if one is not None) / RANKS for pair in pairs]
+    good, told = same_losses(expected.losses, means, TOLERANCE)
+    if good:
+        return True, sentence("course.ranks.as_one", steps=len(means))
+    return False, sentence("course.ranks.not_as_one", why=told)
+
+
+TASK = Task("ranks", "distributed", check, needs=("npu-simulated",), seconds=200)

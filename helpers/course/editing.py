@@ -37,6 +37,8 @@ def edited(answer: Any, before: str) -> tuple[str, Sentence | None]:
     except (SyntaxError, ValueError, RecursionError) as error:
         where = getattr(error, "lineno", None) or 0
         return "", sentence("course.edit.syntax", line=where, why=str(getattr(error, "msg", error))[:200])
+    if "import torch" not in text:
+        return "", sentence("course.edit.other")
     return text, None
 
 

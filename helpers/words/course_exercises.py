@@ -88,6 +88,9 @@ _RUNS = {
         "第 {number} 对的旧文本出现 {count} 次，应恰好一次：{old}",
     ),
     "course.edit.unchanged": Words("no answer yet: the script is unchanged", "尚未作答：脚本没有改动"),
+    "course.edit.other": Words(
+        "this is no training script: it does not import torch", "这不是训练脚本：没有导入 torch"
+    ),
     "course.edit.large": Words("the script has more than {characters} characters", "脚本超过 {characters} 个字符"),
     "course.edit.syntax": Words(
         "the changed script is no Python: line {line}: {why}", "改后的脚本不是合法的 Python：第 {line} 行：{why}"

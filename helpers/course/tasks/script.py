@@ -52,7 +52,7 @@ def check(answer: Any, place: Place) -> Found:
         Trial(text, place.folder / "changed", tier, args, plugins=[_short("NPU")]),
     )
     points = [_scanned(place, text), *_compared(reference(expected), got)]
-    right = tuple(one for good, one in points if good)
+    right = tuple(one for good, one in points if good and got.ok)
     missing = tuple(one for good, one in points if not good)
     return Found(right, missing, simulated=tier == "npu-simulated")
 

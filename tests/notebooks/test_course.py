@@ -10,8 +10,12 @@ import pytest
 
 from tests.conftest import ROOT
 
-#: What a course prints: of the four cases who parts first, on which step and rank; of the slow loop that it got faster.
+#: What a course prints: of the lessons how the failing run ends and how the mended one does; of the four cases who
+#: parts first, on which step and rank; of the slow loop that it got faster.
 SAID = {
+    "00_start": ("tier: npu-simulated", "its type: npu | is_cuda: False", "[matmul]"),
+    "01_environment": ("libhccl.so: cannot open", "ENV051 WARN -> OK", "device: cpu", "2.8.0.post4: OK"),
+    "02_migration": ("torch.cuda.set_device", "gradient norm None", "0, computed in torch.float32", "step 7 loss 1.12"),
     "03_divergence": (
         "first divergence: Functional.layer_norm.0.forward | step: 9",
         "first divergence: Functional.softmax.0.forward | rank: 1",

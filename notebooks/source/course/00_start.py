@@ -206,7 +206,7 @@ run = begin("course", lang, run_dir, device)
 # | CUDA / PyTorch | 昇腾 | 备注 |
 # |---|---|---|
 # | `torch.cuda`、`"cuda:0"`、`x.cuda()` | `torch.npu`、`"npu:0"`、`x.npu()` | `transfer_to_npu` 在运行时替换调用 |
-# | `x.is_cuda`、`device.type == "cuda"` | `x.is_npu`、`"npu"` | 字符串比较是静默的陷阱，见课程 2 |
+# | `x.is_cuda`、`device.type == "cuda"` | `x.is_npu`、`device.type == "npu"` | 字符串比较是静默的陷阱，见课程 2 |
 # | `nccl` | `hccl` | 后端名称 |
 # | `torch.cuda.amp` | `torch.npu.amp`，或 `torch.amp` 加设备类型 | |
 # | TF32 | HF32 | 卷积与矩阵乘输入的舍入方式不同 |
@@ -228,7 +228,7 @@ run = begin("course", lang, run_dir, device)
 # | CUDA / PyTorch | Ascend | remark |
 # |---|---|---|
 # | `torch.cuda`, `"cuda:0"`, `x.cuda()` | `torch.npu`, `"npu:0"`, `x.npu()` | `transfer_to_npu` replaces calls at run time |
-# | `x.is_cuda`, `device.type == "cuda"` | `x.is_npu`, `"npu"` | comparing strings is a silent trap: course 2 |
+# | `x.is_cuda`, `device.type == "cuda"` | `x.is_npu`, `device.type == "npu"` | comparing strings is a silent trap: course 2 |
 # | `nccl` | `hccl` | the backend's name |
 # | `torch.cuda.amp` | `torch.npu.amp`, or `torch.amp` with the device type | |
 # | TF32 | HF32 | inputs of convolutions and products are rounded differently |
@@ -304,16 +304,17 @@ print("tier:", found.tier)
 print(step.stdout or raised(step.stderr))
 
 # %% [markdown] lang="zh"
-# 在 NPU（真实或模拟）上，类型是 `npu`，`is_cuda` 为 False。所以凡是用 `is_cuda` 或字符串 `"cuda"` 选择分支的代码，
-# 迁移后会悄悄走另一条路。记住这一点，课程 2 会用到。
+# 在 NPU（真实或模拟）上，类型是 `npu`，`is_cuda` 为 False（导入 `transfer_to_npu` 之后 `is_cuda` 变为 True，类型仍是
+# `npu`）。所以用字符串 `"cuda"` 选择分支的代码，迁移后会悄悄走另一条路。记住这一点，课程 2 会用到。
 #
 # 自己试一试：打开 `notebooks/course/scripts/first_step.py`，把矩阵换成 float16，再运行上面的单元。
 #
 # ## 术语表
 
 # %% [markdown] lang="en"
-# On an NPU, real or simulated, the type is `npu` and `is_cuda` is False. So code that chooses a branch by `is_cuda` or
-# by the string `"cuda"` quietly goes the other way after migration. Keep it in mind for course 2.
+# On an NPU, real or simulated, the type is `npu` and `is_cuda` is False (True once `transfer_to_npu` is imported; the
+# type stays `npu`). So code that chooses a branch by the string `"cuda"` quietly goes the other way after migration.
+# Keep it in mind for course 2.
 #
 # Try it: open `notebooks/course/scripts/first_step.py`, make the matrices float16 and run the cell above again.
 #

@@ -6,6 +6,8 @@ whose machine is lost goes to another one and says so; one that a lost client le
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -25,6 +27,7 @@ from helpers.batch.campaign.pool.order import Order
 from helpers.batch.campaign.pool.progress import Progress
 from helpers.errors import WorkbookError
 from helpers.scheduler import ALONE, connected, lost
+from helpers.words import Scalar
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 START, STOP = ".start", ".stop"
 #: Seconds between looks at what is done, and at the cards of a machine.
 LOOK_S = 1.0
+#: Seconds that a shared folder may take to show a new file to another machine.
+SEEN_S = 5.0
 
 
 class Cluster:
@@ -51,10 +56,23 @@ class Cluster:
         (root / STOP).unlink(missing_ok=True)
         (root / START).write_text(orders[0].start, encoding="utf-8")
         with connected(self.address) as client:
+            self._check_shared(client, root, orders[0].start)
             client.subscribe_topic(orders[0].start, self._told)
             futures = {client.submit(serve, one.text(), key=f"{one.item.name}-{one.start}", pure=False): one
                        for one in orders}  # fmt: skip
             yield from self._followed(client, futures)
+
+    def _check_shared(self, client: Client, root: Path, start: str) -> None:
+        """Raises WorkbookError, before anything is sent there, for machines that do not see the plan's folder: what
+        they did would be lost."""
+        try:
+            told: dict[str, str] = client.run(unseen, str(root), start)
+        except Exception as cause:  # whatever the machine could not do, as to find this package
+            why = f"{type(cause).__name__}: {cause}"
+            raise WorkbookError("scheduler.failed", address=self.address, error=why) from cause
+        blind: list[Scalar] = [f"{where} ({why})" for where, why in told.items() if why]
+        if blind:
+            raise WorkbookError("plan.not_shared", where=blind, folder=str(root))
 
     def _followed(self, client: Client, futures: dict[Future, Order]) -> Iterator[Ended]:
         alone_since = time.monotonic()
@@ -112,6 +130,21 @@ def _done(client: Client, futures: list[Future]) -> list[Future]:
     with suppress(Late), client.as_current():
         wait(futures, timeout=LOOK_S, return_when="FIRST_COMPLETED")
     return [future for future in futures if future.status != "pending"]
+
+
+def unseen(folder: str, start: str) -> str:
+    """On a machine of the cluster: why it does not see the folder, or may not write there; empty where all is well."""
+    until, why = time.monotonic() + SEEN_S, ""
+    while True:
+        try:
+            if (Path(folder) / START).read_text(encoding="utf-8") == start:
+                return "" if os.access(folder, os.W_OK | os.X_OK) else os.strerror(errno.EACCES)
+            why = "another folder of the same name"
+        except OSError as error:
+            why = error.strerror or str(error)
+        if time.monotonic() > until:
+            return why
+        time.sleep(locks.AGAIN_S)
 
 
 def serve(text: str) -> dict[str, Any]:

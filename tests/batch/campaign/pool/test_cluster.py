@@ -14,6 +14,8 @@ import psutil
 import pytest
 
 from helpers.__main__ import main
+from helpers.batch.campaign.pool import cluster
+from helpers.errors import WorkbookError
 from tests.batch.campaign.conftest import Start, item
 from tests.batch.campaign.pool.test_killed import runner, sleeper, until
 from tests.conftest import started
@@ -75,8 +77,21 @@ def test_a_cluster_runs_a_plan(address: str, start: Start) -> None:
 def test_a_machine_that_does_not_see_the_folder_says_so(address: str, start: Start,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.setattr("helpers.batch.campaign.pool.cluster.START", ".elsewhere")
-    runs, _ = start([item("good")], scheduler=address)
-    assert runs["good"].state == "died" and runs["good"].verdict["say"] == "plan.not_shared"
+    with pytest.raises(WorkbookError, match=f"does not see the plan's folder {start.folder}") as caught:
+        start([item("good")], scheduler=address)
+    assert "No such file" in str(caught.value) and "tcp://" in str(caught.value)
+    assert not (start.folder / "good" / "order.json").exists(), "nothing was sent there"
+
+
+def test_whether_a_machine_sees_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "SEEN_S", 0.0)
+    assert cluster.unseen(str(tmp_path), "7") == "No such file or directory"
+    (tmp_path / cluster.START).write_text("6")
+    assert "another folder" in cluster.unseen(str(tmp_path), "7")
+    (tmp_path / cluster.START).write_text("7")
+    assert cluster.unseen(str(tmp_path), "7") == ""
+    monkeypatch.setattr("os.access", lambda *words: False)
+    assert cluster.unseen(str(tmp_path), "7") == "Permission denied"
 
 
 def test_no_scheduler_is_one_error(tmp_path: Path, capsys: pytest.CaptureFixture[str],

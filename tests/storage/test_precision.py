@@ -79,3 +79,23 @@ def test_a_bundle_is_written_to_its_address_and_never_over_another(service: Serv
 def test_a_log_in_object_storage_is_not_followed(service: Service, tmp_path: Path) -> None:
     with pytest.raises(WorkbookError, match="cannot be followed"):
         curves(f"{service.place}/x", tmp_path, following=Follow())
+
+
+def test_compare_names_the_address(service: Service, tmp_path: Path) -> None:
+    target = capture_of(tmp_path / "npu", tier="npu")
+    for name in ("npu", "cut", "empty"):
+        send(target, f"{service.place}/{name}")
+    assert "workbook-obs-" not in compare(f"{service.place}/npu/", target).to_json()
+    dump = next(path for path in target.rglob("dump.json"))
+    dump.write_text(dump.read_text()[:50])
+    send(target, f"{service.place}/cut")
+    for read in (lambda: compare(f"{service.place}/cut/", target), lambda: read_dump(f"{service.place}/cut/dump")):
+        with pytest.raises(WorkbookError) as caught:
+            read()
+        assert f"{service.place}/cut/dump" in str(caught.value) and "workbook-obs-" not in str(caught.value)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "x.txt").write_text("x")
+    send(tmp_path / "other", f"{service.place}/other")
+    with pytest.raises(WorkbookError) as caught:
+        compare(f"{service.place}/other", target)
+    assert f"{service.place}/other" in str(caught.value) and "workbook-obs-" not in str(caught.value)

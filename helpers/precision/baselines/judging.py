@@ -22,6 +22,7 @@ def with_bundle(report: Report, baseline: Opened, target: Opened) -> Report:
     facts["bundles"] has by side what was recorded beside: hardware, throughput, memory, metrics.
     """
     sides = {"baseline": baseline, "target": target}
+    report = target.told(baseline.told(report))
     facts = {**report.facts, **{name: side.address for name, side in sides.items()}}
     bundles = {name: side.bundle for name, side in sides.items() if side.bundle}
     if not bundles:

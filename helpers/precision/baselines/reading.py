@@ -12,15 +12,17 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from helpers.errors import WorkbookError, reason
 from helpers.precision.baselines.bundle import MOST_BYTES, MOST_FILES, NAME, Bundle, check_name, parsed, sha256
 from helpers.precision.capturing import manifest
+from helpers.report import Report
 from helpers.settings import Settings
 from helpers.settings.record import checked
 from helpers.storage import is_address, open_storage
+from helpers.storage.given import errors_name, renamed
 
 #: What zipfile, json and our own checks raise of bytes that are not a bundle's; RuntimeError for an encrypted one.
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
@@ -39,6 +41,14 @@ class Opened:
         """Where it lies, whoever reads it: a whole path, or the address it was fetched from."""
         return self.place if is_address(self.place) else str(Path(self.place).absolute())
 
+    def told(self, report: Report) -> Report:
+        """The report, what it says of the folder said of what was given."""
+        if str(self.folder.absolute()) == str(Path(self.place).absolute()):
+            return report
+        told = [replace(found, args=renamed(found.args, str(self.folder), self.place)) for found in report.findings]
+        facts = renamed(report.facts, str(self.folder), self.place)
+        return replace(report, findings=tuple(told), facts=facts, parts=tuple(map(self.told, report.parts)))
+
     def shown(self, path: str | Path) -> str:
         """A path below the folder as a reader knows it."""
         return str(path).replace(str(self.folder), self.place, 1)
@@ -51,15 +61,17 @@ def opened(place: str | Path) -> Iterator[Opened]:
     Raises WorkbookError: `storage.…` where it cannot be, `baseline.damaged` for a bundle that is not as written.
     """
     path = open_storage(str(place)).local("")
-    shown = str(place) if is_address(place) else str(path)
-    if path.is_dir() and (path / NAME).is_file():
-        yield Opened(path, shown, _checked(path, lambda: _of_folder(path)))
-    elif path.is_file() and path.suffix.lower() == ".zip":
-        with tempfile.TemporaryDirectory(prefix="baseline-") as aside:
-            folder = Path(aside).resolve()
-            yield Opened(folder, shown, _checked(path, lambda: _extracted(path, folder)))
-    else:
-        yield Opened(path, shown)
+    shown = str(place).rstrip("/") if is_address(place) else str(path)
+    with errors_name(shown, str(path)):
+        if path.is_dir() and (path / NAME).is_file():
+            yield Opened(path, shown, _checked(path, lambda: _of_folder(path)))
+        elif path.is_file() and path.suffix.lower() == ".zip":
+            with tempfile.TemporaryDirectory(prefix="baseline-") as aside:
+                folder = Path(aside).resolve()
+                with errors_name(shown, str(folder)):
+                    yield Opened(folder, shown, _checked(path, lambda: _extracted(path, folder)))
+        else:
+            yield Opened(path, shown)
 
 
 def _checked(path: Path, read: Callable[[], Bundle]) -> Bundle:

@@ -14,7 +14,8 @@ from typing import Protocol, Union
 from helpers.errors import WorkbookError
 from helpers.precision.layouts import msprobe, ptdbg, tree
 from helpers.precision.record import Run
-from helpers.storage import LocalStorage, Storage, open_storage
+from helpers.storage import LocalStorage, Storage, is_address, open_storage
+from helpers.storage.given import errors_name
 
 #: So many names of what was found are told.
 SHOWN = 6
@@ -49,7 +50,12 @@ def read_dump(folder: Place, root: Path | None = None) -> list[Run]:
 
 def read_runs(folder: Place, root: Path | None = None) -> tuple[list[Run], list[WorkbookError]]:
     """What can be read of a folder, by step and rank, and what could not. Raises WorkbookError where nothing can."""
-    storage = LocalStorage(open_storage(os.fspath(folder)).local(""))  # tensors are mapped, which needs files
+    path = open_storage(os.fspath(folder)).local("")  # tensors are mapped, which needs files
+    with errors_name(os.fspath(folder).rstrip("/") if is_address(folder) else str(path), str(path)):
+        return _read(LocalStorage(path), root)
+
+
+def _read(storage: LocalStorage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]:
     layout = next((one for one in LAYOUTS if one.recognises(storage)), None)
     if layout is None:
         raise WorkbookError("precision.no_dump", path=storage.shown(""), found=_found(storage))

@@ -27,6 +27,7 @@ import nbformat
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from helpers import hosting
+from helpers.modelarts import links
 
 SOURCE = HERE / "source"
 LANGUAGES = ("zh", "en")
@@ -34,6 +35,9 @@ FIND = HERE / "find_workbook.py"
 LANG_LINE = 'lang: str = "en"'
 #: In find_workbook.py the place of helpers.hosting.REPOSITORY.
 NO_SOURCE = '"ASCEND_WORKBOOK_SOURCE", ""'
+#: The pages with the table of launch links, and between which lines it stands.
+PAGES = {lang: HERE.parent / "docs" / f"modelarts-notebook{end}.md" for lang, end in (("en", ""), ("zh", ".zh-CN"))}
+MARKS = ("<!-- links -->", "<!-- /links -->")
 #: Cell and notebook metadata that belongs to one execution on one machine.
 VOLATILE = ("papermill", "execution", "widgets")
 
@@ -118,6 +122,15 @@ def execute(notebook: Any, target: Path) -> Any:
     return strip(result)
 
 
+def page(lang: str) -> str:
+    """The walkthrough's page with the present table of launch links."""
+    before, _, rest = PAGES[lang].read_text(encoding="utf-8").partition(MARKS[0])
+    _, mark, after = rest.partition(MARKS[1])
+    if not mark:
+        raise SystemExit(f"{PAGES[lang].name}: no {' ... '.join(MARKS)}")
+    return f"{before}{MARKS[0]}\n{links.markdown(lang)}\n{MARKS[1]}{after}"
+
+
 def keep_outputs(fresh: Any, before: Path) -> Any:
     """Outputs of an earlier build, where every code cell is still the same."""
     if not before.is_file():
@@ -145,6 +158,8 @@ def main() -> int:
             done = execute(notebook, target) if args.execute else keep_outputs(notebook, target)
             nbformat.write(done, target)
             print(target.relative_to(HERE.parent))
+    for lang, path in PAGES.items():
+        path.write_text(page(lang), encoding="utf-8")
     return 0
 
 

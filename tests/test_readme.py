@@ -13,7 +13,8 @@ from tests.conftest import ROOT
 
 READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
 #: What the READMEs hand on to.
-PAGES = [path for name in ("devices", "machines", "teaching") for path in sorted((ROOT / "docs").glob(f"{name}*.md"))]
+HANDED_ON = ("devices", "machines", "modelarts-notebook", "teaching")
+PAGES = [path for name in HANDED_ON for path in sorted((ROOT / "docs").glob(f"{name}*.md"))]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 

@@ -63,12 +63,12 @@ def launch_links(urls: Sequence[str] = (), image: str = "") -> Report:
 
 
 def markdown(lang: str) -> str:
-    """The table for a page: links where this is hosted, and in words where it is not."""
-    heading, none = {"en": ("| notebook | open in ModelArts |", "not hosted yet"),
-                     "zh": ("| Notebook | 在 ModelArts 中打开 |", "尚未托管")}[lang]  # fmt: skip
-    places = dict(_hosted()) if hosting.NOTEBOOKS else {}
-    shown = {name: f"[{name}]({launch_link(url, hosting.IMAGE)})" for name, url in places.items()}
-    return "\n".join([heading, "|---|---|", *(f"| {name} | {shown.get(name, none)} |" for name in notebooks())])
+    """The table for a page: a link a notebook, or one row that says in words that nothing is hosted."""
+    heading, none = {"en": ("| open in ModelArts |", "| no link: it is not hosted anywhere yet |"),
+                     "zh": ("| 在 ModelArts 中打开 |", "| 没有链接：尚未托管 |")}[lang]  # fmt: skip
+    places = list(_hosted()) if hosting.NOTEBOOKS else []
+    rows = [f"| [{name}]({launch_link(url, hosting.IMAGE)}) |" for name, url in places]
+    return "\n".join([heading, "|---|", *(rows or [none])])
 
 
 def _hosted() -> Iterator[tuple[str, str]]:

@@ -105,7 +105,7 @@ def test_what_has_no_chinese_is_named(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert chinese.translated("Nobody said this", "en") == "Nobody said this"
     known = dict(chinese.table())
     gone = known.popitem()[0]
-    monkeypatch.setattr(chinese, "table", lambda: known)
+    monkeypatch.setattr("tools.docs.__main__.table", lambda: known)
     assert main(["--check"]) == 1
     assert gone in capsys.readouterr().err
 

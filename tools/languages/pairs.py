@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHINESE_PAGE = ".zh-CN.md"
 #: Pages of measurements and of one language: why there is no other.
 ENGLISH_ONLY = {
+    "CHANGELOG.md": "a history for those who read the code",
     "docs/environment-machines.md": "written by a benchmark",
     "docs/public-scripts.md": "written by a benchmark",
     "docs/simulator-operators.md": "written by the simulator",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -262,3 +263,16 @@ def test_a_log_without_numbers_shows_what_was_not_understood(tmp_path: Path) -> 
     (tmp_path / "a.log").write_text("begin\nschritt eins verlust 2\n")
     with pytest.raises(WorkbookError, match="line 2: schritt eins verlust 2"):
         curves(tmp_path / "a.log", tmp_path / "a.log")
+
+
+def test_a_scale_that_fell_is_told_of_the_step_that_was_left_out(tmp_path: Path) -> None:
+    """torch_npu's GradScaler tells it within the update, before the loop prints its step and the scale it used."""
+    path = tmp_path / "a.log"
+    path.write_text("Loss scaler reducing loss scale to 512.0\nstep 1 loss 2.5 loss_scale 1024\n"
+                    "step 2 loss 2.5 loss_scale 512\nstep 3 loss 2.4 loss_scale 512\n")  # fmt: skip
+    curve = read(path)
+    steps, places = curve.series["loss_scale"].last_of_each()
+    assert dict(zip(steps.tolist(), np.asarray(curve.series["loss_scale"].values)[places])) == {1: 1024, 2: 512, 3: 512}
+    assert curve.skipped == 1
+    path.write_text("OVERFLOW! Attempted loss scale: 1024, reducing to 512\nstep 1 loss 2.5\n")
+    assert list(read(path).series["loss_scale"].steps) == [1]

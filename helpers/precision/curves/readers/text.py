@@ -34,6 +34,7 @@ class TextFeed(LineFeed):
         self._bar: int | None = None
         self._unnumbered = Curve(curve.path, curve.kind, curve.files, ordinal=True)
         self._counts: dict[str, int] = {}
+        self._fallen: list[tuple[float, int]] = []
 
     def line(self, text: str, last: bool) -> None:
         before = self.curve.values + self._unnumbered.values
@@ -50,7 +51,7 @@ class TextFeed(LineFeed):
         if "sav" in text or "Sav" in text:
             self._saved(text)
         if "reducing" in text and (found := OVERFLOW.search(text)):
-            self.curve.add("loss_scale", self._step, float(found[1]), self.number)
+            self._fallen.append((float(found[1]), self.number))
             self.curve.skipped += 1
             return
         if ":" in text or "=" in text or "oss" in text or "OSS" in text:
@@ -58,8 +59,17 @@ class TextFeed(LineFeed):
         elif "[" in text and (bar := BAR.search(text)):
             self._bar = int(bar[1])
 
+    def _begun(self, step: int) -> None:
+        """A line of this step. A scale that fell is told within the update, before the step's own line, whose number is
+        the later word: where a log prints no scale, it stands with the step that was left out."""
+        self._step = step
+        for value, number in self._fallen:
+            self.curve.add("loss_scale", step, value, number)
+        self._fallen = []
+
     def end(self) -> None:
         super().end()
+        self._begun(self._step)
         if not any(series.values for series in self.curve.series.values()) and self._unnumbered.series:
             self.curve.series.update(self._unnumbered.series)
             self.curve.values, self.curve.ordinal = self._unnumbered.values, True
@@ -73,7 +83,7 @@ class TextFeed(LineFeed):
             if not found:
                 return False
             prefix = f"{found[1]}_"
-        self._step = int(found[2] if prefix else found[1])
+        self._begun(int(found[2] if prefix else found[1]))
         for cell in cells:
             name, _, printed = cell.partition(":")
             key = plain(name)
@@ -95,7 +105,7 @@ class TextFeed(LineFeed):
             self._bar = int(bar[1])
         for name, printed in pairs(text, phase):
             if step is not None:
-                self._step = step
+                self._begun(step)
                 self._add(name, step, printed)
             else:
                 count = self._counts[name] = self._counts.get(name, 0) + 1
@@ -123,7 +133,7 @@ class TextFeed(LineFeed):
             step = int(float(groups.pop("step")))
         except (ValueError, KeyError, OverflowError):
             return
-        self._step = step
+        self._begun(step)
         for name, printed in groups.items():
             self._add(name.lower(), step, printed)
 

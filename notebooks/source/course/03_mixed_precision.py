@@ -30,14 +30,15 @@
 lang: str = "en"  # language of reports / 报告语言: en | zh
 device: str = "npu-simulated"  # auto | npu | npu-simulated | cuda | cpu; npu means a real one / npu 指真实 NPU
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
-guess: str = "rate"  # why does the loss not move / 损失为何不动: rate | data | forward | backward
-scale_guess: int = 16  # your loss scale, as a power of two / 你选的损失缩放，2 的几次方
+guess: str = ""  # your prediction, why the loss does not move / 你预测损失为何不动: rate | data | forward | backward
+scale_guess: int = 0  # your prediction, the loss scale as a power of two / 你预测的损失缩放，2 的几次方
 
 # %%
 from concurrent.futures import ThreadPoolExecutor
 
 from helpers import advise, capture, curves
 from helpers import device as devices
+from helpers.course.prediction import predicted
 from helpers.launch import LaunchSpec, launch
 from helpers.notebook import begin
 from helpers.precision.curves.readers import read
@@ -97,7 +98,7 @@ run.picture(curves(single, half))
 # %%
 for name, path in {"float32": single, "float16": half}.items():
     print(f"{name}: share of the gradients that are 0 at step 1:", read(path).series["zero_gradients"].values[0])
-print("you predicted:", guess, "| right:", guess == "backward")
+print(predicted("guess", guess, "backward", lang))
 
 # %% [markdown] lang="zh"
 # <details><summary>原因（先自己判断）</summary>
@@ -148,7 +149,7 @@ print(bare.verdict(lang), bare.headline.hint(lang), sep="\n")
 # **Predict**: which power of two is best for S? Write it into `scale_guess`. What happens below it, what above?
 
 # %%
-for power in sorted({16, scale_guess, 30, 36}):
+for power in sorted({16, scale_guess or 16, 30, 36}):
     print(f"2**{power}:", gradient_exponents(run.folder / "gradients", scale=2.0**power).verdict(lang))
 
 # %%

@@ -35,6 +35,8 @@ EVERY_S = 2.0
 CLOSE = 1e-4
 #: Less free memory than this and all students are ended: better than whom the kernel would choose.
 FLOOR_MIB = 1024
+#: Of one student at the most.
+EACH_MIB = 1024
 #: What a process is, by a word of its command line.
 PARTS = {"ipykernel_launcher": "kernel", "torchrun.py": "torchrun", "observe.py": "rank", "student.py": "client"}
 #: What a server of a class sets for every student.
@@ -62,13 +64,18 @@ class Student:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--users", type=int, default=20, help="at the same time (default: 20)")
+    parser.add_argument("--users", type=int, default=20, help="at the same time (default: 20, or as many as the memory"
+                        " that is free bears at 1 GiB each)")  # fmt: skip
     parser.add_argument("--steps", type=int, default=30, help="of each training (default: 30)")
     parser.add_argument("--rest", type=float, default=6, help="seconds before they train (default: 6)")
     parser.add_argument("--kernel", choices=("helpers", "torch"), default="helpers",
                         help="what the kernel itself imports (default: helpers, as the notebooks do)")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     args = parser.parse_args()
+    room = max(1, (available_mib() - FLOOR_MIB) // EACH_MIB)
+    if args.users > room:
+        print(f"{args.users} students need {EACH_MIB * args.users} MiB: taking {room}")
+        args.users = room
     place = Path(tempfile.mkdtemp(prefix="classroom-"))
     place.chmod(0o755)
     try:
@@ -147,9 +154,13 @@ def measure(students: list[Student]) -> dict[str, Any]:
         most = student.peaks.setdefault(student.phase, {})
         now["all"] = sum(value for name, value in now.items() if name != "private")
         most.update({name: round(max(value, most.get(name, 0.0)), 1) for name, value in now.items()})
-    free = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable"))
     return {"phases": dict(by_phase), "pss_mib": round(total), "private_mib": round(private),
-            "available_mib": int(free.split()[1]) // 1024, "load": os.getloadavg()[0]}  # fmt: skip
+            "available_mib": available_mib(), "load": os.getloadavg()[0]}  # fmt: skip
+
+
+def available_mib() -> int:
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("MemAvailable")).split()[1]) // 1024
 
 
 def pids() -> list[int]:

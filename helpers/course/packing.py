@@ -25,6 +25,8 @@ from helpers.words import Scalar
 FOLDERS = ("tests", "benchmarks", "tools", ".ci", "containers")
 #: Anywhere.
 SOLUTIONS = "solutions"
+#: What the exercises start from.
+SCRIPTS = "notebooks/course/scripts/"
 #: Beginnings of the teacher's pages in docs/.
 PAGES = "teaching"
 INSIDE = "ascend-workbook"
@@ -94,10 +96,11 @@ def zipped(files: dict[str, tuple[int, bytes]]) -> bytes:
 def leaks(every: dict[str, tuple[int, bytes]], kept: dict[str, tuple[int, bytes]]) -> list[tuple[str, str]]:
     """(file, line) of what goes along and holds a line that the solutions alone should have.
 
-    A solution repeats the exercise around it: lines that the exercise notebooks have are no secret.
+    A solution quotes the exercise: lines that the exercise notebooks and the course's scripts have are no secret.
     """
     solved = [data for name, (_, data) in every.items() if SOLUTIONS in PurePosixPath(name).parts]
-    asked = [data for name, (_, data) in kept.items() if "exercises" in PurePosixPath(name).name]
+    asked = [data for name, (_, data) in kept.items()
+             if "exercises" in PurePosixPath(name).name or name.startswith(SCRIPTS)]  # fmt: skip
     given = {line for data in asked for line in lines(data)}
     secret = {line for data in solved for line in lines(data) if len(line) >= SHORT} - given
     return [(name, line) for name, (_, data) in sorted(kept.items()) for line in lines(data) if line in secret]

@@ -20,7 +20,8 @@ from helpers.words import language
 EVERY = "all"
 #: The notebooks with exercises, as they are called.
 PATTERN = "*_exercises"
-CHECK = re.compile(r"""check_task\(\s*["'](\w+)["']""")
+#: A cell that students write has this tag with the task's id.
+TAG = "task-"
 
 
 def reset(
@@ -57,18 +58,11 @@ def reset(
 
 
 def section(fresh: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """The code cells behind the check before, up to the one that checks this task; parameters stay the student's."""
-    found: list[dict[str, Any]] = []
-    for cell in fresh["cells"]:
-        if cell["cell_type"] != "code" or "parameters" in cell["metadata"].get("tags", []):
-            continue
-        found.append(cell)
-        checked = CHECK.search(_text(cell))
-        if checked and checked[1] == name:
-            return found
-        if checked:
-            found = []
-    raise WorkbookError("resetting.no_cell", exercise=name)
+    """The cells of the task that students write. Raises WorkbookError where the notebook has none."""
+    found = [cell for cell in fresh["cells"] if f"{TAG}{name}" in cell["metadata"].get("tags", [])]
+    if not found:
+        raise WorkbookError("resetting.no_cell", exercise=name)
+    return found
 
 
 def put_back(told: dict[str, Any], fresh: dict[str, Any], cell: dict[str, Any]) -> bool:

@@ -123,7 +123,7 @@ _RESETTING = {
         "Get notebooks/source/course of the project again.", "请重新获取项目的 notebooks/source/course。",
     ),
     "resetting.no_cell": Words(
-        "no cell of the notebook checks the exercise {exercise}", "笔记本中没有检查练习 {exercise} 的单元格"
+        "no cell of the notebook belongs to the exercise {exercise}", "笔记本中没有属于练习 {exercise} 的单元格"
     ),
     "CRS003.reset": Words(
         "exercise {exercise} is as it was handed out: {cells} cells of {path} put back; yours is kept in {backup}",

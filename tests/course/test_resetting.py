@@ -26,13 +26,13 @@ student: str = ""  # you
 # %% [markdown] lang="en"
 # # Exercises
 
-# %%
+# %% tags=["task-{FIRST}"]
 answer = None  # TODO
 
 # %%
 check_task("{FIRST}", answer)
 
-# %%
+# %% tags=["task-other"]
 other = None  # TODO
 
 # %%

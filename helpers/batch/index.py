@@ -18,7 +18,7 @@ LINKS = (("report.html", "run.link.report"), ("notebook.ipynb", "run.link.notebo
 
 def render(result: Report, folder: Path, outcomes: list[Outcome], lang: str, acceptance: str = "") -> str:
     """The whole page; `acceptance` is the checklist as HTML."""
-    name = f"{title('run', lang)}: {result.facts['name']}"
+    name = say("run.said", lang, name=title("run", lang), said=result.facts["name"])
     pieces = [
         f"<h1>{escape(name)}</h1>",
         f'<p class="verdict">{html.badge(result.status.name)} {escape(result.verdict(lang))}</p>',

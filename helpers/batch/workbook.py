@@ -68,7 +68,13 @@ def run(
         why = why_again(folder / stage, basis, force=force)
         if why:
             say_progress(say("run.stage_again", lang, why=why))
-        outcome = (None if why else _reusable(folder / stage)) or execute(stage, notebook, values, basis, timeout_s)
+        try:
+            outcome = (None if why else _reusable(folder / stage)) or execute(stage, notebook, values, basis, timeout_s)
+        except KeyboardInterrupt:
+            stopped = remembered(folder / stage)
+            mirror.close(publish([*outcomes, *filter(None, [stopped])], tier=here["tier"]))
+            say_progress(say("run.stopped", lang, stage={"say": f"name.{stage}"}, page=str(folder / "index.html")))
+            raise
         outcomes.append(outcome)
         publish(outcomes, tier=here["tier"])
         mirror.part(stage)

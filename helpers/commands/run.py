@@ -62,6 +62,7 @@ NAME = "run"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", nargs="?", metavar="PLAN", help="a YAML file that says which runs there shall be")
+    parser.add_argument("--plan", dest="named", help=argparse.SUPPRESS)  # what many try first: told how it is written
     parser.add_argument("--workers", type=int, default=0, help="with PLAN: runs side by side (default: as it says)")
     _add_selection(parser)
     parser.add_argument(
@@ -113,6 +114,8 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Report:
+    if args.named is not None:
+        raise WorkbookError("plan.no_option", plan=args.named)
     selection = batch.Selection(args.tag, args.skip_tag, args.only, args.skip, args.shard)
     own = {"--name": args.name, "-p": args.parameter, "--stage": args.stage, "--timeout": args.timeout}
     asked = (args.list, args.reference, args.bless, args.workers, args.scheduler, args.keep_red, args.deadline,

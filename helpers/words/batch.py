@@ -99,7 +99,17 @@ WORDS: dict[str, Words] = {
         "请用 --timeout 增加时限，或减少步数。",
     ),
     "RUN400.could_not_start": Words("the run could not start: {error}", "运行无法开始：{error}"),
-    "RUN400.stopped": Words("stopped before it ended", "在结束之前被中止", "Run it again.", "请重新运行。"),
+    "RUN400.stopped": Words(
+        "stopped before it ended",
+        "在结束之前被中止",
+        "The same command goes on from there.",
+        "用同一命令可从此处继续。",
+    ),
+    "run.said": Words("{name}: {said}", "{name}：{said}"),
+    "run.stopped": Words(
+        "stopped in {stage}: what has ended is kept, and the same command goes on from there; {page}",
+        "已在{stage}阶段中止：已结束的阶段会保留，用同一命令可继续；{page}",
+    ),
     "RUN400.no_report": Words(
         "the notebook ended without saving a report",
         "笔记本结束但没有保存报告",

@@ -10,7 +10,29 @@ WORDS: dict[str, Words] = {
         "A plan is a YAML file; `ascend-workbook run --help` shows one that says everything.",
         "计划是 YAML 文件；`ascend-workbook run --help` 中有完整示例。",
     ),
-    "plan.line": Words("line {line}: {error}", "第 {line} 行：{error}"),
+    "plan.line": Words(
+        "line {line}, column {column}: {what} (the parser says: {error})",
+        "第 {line} 行第 {column} 列：{what}（解析器原文：{error}）",
+    ),
+    "plan.yaml.mapping": Words(
+        "a second `:` in one line; a text that has one needs quotes", "同一行出现第二个 `:`；含冒号的文本需加引号"
+    ),
+    "plan.yaml.letter": Words(
+        "a tab, or a character that no value may begin with; indent with spaces, and put the value in quotes",
+        "此处是制表符，或不能作为值开头的字符；请用空格缩进，并给值加引号",
+    ),
+    "plan.yaml.open": Words("a [ or {{ that is not closed, or a missing comma", "[ 或 {{ 未闭合，或缺少逗号"),
+    "plan.yaml.quote": Words("a quote that is not closed", "引号未闭合"),
+    "plan.yaml.alias": Words("an alias (*name) that nothing defines (&name)", "别名（*名称）没有对应的定义（&名称）"),
+    "plan.yaml.indent": Words(
+        "the indentation does not fit, or a `:` or `-` is missing", "缩进不一致，或缺少 `:` 或 `-`"
+    ),
+    "plan.yaml.second": Words("a second document (`---`); a plan is one", "出现第二个文档（`---`）；计划只能有一个"),
+    "plan.yaml.other": Words("this is no valid YAML", "不是合法的 YAML"),
+    "plan.yaml.control": Words(
+        "it has a character that YAML does not allow: {error}", "含有 YAML 不允许的字符：{error}"
+    ),
+    "plan.yaml.encoding": Words("it is no UTF-8 text: byte {at}", "不是 UTF-8 文本：第 {at} 字节"),
     "plan.too_large": Words(
         "the plan {path}, line {line}: larger than a plan may be ({limit})",
         "计划 {path} 第 {line} 行：超出计划允许的大小（{limit}）",
@@ -22,7 +44,7 @@ WORDS: dict[str, Words] = {
     ),
     "plan.shape": Words(
         "the plan {path}, line {line}: {place} is {found}, expected {wanted}",
-        "计划 {path} 第 {line} 行：{place} 为：{found}，应为{wanted}",
+        "计划 {path} 第 {line} 行（{place}）：应为{wanted}，实际为：{found}",
         "Write it as the example of `ascend-workbook run --help` shows.",
         "请参照 `ascend-workbook run --help` 中的示例编写。",
     ),
@@ -35,7 +57,7 @@ WORDS: dict[str, Words] = {
     "plan.want.plain": Words(
         "one plain value; a list may stand in `matrix:` alone", "单个值；列表只能写在 `matrix:` 中"
     ),
-    "plan.want.number": Words("a whole number from {least} to {most}", " {least} 到 {most} 的整数"),
+    "plan.want.number": Words("a whole number from {least} to {most}", "{least} 到 {most} 的整数"),
     "plan.want.time": Words(
         "a time such as 90s, 30m or 2h, or whole seconds; at most 30 days", "时间，如 90s、30m、2h 或整数秒，最长 30 天"
     ),
@@ -51,7 +73,7 @@ WORDS: dict[str, Words] = {
     ),
     "plan.key": Words(
         "the plan {path}, line {line}: a name in {place} is itself a list or a mapping",
-        "计划 {path} 第 {line} 行：{place} 中的名称本身是列表或映射",
+        "计划 {path} 第 {line} 行（{place}）：名称本身是列表或映射",
         "Write `name: value`.",
         "请写成 `名称: 值`。",
     ),
@@ -90,13 +112,13 @@ WORDS: dict[str, Words] = {
     ),
     "plan.unknown": Words(
         "the plan {path}, line {line}: {place} has {name!r}, which is not known",
-        "计划 {path} 第 {line} 行：{place} 中的 {name!r} 不是已知项",
+        "计划 {path} 第 {line} 行（{place}）：{name!r} 不是已知项",
         "Did you mean {close}? Known: {known}.",
         "是否想用 {close}？可用项：{known}。",
     ),
     "plan.strange": Words(
         "the plan {path}, line {line}: {place} has {name!r}, which is not known",
-        "计划 {path} 第 {line} 行：{place} 中的 {name!r} 不是已知项",
+        "计划 {path} 第 {line} 行（{place}）：{name!r} 不是已知项",
         "Known: {known}.",
         "可用项：{known}。",
     ),
@@ -180,6 +202,12 @@ WORDS: dict[str, Words] = {
         "{options} 不能与计划同时给出，应写在计划中",
         "Write it into the plan (`name:`, `stages:`, `defaults:`, `parameters:`), or leave the plan out.",
         "请写入计划（`name:`、`stages:`、`defaults:`、`parameters:`），或不使用计划。",
+    ),
+    "plan.no_option": Words(
+        "a plan is given without --plan",
+        "计划无需 --plan 选项",
+        "Write `ascend-workbook run {plan}`.",
+        "请写成 `ascend-workbook run {plan}`。",
     ),
     "plan.needed": Words(
         "an option was given that is about the runs of a plan, and no plan",
@@ -571,6 +599,11 @@ WORDS: dict[str, Words] = {
     "plan.more.left_out": Words("{count} left out", "未纳入本次 {count} 个"),
     "plan.more.warned": Words("{count} with warnings", "有警告 {count} 个"),
     "plan.more.unseen": Words("{count} that could not look at everything", "未能检查全部内容 {count} 个"),
+    "plan.more.simulated": Words("{count} on the simulated NPU", "模拟 NPU 上 {count} 个"),
+    "plan.simulated_of": Words(
+        "{count} of {runs} runs were made on the simulated NPU; the table says which. Of these:",
+        "{runs} 个运行中有 {count} 个在模拟 NPU 上进行，表中逐一标明。对这些运行：",
+    ),
     "plan.more.first_time": Words("no earlier complete time to compare with", "没有可供对比的完整历史结果"),
     "RUN410.red": Words(
         "{red} of {runs} runs are red; first {run}: {why} ({more})",

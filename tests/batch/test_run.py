@@ -103,6 +103,8 @@ def test_a_killed_run_is_seen_as_stopped(notebooks: Make, tmp_path: Path, monkey
         go(notebooks, tmp_path, environment="good", force=True)
     assert state(tmp_path, "environment") == "stopped"
     assert not (tmp_path / "t" / "environment" / "report.json").exists()
+    kept = load(tmp_path / "t" / "report.json")
+    assert kept.status is Status.FAIL and kept.verdict("en") == "stopped before it ended"
 
 
 def test_a_changed_script_or_import_runs_again(notebooks: Make, tmp_path: Path) -> None:

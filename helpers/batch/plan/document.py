@@ -11,9 +11,16 @@ import yaml
 
 from helpers.batch.plan.entry import LONGEST_SHOWN, Entry
 from helpers.errors import WorkbookError, reason
+from helpers.words import Scalar
 
 LARGEST_BYTES, MOST_VALUES, DEEPEST = 4 << 20, 200_000, 12
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+#: What libyaml and PyYAML say of a mistake -> the key of our words for it.
+PROBLEMS = {
+    "quoted scalar": "quote", "flow sequence": "open", "flow mapping": "open", "mapping values are not": "mapping",
+    "cannot start any token": "letter", "undefined alias": "alias", "expected a single document": "second",
+    "another document": "second", "block mapping": "indent", "block collection": "indent", "simple key": "indent",
+}  # fmt: skip
 TAG = "tag:yaml.org,2002:"
 PLAIN_TAGS = {f"{TAG}{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp", "value",
                                           "merge")}  # fmt: skip
@@ -34,13 +41,24 @@ def load(path: Path) -> Entry:
     try:
         node = _composed(str(path), data.decode("utf-8-sig"))
     except (yaml.YAMLError, ValueError) as cause:
-        mark = getattr(cause, "problem_mark", None)
-        problem = getattr(cause, "problem", None) or str(cause).split("\n")[0]
-        line: Any = {"say": "plan.line", "args": {"line": mark.line + 1, "error": problem}} if mark else problem
-        raise WorkbookError("plan.unreadable", path=str(path), error=line) from cause
+        raise WorkbookError("plan.unreadable", path=str(path), error=_said(cause)) from cause
     if node is None:
         return Entry(str(path), "", 1, None)
     return _Reader(str(path)).entry(node, "", 0)
+
+
+def _said(cause: Exception) -> Scalar:
+    """What is wrong with the YAML in our words, at its place; the parser's own stand behind."""
+    if isinstance(cause, UnicodeDecodeError):
+        return {"say": "plan.yaml.encoding", "args": {"at": cause.start + 1}}
+    problem = str(getattr(cause, "problem", None) or cause).split("\n")[0]
+    mark = getattr(cause, "problem_mark", None)
+    if mark is None:
+        return {"say": "plan.yaml.control", "args": {"error": problem}}
+    text = f"{getattr(cause, 'context', '')} {problem}"
+    what = next((key for words, key in PROBLEMS.items() if words in text), "other")
+    return {"say": "plan.line", "args": {"line": mark.line + 1, "column": mark.column + 1, "error": problem,
+                                         "what": {"say": f"plan.yaml.{what}"}}}  # fmt: skip
 
 
 def _composed(file: str, text: str) -> Any:

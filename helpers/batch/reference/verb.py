@@ -15,7 +15,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.report import Column, Listing, Report, Table
 from helpers.storage import open_storage
-from helpers.words import Scalar, language, show
+from helpers.words import Scalar, language, say
 
 COLUMNS = ("stage", "status", "compared_outputs", "reference_outputs", "differing_cells")
 
@@ -48,7 +48,7 @@ def held(
         else:
             one = _held(one, items[one.name], root / one.name, reference)
             said = one.verdict if one.state == DIFFERS else one.notes[-1]
-            say_progress(f"{one.name}: {show(said, language())}")
+            say_progress(say("run.said", language(), name=one.name, said=said))
             yield one
 
 

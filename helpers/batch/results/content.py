@@ -48,7 +48,7 @@ def _counts(results: Results) -> dict[str, int]:
     return {
         "planned": len(rows), "ended": sum(map(ended, rows)), "good": results.count(GOOD), "red": len(results.reds),
         "expected": results.count(EXPECTED), "not_run": results.count(NOT_RUN), "left_out": results.count(LEFT_OUT),
-        "reused": sum(row.ended.reused for row in rows),
+        "simulated": results.simulated, "reused": sum(row.ended.reused for row in rows),
     }  # fmt: skip
 
 

@@ -91,7 +91,8 @@ def _whole(row: Row, lang: str, *, red: bool) -> xml.Element:
     elif row.state == EXPECTED:
         _skip(case, _expectation(row, lang))
     elif row.state in (NOT_RUN, LEFT_OUT):
-        _skip(case, f"{say(f'plan.state.{row.state}', lang)}: {show(row.ended.verdict, lang)}")
+        state: Scalar = {"say": f"plan.state.{row.state}"}
+        _skip(case, say("run.said", lang, name=state, said=row.ended.verdict))
     else:
         _skip(case, say("plan.no_stage_results", lang))
     return case

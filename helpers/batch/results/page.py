@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from helpers.batch.results.expected import ended
 from helpers.batch.results.links import where_to_look
 from helpers.batch.results.reasons import reasons
 from helpers.batch.results.rows import Row
@@ -27,12 +28,12 @@ STYLE = """
 
 def render(results: Results, report: Report, lang: str) -> str:
     """The whole page."""
-    name = f"{title('run', lang)}: {results.name}"
+    name = say("run.said", lang, name=title("run", lang), said=results.name)
     pieces = [
         f"<h1>{escape(name)}</h1>",
         f'<p class="verdict">{html.badge(report.status.name)} {escape(report.verdict(lang))}</p>',
         _first(results.reds, lang),
-        f'<p class="simulated">{escape(say("report.simulated", lang))}</p>' if report.facts["simulated"] else "",
+        _simulated(results, lang),
         _counts(results, report, lang),
         _list("shards", "plan.heading.shards", results.shards, lang),
         _list("changes", "plan.heading.changes", [one for one in report.findings if one.rule == "RUN411"], lang),
@@ -42,6 +43,15 @@ def render(results: Results, report: Report, lang: str) -> str:
     ]
     body = "\n".join(filter(None, pieces))
     return html.page(name, f'<style>{STYLE}</style><div class="aw">{body}</div>{html.scripts(body)}', lang)
+
+
+def _simulated(results: Results, lang: str) -> str:
+    """How many of the runs; which, the table says run by run."""
+    count, ran = results.simulated, sum(map(ended, results.rows))
+    if not count:
+        return ""
+    said = [say("plan.simulated_of", lang, count=count, runs=ran)] if count < ran else []
+    return f'<p class="simulated">{escape(" ".join([*said, say("report.simulated", lang)]))}</p>'
 
 
 def _first(reds: Sequence[Row], lang: str) -> str:

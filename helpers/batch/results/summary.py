@@ -49,6 +49,11 @@ class Results:
         return sum(row.state == state for row in self.rows)
 
     @property
+    def simulated(self) -> int:
+        """How many runs were made on the simulated NPU."""
+        return sum(row.ended.simulated for row in self.rows)
+
+    @property
     def groups(self) -> list[tuple[str, list[Row]]]:
         """Reds by cause: those with a newly red first, then the cause of most."""
         by_cause: dict[str, list[Row]] = {}
@@ -67,9 +72,9 @@ def report_on(results: Results, folder: Path) -> Report:
         (row.name, {"say": f"plan.state.{row.state}"}, row.status, row.ended.verdict, row.ended.tier,
          row.ended.seconds if ended(row) else None) for row in results.rows
     ))  # fmt: skip
-    simulated = any(row.ended.simulated for row in results.rows)
     return Report("batch", "run", tuple(findings), table, Chart("bars", "planned_run", ("seconds",), "s"),
-                  facts={"name": results.name, "page": str(folder / "index.html"), "simulated": simulated},
+                  facts={"name": results.name, "page": str(folder / "index.html"),
+                         "simulated": bool(results.simulated)},
                   answers=("RUN410", "RUN415"))  # fmt: skip
 
 
@@ -110,7 +115,7 @@ def _more(results: Results) -> Iterator[Scalar]:
             yield {"say": f"plan.more.{name}", "args": {"count": count}}
     warned = sum(row.status == "WARN" for row in results.rows)
     unseen = sum(row.status == "SKIPPED" and ended(row) for row in results.rows)
-    for name, count in (("warned", warned), ("unseen", unseen)):
+    for name, count in (("warned", warned), ("unseen", unseen), ("simulated", results.simulated)):
         if count:
             yield {"say": f"plan.more.{name}", "args": {"count": count}}
     if not results.changes and results.asked:

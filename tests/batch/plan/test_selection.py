@@ -115,6 +115,8 @@ def test_the_list_starts_nothing(
     assert "steps=2" in said and "另有 1 个未选入" in said
     assert [path.name for path in tmp_path.iterdir()] == ["plan.yaml"]
     assert main(["run", "--list"]) == 2
+    assert main(["run", "--plan", "plan.yaml", "--lang", "en"]) == 2
+    assert "Write `ascend-workbook run plan.yaml`." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

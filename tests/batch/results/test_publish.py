@@ -246,3 +246,19 @@ def test_a_night_that_the_user_stopped_says_so_and_has_its_exit_code(tmp_path: P
     content = written(tmp_path)
     assert content["exit_code"] == 2 and content["status"] == "FAIL" and not content["complete"]
     assert content["verdict"]["en"] == "stopped by the user: 2 of 4 runs ended by themselves, 1 of them red"
+
+
+@pytest.mark.parametrize("tiers, said", [
+    (("npu", "npu"), None), (("npu", "npu-simulated"), "1 of 2 runs were made on the simulated NPU"),
+    (("npu-simulated", "npu-simulated"), "Measured on the simulated NPU"),
+])  # fmt: skip
+def test_the_page_says_how_many_runs_were_simulated(tmp_path: Path, tiers: tuple[str, str], said: str | None) -> None:
+    plan, _ = night(tmp_path, {"a": "good", "b": "good"}, left_out=(LeftOut("c", "tag weekly"),))
+    done = {name: ended(tmp_path, name, "good", tier=tier) for name, tier in zip("ab", tiers)}
+    report = publish(plan, done, tmp_path, "en", finished=True)
+    count = tiers.count("npu-simulated")
+    assert written(tmp_path)["counts"]["simulated"] == count and written(tmp_path)["simulated"] is bool(count)
+    assert [run["simulated"] for run in written(tmp_path)["runs"][:2]] == [tier != "npu" for tier in tiers]
+    banner = (tmp_path / "index.html").read_text().partition('<p class="simulated">')[2].partition("</p>")[0]
+    assert banner.startswith(said) if said else not banner
+    assert (f"{count} on the simulated NPU" in report.verdict("en")) is bool(count)

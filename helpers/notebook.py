@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.errors import WorkbookError
-from helpers.packages import add, lacking
+from helpers.packages import add, lacking, older
 from helpers.report import Report
 from helpers.words import Scalar, language, say
 
@@ -95,10 +95,13 @@ def results_begin_at() -> Path:
 def prepare(lang: str = "en") -> None:
     """Adds the packages that a running notebook needs and the kernel has not; says nothing where it has all.
 
-    ASCEND_WORKBOOK_INSTALL=never forbids it. Raises WorkbookError `packages.…`; see helpers.packages.add.
+    Those that are older than asked are named and kept. ASCEND_WORKBOOK_INSTALL=never forbids it. Raises WorkbookError
+    `packages.…`; see helpers.packages.add.
     """
     os.environ["ASCEND_WORKBOOK_LANG"] = language(lang)
-    missing = lacking()
+    missing, old = lacking(), older()
+    if old:
+        print(say("packages.older", lang, names=[*old]), flush=True)
     if not missing:
         return
     told: dict[str, Scalar] = {"names": [*missing], "python": sys.prefix}

@@ -4,6 +4,6 @@ requirements.py reads what is asked for and what is installed, adding.py lets pi
 """
 
 from helpers.packages.adding import add
-from helpers.packages.requirements import installed, lacking, required
+from helpers.packages.requirements import installed, lacking, older, required
 
-__all__ = ["add", "installed", "lacking", "required"]
+__all__ = ["add", "installed", "lacking", "older", "required"]

@@ -33,6 +33,22 @@ def lacking() -> list[str]:
     return [name for name in required() if name not in here and name not in STARTERS]
 
 
+def older() -> list[str]:
+    """`matplotlib 3.5.1 (>=3.9,<4)`: what a running notebook uses and this Python has older than asked."""
+    here, found = installed(), []
+    for name, line in required().items():
+        least = re.search(r">=([\d.]+)", line)
+        if name in here and name not in STARTERS and least and _numbers(here[name]) < _numbers(least[1]):
+            found.append(f"{name} {here[name]} ({line[len(name):]})")
+    return found
+
+
+def _numbers(version: str) -> list[int]:
+    """`3.10.0rc1` -> 3, 10, 0; without a number nothing, which is older than everything."""
+    leading = re.match(r"\d+(?:\.\d+)*", version)
+    return [int(part) for part in leading[0].split(".")] if leading else []
+
+
 def spelled(name: str) -> str:
     """One spelling for a distribution's name: `torch_npu`."""
     return name.lower().replace("-", "_")

@@ -14,6 +14,10 @@ WORDS: dict[str, Words] = {
         "adding {names} to {python}; nothing that is installed there is changed",
         "正在向 {python} 补装 {names}；其中已安装的内容均不改动",
     ),
+    "packages.older": Words(
+        "older than the workbook asks for, and kept: {names}",
+        "低于本手册要求的版本，但予以保留：{names}",
+    ),
     "packages.added": Words("added: {names}", "已补装：{names}"),
     "packages.never": Words(
         "{names} are missing in {python}, and ASCEND_WORKBOOK_INSTALL=never forbids to install them",

@@ -118,6 +118,9 @@ def test_a_notebook_says_what_it_adds_and_is_quiet_otherwise(
     notebook.prepare("zh")
     said = capsys.readouterr().out
     assert "补装 msgspec" in said and "已补装：msgspec 1" in said
+    monkeypatch.setattr(notebook, "older", lambda: ["psutil 5.0 (>=5.9,<8)"])
+    notebook.prepare("en")
+    assert "asks for, and kept: psutil 5.0" in capsys.readouterr().out
     monkeypatch.setenv("ASCEND_WORKBOOK_INSTALL", "never")
     with pytest.raises(WorkbookError) as raised:
         notebook.prepare("en")

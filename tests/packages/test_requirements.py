@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.packages.requirements import STARTERS, installed, lacking, required
+from helpers.packages import requirements
+from helpers.packages.requirements import STARTERS, installed, lacking, older, required
 
 
 def test_the_requirements_are_read_with_their_ranges() -> None:
@@ -26,4 +27,11 @@ def test_of_two_with_one_name_the_first_on_the_path_counts(tmp_path: Path, monke
 
 
 def test_here_nothing_is_lacking() -> None:
-    assert lacking() == []
+    assert lacking() == [] and older() == []
+
+
+@pytest.mark.parametrize(("version", "told"), [("3.5.1", True), ("3.8", True), ("3.9", False), ("3.9.0rc1", False),
+                                               ("3.10.1", False), ("unknown", True)])  # fmt: skip
+def test_what_is_older_than_asked_is_named(monkeypatch: pytest.MonkeyPatch, version: str, told: bool) -> None:
+    monkeypatch.setattr(requirements, "installed", lambda: {"matplotlib": version, "ipykernel": "6.7.0"})
+    assert older() == ([f"matplotlib {version} (>=3.9,<4)"] if told else [])

@@ -1,8 +1,9 @@
 """What one student does in a class, in a process and a home folder of their own: a Jupyter kernel on the simulated NPU
 rests, then starts a training on two NPUs.
 
-    python benchmarks/child/student.py FOLDER SCRIPT STEPS REST_SECONDS IMPORTS
+    python benchmarks/child/student.py FOLDER SCRIPT STEPS REST_SECONDS IMPORTS WORK
 
+WORK is training, or exercise: the course's exercise on two ranks, with its solution, through its checker.
 IMPORTS is what the kernel itself holds: helpers, as the notebooks do, or torch with a tensor on an NPU.
 
 Writes what is going on into FOLDER/phase, and FOLDER/result.json at the end.
@@ -33,16 +34,27 @@ RESULT = """import json
 told = {{"ok": result.ok, "outcome": result.outcome, "trouble": result.trouble, "seconds": result.elapsed_s,
         "losses": [log.losses for log in result.logs], "devices": result.parameter_devices}}
 Path({folder!r}, "told.json").write_text(json.dumps(told))"""
+EXERCISE = """from helpers.course import check_task
+exec({solution!r})
+outcome = check_task("ranks", ranks_changes, run_dir={folder!r})
+"""
+JUDGED = """import json
+from pathlib import Path
+told = {{"ok": outcome.status == "done", "said": str(outcome)}}
+Path({folder!r}, "told.json").write_text(json.dumps(told))"""
 
 
 def main() -> None:
     import nbformat
     from nbclient import NotebookClient
 
-    folder, script, steps, rest, imports = Path(sys.argv[1]), *sys.argv[2:6]
-    names = {"root": str(ROOT), "folder": str(folder), "script": script, "steps": steps, "rest": rest}
+    folder, script, steps, rest, imports, work = Path(sys.argv[1]), *sys.argv[2:7]
+    solutions = (ROOT / "notebooks" / "course" / "solutions" / "05_exercises.py").read_text(encoding="utf-8")
+    names = {"root": str(ROOT), "folder": str(folder), "script": script, "steps": steps, "rest": rest,
+             "solution": solutions.split("# %% ranks\n")[1].split("\n# %% ")[0]}  # fmt: skip
     first = HELPERS + TORCH if imports == "torch" else HELPERS
-    codes = {"import": first, "rest": REST, "training": TRAINING, "result": RESULT}
+    last = (EXERCISE, JUDGED) if work == "exercise" else (TRAINING, RESULT)
+    codes = dict(zip(("import", "rest", "training", "result"), (first, REST, *last)))
     cells = [nbformat.v4.new_code_cell(code.format(**names)) for code in codes.values()]
     client = NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=1800, kernel_name="ascend-npu-simulated")
     seconds: dict[str, float] = {}

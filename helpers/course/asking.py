@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from helpers.course.patience import patient
 from helpers.course.task import Sentence, sentence
 
 SECONDS = 10.0
@@ -37,10 +38,10 @@ class _Limited(io.StringIO):
         return super().write(text)
 
 
-def ask(answer: Any, seconds: float = SECONDS) -> tuple[Any, Sentence | None]:
+def ask(answer: Any, seconds: float | None = None) -> tuple[Any, Sentence | None]:
     """(the answer, None), or (None, why there is none). An answer that is None is no answer."""
     if callable(answer):
-        answer, trouble = _call(answer, seconds)
+        answer, trouble = _call(answer, patient(SECONDS) if seconds is None else seconds)
         if trouble:
             return None, trouble
     return answer, sentence("course.trouble.none") if answer is None else None

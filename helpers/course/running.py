@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from helpers import device as devices
+from helpers.course.patience import patient, shared
 from helpers.course.task import Sentence, sentence
 from helpers.errors import WorkbookError
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, launch
@@ -67,14 +68,14 @@ def run(trial: Trial) -> LaunchResult:
     accelerator = "npu" if trial.tier.startswith("npu") else trial.tier
     return launch(LaunchSpec(
         out=trial.folder, script=script, args=trial.args, cwd=work, nproc=trial.nproc, env=env,
-        transform=TRANSFORM_TO[accelerator], steps=trial.steps, timeout_s=trial.timeout_s, plugins=trial.plugins,
-        tier=trial.tier, simulated=trial.tier == "npu-simulated",
+        transform=TRANSFORM_TO[accelerator], steps=trial.steps, timeout_s=patient(trial.timeout_s),
+        plugins=trial.plugins, tier=trial.tier, simulated=trial.tier == "npu-simulated",
     ))  # fmt: skip
 
 
 def side_by_side(*trials: Trial) -> list[LaunchResult]:
-    """All at a time: each is a process, and most machines have two cores."""
-    with ThreadPoolExecutor(len(trials)) as pool:
+    """All at a time: each is a process, and most machines have two cores; one by one where many share the machine."""
+    with ThreadPoolExecutor(1 if shared() else len(trials)) as pool:
         return list(pool.map(run, trials))
 
 

@@ -20,6 +20,11 @@ _HEADINGS = {
 }
 
 _GRADING = {
+    "course.collected": Words("the answer is recorded and will be judged", "答案已记录，稍后评判"),
+    "course.patience": Words(
+        "{name}={given}: expected a number of at least 1", "{name}={given}：应为不小于 1 的数",
+        "It says how many times as long to wait, 10 for a full class.", "它表示等待时间的倍数，满员的班级可设为 10。",
+    ),
     "grading.progress": Words("[{number}/{of}] {name}", "[{number}/{of}] {name}"),
     "grading.no_folder": Words(
         "{path} is no folder of submissions",

@@ -135,3 +135,24 @@ def test_every_task_has_its_words() -> None:
     for name, task in tasks().items():
         assert task.id == name and task.title("zh") != task.title("en")
         assert catalogue()[f"course.hint.{name}"].hint_zh
+
+
+def test_a_shared_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from helpers.course import patience
+
+    assert (patience.patient(10), patience.shared()) == (10, False)
+    monkeypatch.setenv(patience.NAME, "10")
+    assert (patience.patient(10), patience.shared()) == (100, True)
+    for wrong in ("0.5", "many", "inf", "nan"):
+        monkeypatch.setenv(patience.NAME, wrong)
+        with pytest.raises(WorkbookError, match=patience.NAME):
+            patience.factor()
+
+
+def test_answers_are_collected_for_who_judges_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from helpers.course import checking
+
+    monkeypatch.setenv(checking.COLLECT, "1")
+    monkeypatch.setattr(checking, "judge", lambda *given: pytest.fail("judged"))
+    outcome = checking.check_task("env", {"torch": "1"}, run_dir=tmp_path)
+    assert outcome.status == "not_yet" and read_record(tmp_path).tasks["env"].answer == {"torch": "1"}

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from helpers.course.checking import COLLECT
 from helpers.course.grading import limits
 from helpers.course.grading.judging import MARK
 from helpers.course.grading.limits import Ended, Limits
@@ -58,7 +59,7 @@ def grade_one(
     (home / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     _hand_over(home, told)
     command = [sys.executable, str(CHILD), str(home / "plan.json")]
-    ran = limits.run(command, _environment(home), home, folder / "run.log", told)
+    ran = limits.run(command, {**_environment(home), COLLECT: "1"}, home, folder / "run.log", told)
     answers, declared, trouble = _answers(home / "run", student)
     trouble = _stopped(ran, told) or trouble
     judged, judging = _judge(folder, answers, student if declared else "", told) if answers else ({}, None)

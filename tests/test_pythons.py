@@ -45,9 +45,20 @@ def files() -> list[Path]:
     return [path for path in named or ROOT.rglob("*.py") if path.is_file() and ".venv" not in path.parts]
 
 
+#: What a file without any of these has no need to be looked through for.
+WORTH_A_LOOK = re.compile("|".join([
+    *NEWER_MODULES, *(name for names in NEWER_NAMES.values() for name in names), *NEWER_METHODS, *BUILTINS,
+    *(f"{word} ?=" for words in NEWER_KEYWORDS.values() for word in words),
+    r"is(?:instance|subclass)\([^\n]*\|", r"cast\([^\n]*\|",
+]))  # fmt: skip
+LATER = "from __future__ import annotations"
+
+
 def too_new(text: str, lowest: tuple[int, ...] = LOWEST) -> list[str]:
     """What the lowest Python lacks; raises SyntaxError where it can't even read the text."""
     tree = ast.parse(text, feature_version=(lowest[0], lowest[1]))
+    if not WORTH_A_LOOK.search(text) and (LATER in text or "|" not in text):
+        return []
     return sorted({name for name, since in _used(tree) if since > lowest})
 
 

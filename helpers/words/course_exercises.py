@@ -80,9 +80,9 @@ _ENV = {
 _RUNS = {
     "course.edit.kind": Words(
         "the answer is neither a list of (old, new) pairs nor a script's text (it is of type {given})",
-        "答案既不是 (旧, 新) 文本对的列表，也不是脚本全文（现在的类型是 {given}）",
+        "答案既不是 `(旧, 新)` 文本对的列表，也不是脚本全文（现在的类型是 {given}）",
     ),
-    "course.edit.pair": Words("pair {number} is not (old text, new text)", "第 {number} 对不是 (旧文本, 新文本)"),
+    "course.edit.pair": Words("pair {number} is not (old text, new text)", "第 {number} 对不是 `(旧文本, 新文本)`"),
     "course.edit.count": Words(
         "the old text of pair {number} occurs {count} times, not once: {old}",
         "第 {number} 对的旧文本出现 {count} 次，应恰好一次：{old}",

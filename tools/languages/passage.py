@@ -11,7 +11,7 @@ FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)[^)]*\)")
 HEADING = re.compile(r"^(#{1,6}) ", re.MULTILINE)
-ITEM = re.compile(r"^ *(?:[-*]|\d+\.) ", re.MULTILINE)
+ITEM = re.compile(r"^ *(?:[-*]|\d{1,2}\.) ", re.MULTILINE)
 CHINESE = re.compile("[\u4e00-\u9fff]")
 NUMBER = re.compile(r"(?<![\w.])(?<![A-Za-z]-)\d+(?:[.,]\d+)*")
 #: Names that stand in the text as they are: torch_npu, RANK_ID, PRF399.
@@ -19,7 +19,8 @@ NAME = re.compile(r"(?<!\w)(?:[A-Za-z]\w*_\w+|[A-Z]{3}\d{3})", re.ASCII)
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
           "December")  # fmt: skip
 DATE = re.compile(rf"(\d+) ({'|'.join(MONTHS)}) (\d{{4}})")
-#: 29.5 万: Chinese counts in ten thousands.
+#: What is a word in English; and 29.5 万: Chinese counts in ten thousands.
+POWER_OF_TWO = re.compile("2 的(?:幂|几次方)")
 TEN_THOUSANDS = re.compile(r"(\d+(?:\.\d+)?) ?万")
 
 
@@ -72,6 +73,7 @@ class Passage:
     def numbers(self) -> Counter[str]:
         """In digits, without the numbers of list items and of names."""
         prose = DATE.sub(lambda told: f"{told[1]} {MONTHS.index(told[2]) + 1} {told[3]}", self.prose)
+        prose = POWER_OF_TWO.sub("", prose)
         prose = TEN_THOUSANDS.sub(lambda told: f"{float(told[1]) * 10_000:.0f}", prose)
         prose = ITEM.sub("", NAME.sub(" ", prose))
         return Counter(number.replace(",", "") for number in NUMBER.findall(prose))

@@ -52,7 +52,7 @@ script = run.path("notebooks/course/scripts/half_net.py")
 # %% [markdown] lang="zh"
 # ## 失败的运行
 #
-# 网络从图像中读出每个像素的位移，以毫米给出；损失以米计算。`--dtype fp16` 时前向在 autocast 中运行。
+# 网络从图像中读出每个像素的位移，以毫米给出；损失以平方米计算。`--dtype fp16` 时前向在 autocast 中运行。
 # 下面两次训练只有数据类型不同：基线为 float32，NPU 一侧为 float16，没有损失缩放。
 
 # %% [markdown] lang="en"
@@ -104,7 +104,7 @@ print(predicted("guess", guess, "backward", lang))
 # <details><summary>原因（先自己判断）</summary>
 #
 # 前向没有问题：第一步的损失相差不到千分之一。数据也一样。可是 float16 一侧**所有**梯度都恰好是 0：优化器每步加上的
-# 更新也是 0，再大的学习率也无济于事。损失以米计，约为 1e-7，梯度更小；float16 最小的数约为 6e-8，
+# 更新也是 0，再大的学习率也无济于事。损失以平方米计，约为 1e-7，梯度更小；float16 最小的数约为 6e-8，
 # 更小的数舍入为 0。这叫下溢，它不产生 inf 或 NaN，因此没有任何报错。
 # </details>
 #
@@ -335,7 +335,7 @@ print("2048 + 1:", float(half_of(2048) + half_of(1)), "| 1 + 1e-4:", float(half_
 # 3. `2048 + 1` 不变：长的求和（均值、损失）会停止增长。
 # 4. `1 + 1e-4` 不变：权重为 1、更新为 1e-4 时，更新丢失。所以权重要有一份 float32 的副本。
 #
-# 第 4 点正是 O1 与 O2 的区别（[apex](https://nvidia.github.io/apex/amp.html) 的叫法）：**O1** 权重是 float32，逐算子决定
+# 第四点正是 O1 与 O2 的区别（[apex](https://nvidia.github.io/apex/amp.html) 的叫法）：**O1** 权重是 float32，逐算子决定
 # 是否转换，即 `torch.autocast`；**O2** 模型本身转成 float16（归一化除外），另存 float32 主权重由优化器更新。
 # PyTorch 自带的只有 O1；`model.half()` 加普通优化器不是 O2，而是丢失更新的 float16 训练。
 # 算子清单见 [PyTorch 文档](https://docs.pytorch.org/docs/stable/amp.html#cuda-ops-that-can-autocast-to-float16)。

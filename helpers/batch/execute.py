@@ -21,7 +21,7 @@ from helpers.finding import Status
 from helpers.launch.child.reading import FOLDER as READS
 from helpers.report import Report
 from helpers.storage import open_storage
-from helpers.view.widgets import HEADLESS
+from helpers.view.boxed import HEADLESS
 
 GOOD, RED, FAILED, DIED, STOPPED, TIMED_OUT = "good", "red", "cell_failed", "kernel_died", "stopped", "timed_out"
 #: What jupyter_client says of a kernel that died, or kept silent, before its first cell.

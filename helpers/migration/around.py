@@ -23,7 +23,7 @@ def around(facts: dict[str, Any], finding: Finding, lines: int = LINES) -> str:
     scanned folder, or has changed since it was scanned.
     """
     place = finding.place or Place("")
-    text = _text(facts, place)
+    text = text_of(facts, place)
     every = LINE_END.split(text)
     first, last = max(1, place.line - lines), min(len(every), place.line + lines)
     width = len(str(last))
@@ -38,7 +38,8 @@ def around(facts: dict[str, Any], finding: Finding, lines: int = LINES) -> str:
     return "\n".join(shown)
 
 
-def _text(facts: dict[str, Any], place: Place) -> str:
+def text_of(facts: dict[str, Any], place: Place) -> str:
+    """The text of a file of the scan, or of one cell of it. Raises WorkbookError as `around` does."""
     name, _, cell = place.path.partition("#cell")
     root = Path(facts["root"]).resolve()
     file = (root / name).resolve()

@@ -1,40 +1,62 @@
 """A scan's findings one by one: chosen by class, rule and text, each with its reason, next step and the code around.
 
-With widgets a list to choose from; in a run without a reader, and without ipywidgets, the first of a class as text.
+With widgets a script to pick and a list beside its code; below it, and alone without widgets, the first of a class.
 """
 
 from __future__ import annotations
 
-import os
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 from typing import Any
 
 from helpers.errors import WorkbookError
-from helpers.finding import Finding
-from helpers.migration.around import around
+from helpers.finding import Finding, Place
+from helpers.migration.around import LINES, around, text_of
 from helpers.migration.repair import ADVICE, AUTO, CLASSES, MANUAL, REWRITE, UNSUPPORTED, class_of
 from helpers.report import Report
-from helpers.view.widgets import HEADLESS
-from helpers.words import say, title
+from helpers.view import browse, code, html
+from helpers.view.boxed import boxed
+from helpers.words import language, say, title
 
-#: Findings told without widgets; entries of the list, which a browser must still draw.
+#: Findings told without widgets; entries of a list, which a browser must still draw.
 TOLD, LISTED = 3, 2000
 ORDER = (UNSUPPORTED, MANUAL, REWRITE, ADVICE, AUTO)
 
 
+@dataclass(frozen=True)
+class First:
+    """The first TOLD findings of a class, as text and as HTML."""
+
+    report: Report
+    kind: str
+    lang: str
+
+    def __repr__(self) -> str:
+        found = chosen(self.report, self.kind)
+        pieces = [told(self.report, one, self.lang) for one in found[:TOLD]]
+        return "\n\n".join([counted(found, TOLD, self.lang), *pieces])
+
+    def _repr_html_(self) -> str:
+        found = chosen(self.report, self.kind)
+        pieces = [f"<p>{escape(counted(found, TOLD, self.lang))}</p>"]
+        for one in found[:TOLD]:
+            pieces += [detail(one, self.lang), f'<pre class="aw-code">{excerpt(self.report, one, self.lang)}</pre>']
+        return f'<div class="aw"><style>{html.STYLE}{code.STYLE}</style>{"".join(pieces)}</div>'
+
+
 def findings_box(report: Report, lang: str | None = None, kind: str = "") -> Any:
-    """A box to choose a finding of the scan's report in; without widgets the first TOLD of class `kind` are printed.
+    """A box to pick a script and a finding in, beside its code; below it, and alone without widgets, the first TOLD of
+    class `kind`.
 
     `kind` is a class of the scan, or empty: all of them. Raises WorkbookError for another word.
     """
+    from helpers.view.chooser import Chooser
+
     if kind and kind not in CLASSES:
         raise WorkbookError("gate.no_class", name=kind, classes=list(CLASSES))
-    box = None if os.environ.get(HEADLESS) == "1" else _box(report, lang, kind)
-    if box is None:
-        found = chosen(report, kind)
-        print(say("migration.box.shown", lang, shown=min(TOLD, len(found)), count=len(found)))
-        for finding in found[:TOLD]:
-            print("\n" + told(report, finding, lang))
-    return box
+    still = First(report, kind, language(lang))
+    return boxed(lambda widgets, told_in: Chooser(widgets, report, told_in, kind).box, still, lang)
 
 
 def chosen(report: Report, kind: str = "", rule: str = "", text: str = "", lang: str | None = None) -> list[Finding]:
@@ -52,45 +74,49 @@ def chosen(report: Report, kind: str = "", rule: str = "", text: str = "", lang:
     return sorted(found, key=lambda finding: ORDER.index(class_of(finding)))
 
 
+def counted(found: list[Finding], most: int, lang: str) -> str:
+    return say("migration.box.shown", lang, shown=min(most, len(found)), count=len(found))
+
+
+def scripts(report: Report) -> list[str]:
+    """Names below the scan's root that can be picked: the scanned files; of a scanned script its neighbours too."""
+    scanned, root = sorted(report.facts["sha256"]), Path(report.facts["root"])
+    if not Path(report.facts["path"]).is_file():
+        return scanned
+    return list(dict.fromkeys([*scanned, *sorted(file.name for file in root.glob("*.py"))]))[:LISTED]
+
+
 def told(report: Report, finding: Finding, lang: str | None = None) -> str:
     """One finding whole: what and where, why, what to do, where to read on, and the code around it."""
     kind = say(f"migration.class.{class_of(finding)}", lang)
     lines = [f"{finding.place}  {finding.rule}  {kind}", finding.message(lang), finding.hint(lang)]
     lines += [f"{title('link', lang)}: {finding.args['link']}" if finding.args.get("link") else ""]
     try:
-        code = around(report.facts, finding)
+        around_it = around(report.facts, finding)
     except WorkbookError as error:
-        code = f"{error.message(lang)} {error.hint(lang)}"
-    return "\n".join(filter(None, [*lines, code]))
+        around_it = _unread(error, lang)
+    return "\n".join(filter(None, [*lines, around_it]))
 
 
-def _box(report: Report, lang: str | None, kind: str) -> Any:
-    """Two lists and a text to filter by, the findings left, and the chosen one; None where there are no widgets."""
+def detail(finding: Finding, lang: str) -> str:
+    """One finding as HTML, without its code."""
+    kind, hint, link = class_of(finding), finding.hint(lang), str(finding.args.get("link") or "")
+    head = f'<span class="aw-legend"><span class="{kind}">{escape(say(f"migration.class.{kind}", lang))}</span></span>'
+    pieces = [f"{head}<b>{escape(finding.rule)}</b> <code>{escape(str(finding.place))}</code>",
+              escape(finding.message(lang)), f'<span class="hint">→ {escape(hint)}</span>' if hint else "",
+              browse.link(link) if link.startswith("https://") else escape(link)]  # fmt: skip
+    return f"<p>{'<br>'.join(filter(None, pieces))}</p>"
+
+
+def excerpt(report: Report, finding: Finding, lang: str) -> str:
+    """The lines around a finding as HTML, its own marked."""
+    place = finding.place or Place("")
     try:
-        import ipywidgets as widgets
-    except ImportError:
-        return None
-    every, found = say("migration.box.all", lang), chosen(report)
-    kinds = [(say(f"migration.class.{name}", lang), name) for name in CLASSES if chosen(report, name)]
-    rules = sorted({finding.rule for finding in found})
-    by_kind = widgets.Dropdown(options=[(every, ""), *kinds], description=title("repair", lang))
-    by_rule = widgets.Dropdown(options=[(every, ""), *zip(rules, rules)], description=title("rule", lang))
-    by_text = widgets.Text(description=say("migration.box.text", lang), continuous_update=False)
-    listed = widgets.Select(rows=10, layout=widgets.Layout(width="100%"))
-    shown = widgets.Textarea(disabled=True, layout=widgets.Layout(width="100%", height="18em"))
-    left = widgets.Label()
+        text = text_of(report.facts, place)
+    except WorkbookError as error:
+        return escape(_unread(error, lang))
+    return code.lines(text, [finding], place.line - LINES, place.line + LINES, place.line, lang)
 
-    def refill(_: Any = None) -> None:
-        now = chosen(report, by_kind.value, by_rule.value, by_text.value, lang)
-        left.value = say("migration.box.shown", lang, shown=min(LISTED, len(now)), count=len(now))
-        listed.options = [(f"{each.place}  {each.args['code']}", each) for each in now[:LISTED]]
 
-    def show(_: Any = None) -> None:
-        shown.value = told(report, listed.value, lang) if listed.value is not None else ""
-
-    by_kind.value = kind if any(kind == name for _, name in kinds) else ""
-    for box in (by_kind, by_rule, by_text):
-        box.observe(refill, "value")
-    listed.observe(show, "value")
-    refill()
-    return widgets.VBox([widgets.HBox([by_kind, by_rule, by_text]), left, listed, shown])
+def _unread(error: WorkbookError, lang: str | None) -> str:
+    return f"{error.message(lang)} {error.hint(lang)}"

@@ -6,15 +6,13 @@ is no box; what a parameter gave is answered all the same.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from helpers.diagnosis import explain
 from helpers.errors import WorkbookError
 from helpers.report import Report
+from helpers.view.boxed import Boxed, boxed
 from helpers.words import say
-
-HEADLESS = "ASCEND_WORKBOOK_HEADLESS"
 
 
 def explain_box(error_log: str = "", lang: str | None = None) -> Any:
@@ -24,10 +22,12 @@ def explain_box(error_log: str = "", lang: str | None = None) -> Any:
     """
     if error_log.strip():
         return explain(error_log.strip())
-    box = None if os.environ.get(HEADLESS) == "1" else _box(lang)
+    empty = say("explain.box.empty", lang)
+    box = boxed(_box, None, lang)
     if box is None:
-        print(say("explain.box.empty", lang))
-    return box
+        print(empty)
+        return None
+    return Boxed(box.box, None, empty)
 
 
 def answer(text: str, lang: str | None = None) -> Report | str:
@@ -38,14 +38,11 @@ def answer(text: str, lang: str | None = None) -> Report | str:
         return "\n".join(filter(None, (error.message(lang), error.hint(lang))))
 
 
-def _box(lang: str | None) -> Any:
-    """A Textarea, a button and the place of the answer; None where there are no widgets."""
-    try:
-        import ipywidgets as widgets
-        from IPython.display import display
-    except ImportError:
-        return None
-    wide = widgets.Layout(width="100%", height="9em")
+def _box(widgets: Any, lang: str | None) -> Any:
+    """A Textarea, a button and the place of the answer."""
+    from IPython.display import display
+
+    wide = widgets.Layout(width="98%", height="9em")
     pasted = widgets.Textarea(placeholder=say("explain.box.placeholder", lang), layout=wide)
     button = widgets.Button(description=say("explain.box.button", lang), button_style="primary")
     shown = widgets.Output()

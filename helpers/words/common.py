@@ -62,6 +62,10 @@ WORDS: dict[str, Words] = {
     ),
     "report.fault": Words("Fault on purpose in this run: {fault}", "本次运行中故意注入的故障：{fault}"),
     "report.tier": Words("ran on: {tier}", "运行于：{tier}"),
+    "box.asleep": Words(
+        "Run this cell in a trusted notebook to get the box that belongs here; what it shows at first stands below.",
+        "在受信任的笔记本中运行此单元格，此处会出现控件；下方是它最初显示的内容。",
+    ),
     "report.rows_left_out": Words(
         "{left_out} more rows: all of them with `--html FILE` or `--json FILE`",
         "另有 {left_out} 行：用 `--html 文件` 或 `--json 文件` 查看全部",

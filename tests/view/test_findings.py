@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
+import html
 import json
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import pytest
 from helpers.errors import WorkbookError
 from helpers.migration.scan import scan
 from helpers.report import Report
-from helpers.view import findings
-from helpers.view.widgets import HEADLESS
+from helpers.view import code, findings
+from helpers.view.boxed import HEADLESS
+from helpers.view.chooser import Chooser
 
 SCRIPT = """import torch
 import flash_attn
@@ -93,42 +96,109 @@ def test_a_cell_of_a_notebook(tmp_path: Path) -> None:
     assert "> " not in findings.told(report, finding)  # the cell of that number is another one now
 
 
-def test_without_a_reader_the_first_are_told(scanned: Report, capsys: pytest.CaptureFixture[str]) -> None:
-    assert findings.findings_box(scanned, "zh") is None
-    shown = capsys.readouterr().out
-    assert shown.count("\n> ") == findings.TOLD and shown.startswith(f"共 {len(findings.chosen(scanned))} 处")
+def test_without_a_reader_the_first_are_told(scanned: Report) -> None:
+    shown = findings.findings_box(scanned, "zh")
+    assert repr(shown).count("\n> ") == findings.TOLD
+    assert repr(shown).startswith(f"共 {len(findings.chosen(scanned))} 处")
+    page = shown._repr_html_()
+    assert len(marked(page, "chosen")) == findings.TOLD
+    for finding in findings.chosen(scanned)[: findings.TOLD]:
+        assert html.escape(finding.message("zh")) in page
     with pytest.raises(WorkbookError) as error:
         findings.findings_box(scanned, "en", "nonsense")
     assert error.value.key == "gate.no_class"
 
 
-def test_the_box_filters_and_shows(scanned: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def box(scanned: Report, monkeypatch: pytest.MonkeyPatch) -> Chooser:
     monkeypatch.delenv(HEADLESS)
-    pytest.importorskip("ipywidgets")
-    box = findings.findings_box(scanned, "en")
-    row, left, listed, shown = box.children
-    by_kind, by_rule, by_text = row.children
-    assert len(listed.options) == len(findings.chosen(scanned))
-    by_text.value = "zeros"
-    assert left.value == "1 of 1 place(s)"
-    listed.value = listed.options[0][1]
-    assert "> 4  标签" in shown.value
-    by_text.value, by_kind.value = "", by_kind.options[1][1]
-    assert [each for _, each in listed.options] == findings.chosen(scanned, by_kind.value)
-    by_rule.value = by_rule.options[-1][1]
-    assert [each for _, each in listed.options] == findings.chosen(scanned, by_kind.value, by_rule.value)
+    return Chooser(pytest.importorskip("ipywidgets"), scanned, "en", "")
 
 
-def test_without_ipywidgets_it_is_text(
-    scanned: Report, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def frame(box: Chooser) -> str:
+    """The page in the frame beside the list; empty where there is none."""
+    found = re.search('srcdoc="([^"]*)"', box.code.value)
+    return html.unescape(found[1]) if found else ""
+
+
+def marked(page: str, kind: str) -> list[int]:
+    """The lines of that class."""
+    return [int(number) for number in re.findall(rf'<div class="[^"]*\b{kind}\b[^>]*><b>(\d+)', page)]
+
+
+def test_the_box_filters_and_shows(box: Chooser, scanned: Report) -> None:
+    assert len(box.listed.options) == len(findings.chosen(scanned))
+    box.text.value = "zeros"
+    assert box.left.value == "1 of 1 place(s)" and marked(frame(box), "chosen") == [4]
+    assert "MIG" in box.detail.value and "a.py:4" in box.detail.value
+    box.text.value, box.kind.value = "", box.kind.options[1][1]
+    assert [each for _, each in box.listed.options] == findings.chosen(scanned, box.kind.value)
+    box.rule.value = box.rule.options[-1][1]
+    assert [each for _, each in box.listed.options] == findings.chosen(scanned, box.kind.value, box.rule.value)
+
+
+def test_the_code_beside_is_whole_and_marked(box: Chooser, scanned: Report) -> None:
+    page = frame(box)
+    assert re.findall("<b>(\\d+)</b>", page) == [str(number) for number in range(1, 8)]
+    worst: dict[int, str] = {}
+    for each in findings.chosen(scanned):  # those that need a person first
+        worst.setdefault(each.place.line if each.place else 0, str(each.args["class"]))
+    assert {line: kind for kind in set(worst.values()) for line in marked(page, kind)} == worst
+    assert "&quot;中文&quot;" in page and "<iframe" in box.code.value and 'sandbox="allow-scripts"' in box.code.value
+
+
+def test_what_is_chosen_and_its_code_stay_while_filters_change(box: Chooser) -> None:
+    last = box.listed.options[-1][1]
+    box.listed.value = last
+    before, writes = box.code.value, []
+    box.code.observe(writes.append, "value")
+    box.kind.value = str(last.args["class"])
+    box.text.value = str(last.args["code"])[:8]
+    assert box.listed.value == last and box.code.value == before and writes == []
+    box.text.value = "no such text"
+    assert box.listed.value is None and box.listed.options == () and "0 of 0" in box.left.value
+
+
+def test_another_script_of_the_folder_is_picked(
+    scanned: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(HEADLESS)
-    real = builtins.__import__
+    (tmp_path / "b.py").write_text("import torch\n\nx = torch.ones(2).cuda()  # 第二个\n", encoding="utf-8")
+    box = findings.findings_box(scan(tmp_path / "a.py"), "zh").box
+    picker, listed = box.children[0].children[0], box.children[2].children[0]
+    assert [name for name, _ in picker.options] == ["a.py", "b.py"]
+    picker.value = "b.py"
+    assert [str(each.place) for _, each in listed.options] == [str(each.place) for each in
+                                                              findings.chosen(scan(tmp_path / "b.py"))]  # fmt: skip
+    assert "第二个" in html.unescape(box.children[2].children[1].children[0].value)
 
-    def without(name: str, *rest: Any) -> Any:
-        if name == "ipywidgets":
-            raise ImportError(name)
-        return real(name, *rest)
 
-    monkeypatch.setattr(builtins, "__import__", without)
-    assert findings.findings_box(scanned, "en") is None and "> " in capsys.readouterr().out
+def test_a_script_of_a_scanned_folder_is_picked(box: Chooser, scanned: Report, tmp_path: Path) -> None:
+    assert [name for name, _ in box.script.options] == ["all", "a.py"]
+    box.script.value = "a.py"
+    assert len(box.listed.options) == len(findings.chosen(scanned)) and box.report is scanned
+
+
+def test_code_of_a_hostile_file_is_text(tmp_path: Path) -> None:
+    plant = "</pre></iframe><script>bad()</script>"
+    (tmp_path / "h.py").write_text(f"import torch\nx = torch.ones(1).cuda()  # {plant} {'y' * 9000}\n")
+    report = scan(tmp_path)
+    shown = code.frame((tmp_path / "h.py").read_text(), findings.chosen(report), 2, "en")
+    assert "<script>bad" not in html.unescape(shown) and shown.count("<iframe") == 1 and "y" * 500 not in shown
+    assert "<script>" not in findings.findings_box(report, "en")._repr_html_()
+
+
+def test_without_ipywidgets_it_is_text(scanned: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(HEADLESS)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    assert "> " in repr(findings.findings_box(scanned, "en"))
+
+
+def test_a_cell_shows_the_box_then_the_same_below(scanned: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(HEADLESS)
+    pytest.importorskip("ipywidgets")
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", lambda what, raw=False: shown.append(what))
+    findings.findings_box(scanned, "en")._ipython_display_()
+    assert "widget-view" in str(shown[0]) and shown[0]["text/plain"].startswith("Run this cell")
+    assert repr(shown[1]) == repr(findings.First(scanned, "", "en"))

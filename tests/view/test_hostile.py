@@ -111,7 +111,7 @@ def timeline_page(tmp_path: Path) -> str:
 
 
 def timeline_frame(tmp_path: Path) -> str:
-    return str(timeline.timeline_view(with_timeline(), "en").data)
+    return str(timeline._frame(with_timeline(), "en", 620).data)
 
 
 def explained(tmp_path: Path) -> str:

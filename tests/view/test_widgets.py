@@ -9,6 +9,7 @@ import pytest
 
 from helpers.report import Report
 from helpers.view import widgets
+from helpers.view.boxed import HEADLESS
 
 OOM = "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 1; 60.97 GiB total capacity)"
 
@@ -28,11 +29,11 @@ def test_headless_and_empty_is_one_line(lang: str, capsys: pytest.CaptureFixture
 def test_the_box_answers_as_the_parameter_does(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv(widgets.HEADLESS)
+    monkeypatch.delenv(HEADLESS)
     pytest.importorskip("ipywidgets")
     shown: list[Any] = []
     monkeypatch.setattr("IPython.display.display", shown.append)
-    box = widgets.explain_box("", "en")
+    box = widgets.explain_box("", "en").box
     pasted, button, _ = box.children
     pasted.value = OOM
     button.click()
@@ -46,7 +47,7 @@ def test_the_box_answers_as_the_parameter_does(
 def test_without_ipywidgets_there_is_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv(widgets.HEADLESS)
+    monkeypatch.delenv(HEADLESS)
     real = builtins.__import__
 
     def without(name: str, *rest: Any) -> Any:

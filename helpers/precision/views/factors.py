@@ -83,6 +83,21 @@ def sentence(found: list[Measure], factor: float) -> Scalar:
     return {"say": "factor.out", "args": {**args, "first": first.name, "step": first.step, "rank": first.rank}}
 
 
+def beyond(found: list[Measure], factor: float) -> Report:
+    """A row for each operator that is out at this factor, in order of execution, with its error over what is allowed
+    at factor 1."""
+    rows: list[tuple[Scalar, ...]] = [
+        (one.order, one.step, one.rank, one.name, one.ratio if one.ratio < math.inf else "inf")
+        for one in out(found, factor)
+    ]
+    told = sentence(found, factor)
+    assert isinstance(told, dict)
+    status = Status.SKIPPED if not found else Status.WARN if rows else Status.OK
+    headline = Finding("ACC292", status, told["say"] if found else "factor.nothing", told["args"] if found else {})
+    columns = (*map(Column, ("order", "step", "rank", "operator")), Column("times_allowed", digits=3))
+    return Report("precision", "operators_out", (headline,), Table(columns, tuple(rows)))
+
+
 def tolerances(comparison: Report, factors: tuple[float, ...] = FACTORS) -> Report:
     """A row for each factor: how many operators are out, which is first, and where."""
     found = measures(comparison)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from functools import cache
 from html import escape
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.report import Report
+from helpers.view.boxed import boxed
 from helpers.words import catalogue, language, say
 
 SCRIPT = Path(__file__).with_name("timeline.js")
@@ -46,19 +48,36 @@ def script(body: str) -> str:
 
 
 def timeline_view(report: Report, lang: str | None = None, *, height: int = 620) -> Any:
-    """The interactive timeline as a notebook shows it, in a frame of its own; `report`: one with a part `timeline`."""
+    """The interactive timeline as a notebook shows it, in a frame of its own above its picture; without a reader the
+    picture alone. `report`: one with a part `timeline`."""
+    found = next(part for part in (report, *report.parts) if "timeline" in part.facts)
+    return boxed(lambda _, told_in: _frame(found, told_in, height), _still(found, language(lang)), lang)
+
+
+def _frame(found: Report, lang: str, height: int) -> Any:
     from IPython.display import HTML
 
     from helpers.view.html import page
 
-    lang = language(lang)
-    found = next(part for part in (report, *report.parts) if "timeline" in part.facts)
     body = view(found, lang)
     whole = page(found.title(lang), f'<div class="aw">{body}</div>{script(body)}', lang)
     style = f"width:100%;height:{int(height)}px;border:1px solid #8884"
     name = escape(found.title(lang))
     return HTML(f'<div><iframe srcdoc="{escape(whole)}" style="{style}" sandbox="allow-scripts" title="{name}">'
                 "</iframe></div>")  # fmt: skip
+
+
+def _still(found: Report, lang: str) -> Any:
+    """The static picture, which an untrusted notebook shows too."""
+    from IPython.display import Image
+
+    from helpers.view import charts
+
+    figure, stream = found.figure(lang), io.BytesIO()
+    if figure is None:
+        return found
+    charts.save_png(figure, stream)
+    return Image(stream.getvalue(), format="png", alt=f"{found.title(lang)}: {charts.facts(found)}")
 
 
 def _words(lang: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from helpers.precision.views.factors import FACTORS, measures, out, tolerances
 from helpers.precision.views.layers import layers
 from helpers.precision.views.outcomes import outcome, told
 from helpers.report import Report
-from helpers.view import tolerance, widgets
+from helpers.view import tolerance
+from helpers.view.boxed import HEADLESS
 from helpers.words import say, show
 from tests.precision.curves.test_verb import log
 from tests.precision.dumps import Dump, as_capture
@@ -102,10 +104,16 @@ def test_the_slider_answers_without_comparing_again(
     sick: Report, monkeypatch: pytest.MonkeyPatch, lang: str
 ) -> None:
     assert tolerance.tolerance_box(sick, lang).table == tolerances(sick).table, "headless: the table"
-    monkeypatch.delenv(widgets.HEADLESS)
+    monkeypatch.delenv(HEADLESS)
     pytest.importorskip("ipywidgets")
-    slider, told = tolerance.tolerance_box(sick, lang).children
+    shown = tolerance.tolerance_box(sick, lang)
+    assert shown.still.table == tolerances(sick).table, "the same below, for readers without widgets"
+    slider, told = shown.box.children
     assert WRONG in told.value
+    for factor in (0.01, 100.0):
+        slider.value = factor
+        names = [one.name for one in out(measures(sick), factor)]
+        assert re.findall("<td class=k>([^<]*)</td>", told.value) == names, "the operators that are out, in order"
     slider.value = 1e4
     assert WRONG not in told.value and "10000" in told.value.replace("1e+04", "10000")
     monkeypatch.setitem(__import__("sys").modules, "ipywidgets", None)

@@ -1,0 +1,124 @@
+"""Each kind of box moved as a reader moves it. What it then shows is held against what the verbs say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from helpers.diagnosis import explain
+from helpers.migration.scan import scan
+from helpers.precision.views.factors import beyond, measures
+from helpers.report import Report
+from helpers.view.findings import chosen
+from tests.browser.notebook import Opened
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
+
+SECONDS = 20_000
+
+
+def text_of(place: Locator) -> str:
+    """What a reader sees, spaces as one."""
+    return re.sub(r"\s+", " ", place.inner_text())
+
+
+def expect(place: Locator, said: str) -> None:
+    """Waits until `said` stands there; fails with what stands there instead."""
+    wanted, page = re.sub(r"\s+", " ", said), place.page
+    for _ in range(SECONDS // 100):
+        if wanted in text_of(place):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"{wanted!r} is not shown; what is: {text_of(place)[:600]!r}")
+
+
+def findings(seen: Opened, folder: Path, first: str, other: str, lang: str) -> None:
+    """Filters by class, chooses the last finding, picks another script: the list, its place and the code follow."""
+    box, report = seen.output(0), scan(folder / first)
+    script, kind, _ = (box.locator("select:not([size])").nth(number) for number in range(3))
+    listed, code = box.locator("select[size]"), box.frame_locator("iframe.aw-frame")
+    shown = chosen(report)
+    assert labels(listed) == [label(one) for one in shown]
+    listed.evaluate("list => { list.scrollTop = list.scrollHeight; }")
+    before = listed.evaluate("list => list.scrollTop")
+    last = shown[-1]
+    listed.select_option(index=len(shown) - 1)
+    expect(box.locator(".aw").nth(0), last.message(lang))
+    line = code.locator(".chosen b")
+    assert last.place and line.inner_text() == str(last.place.line)
+    inside = "each => { const box = each.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; }"
+    assert line.evaluate(inside), "the chosen line is in sight"
+    assert listed.evaluate("list => list.scrollTop") >= before > 0, "the list stays where it was scrolled to"
+    name = str(last.args["class"])
+    kind.select_option(index=1 + ("auto", "rewrite", "manual", "unsupported", "advice").index(name))
+    wait(seen, lambda: labels(listed) == [label(one) for one in chosen(report, name)])
+    assert line.inner_text() == str(last.place.line), "and what is chosen stays chosen"
+    kind.select_option(index=0)
+    script.select_option(label=other)
+    wait(seen, lambda: labels(listed) == [label(one) for one in chosen(scan(folder / other))])
+    expect(code.locator("body"), (folder / other).read_text(encoding="utf-8").splitlines()[-1].strip())
+
+
+def label(one: Any) -> str:
+    return re.sub(r"\s+", " ", f"{one.place}  {one.args['code']}").strip()
+
+
+def labels(listed: Locator) -> list[str]:
+    return [re.sub(r"\s+", " ", text).strip() for text in listed.locator("option").all_inner_texts()]
+
+
+def tolerance(seen: Opened, comparison: Report, lang: str) -> None:
+    """Moves the slider to both ends and to a number between: the sentence and the operators are those of `beyond`."""
+    box, found = seen.output(0), measures(comparison)
+    handle, readout = box.locator(".noUi-handle").first, box.locator(".widget-readout").first
+    for factor, move in ((1e4, "End"), (0.01, "Home"), (10.0, "")):
+        if move:
+            handle.focus()
+            handle.press(move)
+        else:
+            readout.fill(f"{factor:g}")
+            readout.press("Enter")
+        report = beyond(found, factor)
+        expect(box.locator(".aw").first, report.verdict(lang))
+        cells = box.locator(".aw").first.locator("td.k").all_inner_texts()
+        assert cells == [row[3] for row in (report.table.rows if report.table else ())]
+
+
+def explained(seen: Opened, text: str, lang: str) -> None:
+    """Pastes an error and asks: the verdict and the next step of `explain` come."""
+    box = seen.output(0)
+    box.locator("textarea").fill(text)
+    box.locator("button").first.click()
+    expect(box, explain(text).verdict(lang))
+
+
+def timeline(seen: Opened, report: Report) -> None:
+    """Zooms with the wheel and the button, searches, and goes back to the whole step."""
+    view = seen.output(0).frame_locator("iframe")
+    shown, canvas = view.locator(".shown"), view.locator(".stage canvas")
+    whole = shown.inner_text()
+    canvas.scroll_into_view_if_needed()
+    canvas.hover(position={"x": 700, "y": 60})
+    seen.screen.page.mouse.wheel(0, -400)
+    wait(seen, lambda: shown.inner_text() != whole)
+    zoomed = shown.inner_text()
+    view.locator("button").nth(1).click()
+    wait(seen, lambda: shown.inner_text() not in (whole, zoomed))
+    view.locator("button").nth(3).click()
+    wait(seen, lambda: shown.inner_text() == whole)
+    data = report.facts["timeline"]
+    names, boxes = data["names"], [int(each) for each in data["boxes"]["name"].split()]
+    name = names[max(boxes)]
+    hits = sum(each >= 0 and name.lower() in names[each].lower() for each in boxes)
+    view.locator("input[type=search]").fill(name)
+    expect(view.locator(".hits"), f"{hits} ")
+
+
+def wait(seen: Opened, holds: Any) -> None:
+    for _ in range(SECONDS // 100):
+        if holds():
+            return
+        seen.screen.page.wait_for_timeout(100)
+    raise AssertionError("the page did not change to what the verb says")

@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Callable
 
+from helpers.report import Report
 from helpers.words import language, say
 
 HEADLESS = "ASCEND_WORKBOOK_HEADLESS"
@@ -23,15 +24,25 @@ class Boxed:
     box: Any
     still: Any
     asleep: str
+    lang: str
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
         own = getattr(self.box, "_repr_mimebundle_", None)
-        bundle = dict(own() or {}) if own else {"text/html": self.box.data}
-        display({**bundle, "text/plain": self.asleep}, raw=True)
-        if self.still is not None:
+        drawn = dict(own() or {}) if own else {"text/html": self.box.data}
+        display({**drawn, "text/plain": self.asleep}, raw=True)
+        if isinstance(self.still, Report):
+            display(bundle_of(self.still, self.lang), raw=True)
+        elif self.still is not None:
             display(self.still)
+
+
+def bundle_of(report: Report, lang: str) -> dict[str, str]:
+    """A report as a notebook shows it, in this language."""
+    from helpers.view.html import fragment  # which shows timelines, which are boxed
+
+    return {"text/html": fragment(report, lang), "text/plain": report.text(lang)}
 
 
 def boxed(make: Callable[[Any, str], Any], still: Any, lang: str | None = None) -> Any:
@@ -43,4 +54,4 @@ def boxed(make: Callable[[Any, str], Any], still: Any, lang: str | None = None) 
     except ImportError:
         return still
     lang = language(lang)
-    return Boxed(make(ipywidgets, lang), still, say("box.asleep", lang))
+    return Boxed(make(ipywidgets, lang), still, say("box.asleep", lang), lang)

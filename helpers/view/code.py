@@ -21,7 +21,7 @@ FONTS = (
 )
 COLOURS = {"unsupported": "#e5534b", "manual": "#c98a1b", "rewrite": "#388bfd", "advice": "#a475f9", "auto": "#3fa34d"}
 STYLE = f"""
-.aw-code {{ font: 13px/1.5 {FONTS}; white-space: pre; margin: 0; overflow-x: auto; }}
+.aw-code {{ font: 13px/1.5 {FONTS}; white-space: pre; margin: .3em 0 1.2em; overflow-x: auto; }}
 .aw-code div {{ border-left: 5px solid transparent; padding-left: .4em; width: max-content; min-width: 100%;
   box-sizing: border-box; }}
 .aw-code b {{ display: inline-block; min-width: 3.2em; margin-right: 1em; text-align: right; opacity: .6;
@@ -35,7 +35,7 @@ STYLE = f"""
     for kind, colour in COLOURS.items()
 )
 PAGE = """<!doctype html><html><head><meta charset="utf-8"><style>:root {{ color-scheme: light dark; }}
-body {{ margin: 0; background: Canvas; color: CanvasText; }} .aw-code {{ overflow: visible; }}
+body {{ margin: 0; background: Canvas; color: CanvasText; }} .aw-code {{ overflow: visible; margin: 0; }}
 header {{ position: sticky; top: 0; background: Canvas; font: 13px/2 system-ui, 'WenQuanYi Micro Hei', sans-serif;
   padding: 0 .6em; border-bottom: 1px solid #8884; }}
 {style}</style></head><body><header class="aw-legend">{legend}</header><pre class="aw-code">{lines}</pre>

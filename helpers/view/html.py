@@ -41,7 +41,7 @@ STYLE = f"""
 .aw .simulated {{ border-left: 4px solid #9a6700; padding: .2em .8em; margin: .5em 0; background: #9a670018; }}
 .aw pre {{ overflow-x: auto; padding: .7em; background: #8881; font-size: .85em; line-height: 1.35; }}
 .aw pre .add {{ color: #1a7f37; }} .aw pre .del {{ color: #cf222e; }} .aw pre .at {{ color: #0969da; }}
-.aw img {{ max-width: 100%; background: #fff; }} .aw .hint {{ opacity: .8; }}
+.aw a {{ text-decoration: underline; }} .aw img {{ max-width: 100%; background: #fff; }} .aw .hint {{ opacity: .8; }}
 """
 PAGE = """<!doctype html>
 <html lang="{lang}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

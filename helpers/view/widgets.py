@@ -6,12 +6,13 @@ is no box; what a parameter gave is answered all the same.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from helpers.diagnosis import explain
 from helpers.errors import WorkbookError
 from helpers.report import Report
-from helpers.view.boxed import Boxed, boxed
+from helpers.view.boxed import boxed, bundle_of
 from helpers.words import say
 
 
@@ -27,7 +28,7 @@ def explain_box(error_log: str = "", lang: str | None = None) -> Any:
     if box is None:
         print(empty)
         return None
-    return Boxed(box.box, None, empty)
+    return replace(box, asleep=empty)
 
 
 def answer(text: str, lang: str | None = None) -> Report | str:
@@ -38,7 +39,7 @@ def answer(text: str, lang: str | None = None) -> Report | str:
         return "\n".join(filter(None, (error.message(lang), error.hint(lang))))
 
 
-def _box(widgets: Any, lang: str | None) -> Any:
+def _box(widgets: Any, lang: str) -> Any:
     """A Textarea, a button and the place of the answer."""
     from IPython.display import display
 
@@ -51,7 +52,7 @@ def _box(widgets: Any, lang: str | None) -> Any:
         shown.clear_output()
         with shown:
             found = answer(pasted.value, lang)
-            print(found) if isinstance(found, str) else display(found)
+            print(found) if isinstance(found, str) else display(bundle_of(found, lang), raw=True)
 
     button.on_click(on_click)
     return widgets.VBox([pasted, button, shown])

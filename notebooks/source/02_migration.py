@@ -87,12 +87,13 @@ found
 run.picture(found.parts[0])
 
 # %% [markdown] lang="zh"
-# 逐处查看：为什么、怎么办、前后的代码。可按类别、规则和文字筛选；没有控件时显示 `look_at` 类别的前几处，最需要人处理
-# 的在前。
+# 逐处查看：左边是各处用法，右边是标出这些位置的整份代码，下面是原因和办法。可换一个脚本，按类别、规则和文字筛选。控件
+# 下方（没有控件时仅有这部分）是 `look_at` 类别的前几处，最需要人处理的在前。
 
 # %% [markdown] lang="en"
-# One by one: why, what to do, and the code around. Filter by class, rule and text; without widgets the first of class
-# `look_at` are shown, those first that need a person.
+# One by one: the places on the left, the whole code with each of them marked on the right, why and what to do below.
+# Pick another script, filter by class, rule and text. Under the box, and alone where there is none, stand the first of
+# class `look_at`, those first that need a person.
 
 # %% tags=["nbval-ignore-output"]
 findings_box(found, lang, look_at)

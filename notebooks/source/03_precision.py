@@ -204,12 +204,12 @@ many = verify(f"{parts}:model", f"{parts}:model", inputs, device_b=device, setti
 print(run.save(many, "many_inputs").verdict(lang))
 
 # %% [markdown] lang="zh"
-# 换用其他容差，结论会变吗？拖动滑块即可，不会重新比对；无界面运行时显示为表格。
+# 换用其他容差，结论会变吗？拖动滑块，查看此时有哪些算子超出，不会重新比对；下方（无界面运行时仅有这部分）是几种倍数的
+# 表格。
 
 # %% [markdown] lang="en"
-# Would another tolerance change the answer? Move the slider; nothing is compared again. A run without a reader
-# shows a
-# table.
+# Would another tolerance change the answer? Move the slider and see which operators are then out; nothing is compared
+# again. Below, and alone in a run without a reader, stands a table of several factors.
 
 # %%
 tolerance_box(comparison, lang)

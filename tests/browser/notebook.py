@@ -31,6 +31,7 @@ HEIGHT = """() => {
   const all = [...document.querySelectorAll('.jp-Notebook .jp-Cell')].map(cell => cell.getBoundingClientRect());
   return all.length ? all[all.length - 1].bottom - all[0].top : 0;
 }"""
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 #: What JupyterLab says where a box should be.
 NOT_DRAWN = ("Error displaying widget", "Loading widget...", "[Open Browser Console")
 THEMES = {False: "JupyterLab Light", True: "JupyterLab Dark"}
@@ -115,6 +116,6 @@ def made(folder: Path, name: str, *cells: str, lang: str = "en") -> Path:
     """A notebook of these code cells, under one heading."""
     heading = nbformat.v4.new_markdown_cell({"zh": "# 控件\n\n中文字符应能显示。", "en": "# Boxes"}[lang])
     content = nbformat.v4.new_notebook(cells=[heading, *map(nbformat.v4.new_code_cell, cells)])
-    content.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    content.metadata["kernelspec"] = KERNEL
     nbformat.write(content, folder / f"{name}.ipynb")
     return folder / f"{name}.ipynb"

@@ -1,4 +1,4 @@
-"""Each kind of box in a running JupyterLab: moved, in both languages and themes; what is left without trust or kernel."""
+"""Each kind of box in a running JupyterLab: moved, in both languages and themes; and what is left without it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from helpers.report import Column, Report, Table
 from helpers.words import say
 from tests.browser import moves
 from tests.browser.lab import Lab
-from tests.browser.notebook import Opened, made, shown
+from tests.browser.notebook import KERNEL, Opened, made, shown
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ CODE = {
     "explain": "from helpers.view.widgets import explain_box\nexplain_box('', {lang!r})",
 }  # fmt: skip
 #: What stands below a box, in words that the box's reader would look for.
-STILL = {"findings": "torch.zeros(", "tolerance": "torch.conv3", "timeline": "", "explain": ""}
+STILL = {"findings": "torch.zeros(", "tolerance": "torch.conv4", "timeline": "", "explain": ""}
 
 
 def comparison() -> Report:
@@ -99,6 +99,7 @@ def test_without_trust_or_kernel_the_same_stands_below(
         cells = seen.cells()
     kept = [{name: value for name, value in cell.items() if value is not None} for cell in cells]
     saved = nbformat.v4.new_notebook(cells=[nbformat.from_dict(cell) for cell in kept])
+    saved.metadata["kernelspec"] = KERNEL
     file = server.folder / f"{kind}-read.ipynb"
     nbformat.write(saved, file)
     with shown(chromium, server, file) as seen:

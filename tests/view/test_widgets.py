@@ -32,12 +32,12 @@ def test_the_box_answers_as_the_parameter_does(
     monkeypatch.delenv(HEADLESS)
     pytest.importorskip("ipywidgets")
     shown: list[Any] = []
-    monkeypatch.setattr("IPython.display.display", shown.append)
+    monkeypatch.setattr("IPython.display.display", lambda what, raw: shown.append(what))
     box = widgets.explain_box("", "en").box
     pasted, button, _ = box.children
     pasted.value = OOM
     button.click()
-    assert shown[-1].findings == widgets.explain_box(OOM).findings
+    assert shown[-1]["text/plain"] == widgets.explain_box(OOM).text("en")
     pasted.value = "runs/absent.log"
     button.click()
     assert len(shown) == 1 and "There is no file" in capsys.readouterr().out

@@ -12,7 +12,7 @@ from html import escape
 ROWS = 5000
 STYLE = """
 body:has(.browse) { max-width: 120em; } .aw .browse td { overflow-wrap: break-word; min-width: 2.5em; max-width: 28em; }
-.aw .browse td:not(.s):not(:empty) { min-width: 8em; }
+.aw .browse:has(td.s) td:not(.s):not(:empty) { min-width: 8em; }
 .aw .browse th[aria-sort] { cursor: pointer; white-space: nowrap; }
 .aw .browse th[aria-sort=ascending]::after { content: " \\25B2"; }
 .aw .browse th[aria-sort=descending]::after { content: " \\25BC"; }

@@ -24,8 +24,7 @@ STYLE = f"""
 .aw-code {{ font: 13px/1.5 {FONTS}; white-space: pre; margin: .3em 0 1.2em; overflow-x: auto; }}
 .aw-code div {{ border-left: 5px solid transparent; padding-left: .4em; width: max-content; min-width: 100%;
   box-sizing: border-box; }}
-.aw-code b {{ display: inline-block; min-width: 3.2em; margin-right: 1em; text-align: right; opacity: .6;
-  font-weight: 400; user-select: none; }}
+.aw-code b {{ opacity: .6; font-weight: 400; user-select: none; }}
 .aw-code .chosen {{ outline: 2px solid #8888; outline-offset: -2px; }}
 .aw-code .chosen b {{ opacity: 1; font-weight: 700; }}
 .aw-legend span {{ margin-right: 1em; border-left: 5px solid; padding-left: .35em; white-space: nowrap; }}
@@ -39,8 +38,11 @@ body {{ margin: 0; background: Canvas; color: CanvasText; }} .aw-code {{ overflo
 header {{ position: sticky; top: 0; background: Canvas; font: 13px/2 system-ui, 'WenQuanYi Micro Hei', sans-serif;
   padding: 0 .6em; border-bottom: 1px solid #8884; }}
 {style}</style></head><body><header class="aw-legend">{legend}</header><pre class="aw-code">{lines}</pre>
-<script>const chosen = document.querySelector(".chosen");
-if (chosen) scrollTo(0, chosen.offsetTop - innerHeight / 3);</script></body></html>"""
+<script>const chosen = document.querySelector(".chosen");  // a frame may get its height after its content
+if (chosen) new ResizeObserver((_, watch) => {{
+  scrollTo(0, chosen.offsetTop - innerHeight / 3);
+  if (innerHeight > 100) watch.disconnect();
+}}).observe(document.documentElement);</script></body></html>"""
 
 
 def frame(text: str, found: Iterable[Finding], chosen: int, lang: str, height: int = 380) -> str:
@@ -61,7 +63,8 @@ def lines(text: str, found: Iterable[Finding], first: int, last: int, chosen: in
         if one.place:
             by_line.setdefault(one.place.line, []).append(one)
     every = LINE_END.split(text)
-    return "".join(_line(number, every[number - 1], by_line.get(number, []), number == chosen, lang)
+    wide = len(str(min(last, len(every))))
+    return "".join(_line(f"{number:>{wide}}", every[number - 1], by_line.get(number, []), number == chosen, lang)
                    for number in range(max(1, first), min(last, len(every)) + 1))  # fmt: skip
 
 
@@ -72,10 +75,11 @@ def legend(found: Iterable[Finding], lang: str) -> str:
                    for kind in CLASSES if counts[kind])  # fmt: skip
 
 
-def _line(number: int, code: str, found: list[Finding], chosen: bool, lang: str) -> str:
+def _line(number: str, code: str, found: list[Finding], chosen: bool, lang: str) -> str:
     kinds = sorted(map(class_of, found), key=list(COLOURS).index)[:1] + ["chosen"] * chosen
     tip = "\n".join(f"{one.rule} {one.message(lang)}" for one in found)
     named = f' class="{" ".join(kinds)}"' if kinds else ""
     said = f' title="{escape(tip)}"' if tip else ""
     cut = code if len(code) <= LETTERS else f"{code[: LETTERS - 1]}…"
-    return f"<div{named}{said}><b>{number}</b>{escape(cut)}</div>"
+    sign = "&gt;" if chosen else " "  # what is left of the mark where styles are taken away
+    return f"<div{named}{said}><b>{sign} {number}  </b>{escape(cut)}</div>"

@@ -101,7 +101,7 @@ def told(report: Report, finding: Finding, lang: str | None = None) -> str:
 def detail(finding: Finding, lang: str) -> str:
     """One finding as HTML, without its code."""
     kind, hint, link = class_of(finding), finding.hint(lang), str(finding.args.get("link") or "")
-    head = f'<span class="aw-legend"><span class="{kind}">{escape(say(f"migration.class.{kind}", lang))}</span></span>'
+    head = f'<span class="aw-legend"><span class="{kind}">{escape(say(f"migration.class.{kind}", lang))}</span></span> '
     pieces = [f"{head}<b>{escape(finding.rule)}</b> <code>{escape(str(finding.place))}</code>",
               escape(finding.message(lang)), f'<span class="hint">→ {escape(hint)}</span>' if hint else "",
               browse.link(link) if link.startswith("https://") else escape(link)]  # fmt: skip

@@ -17,8 +17,8 @@ from helpers.precision.curves.names import LOSS_SCALE, settle
 from helpers.precision.curves.readers.text import TextFeed
 from helpers.precision.curves.series import Curve
 from helpers.precision.halves.history import drawn
+from helpers.view.boxed import HEADLESS
 from helpers.view.charts import draw
-from helpers.view.widgets import HEADLESS
 from helpers.words import language
 
 #: Seconds between two drawings at least: one takes about a tenth of that.

@@ -6,7 +6,7 @@ import pytest
 
 from helpers.launch import Progress
 from helpers.view import live_scale
-from helpers.view.widgets import HEADLESS
+from helpers.view.boxed import HEADLESS
 
 PNG = b"\x89PNG"
 

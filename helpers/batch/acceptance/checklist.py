@@ -19,6 +19,8 @@ GROUPS = ("environment", "code", "performance", "precision", "deployment", "roll
 #: What a person may answer for: items that no report answered. Never a speed.
 BY_HAND = tuple(group for group in GROUPS if group != "performance")
 COLUMNS = ("accept_group", "accept_item", "accept_state", "evidence", "accept_where", "accept_date", "next_step")
+#: Columns of a terminal that a cell takes; 120 hold the whole table.
+WIDEST = {"accept_item": 22, "evidence": 24, "accept_where": 12, "next_step": 24}
 STATES = ("met", "simulated", "by_hand", "missed", "not_looked", "not_applicable")
 
 
@@ -47,7 +49,7 @@ def checklist(facts: Evidence, confirmed: Mapping[str, str], *, strict: bool = T
     found = [_by_hand(one, confirmed) for one in judge(facts, known)]
     found.sort(key=lambda one: (GROUPS.index(group_of(one.rule)), one.rule))
     verdict = _verdict(found, strict=strict)
-    table = Table(tuple(map(Column, COLUMNS)), tuple(map(_row, found)))
+    table = Table(tuple(Column(name, wrap=WIDEST.get(name, 0)) for name in COLUMNS), tuple(map(_row, found)))
     tiers = [tier for tier in ("npu", "npu-simulated") if any(one.report.tier == tier for one in facts.found)]
     return Report("batch", "accept", (verdict, *found), table, tier=(tiers or [""])[-1],
                   facts=_facts(facts, found, verdict), answers=(VERDICT,))  # fmt: skip

@@ -103,7 +103,7 @@ def _joined(root: Path, names: Mapping[str, Path], parts: list[Report]) -> Repor
     findings = [Finding(VERDICT, status, "ACP500.plan", args, weight=400)]
     places = [(folder / f"{NAME}.html").relative_to(root).as_posix() for folder in names.values()]
     findings += [replace(one, place=Place(place)) for place, one in zip(places, verdicts)]
-    table = Table(tuple(map(Column, ("planned_run", "status", "verdict"))), rows)
+    table = Table((Column("planned_run", wrap=40), Column("status"), Column("verdict", wrap=60)), rows)
     tiers = [tier for tier in ("npu", "npu-simulated") if any(part.tier == tier for part in parts)]
     return Report("batch", "accept", tuple(findings), table, tier=(tiers or [""])[-1],
                   facts={"folder": str(root), "runs": list(names)}, answers=(VERDICT,))  # fmt: skip

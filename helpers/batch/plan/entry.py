@@ -106,7 +106,8 @@ def written(value: Any) -> str:
 
 
 def short(text: str) -> str:
-    """The text for a message."""
+    """The text for a message: on one line, without marks that hide or turn it."""
+    text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[: LONGEST_SHOWN + 1])
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 

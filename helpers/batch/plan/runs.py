@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,8 +71,8 @@ def _over(below: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 
 
 def items(found: Iterable[Draft], folder: Path, lang: str) -> tuple[list[Item], dict[str, dict[str, Entry]]]:
-    """The Items, and by name what each was given. Raises WorkbookError for a name twice (also where only case differs),
-    and for a path that is not there."""
+    """The Items, and by name what each was given. Raises WorkbookError for a name twice (also where only case, or how
+    an accent is written, differs), and for a path that is not there."""
     made: list[Item] = []
     given: dict[str, dict[str, Entry]] = {}
     seen: dict[str, str] = {}
@@ -80,7 +81,7 @@ def items(found: Iterable[Draft], folder: Path, lang: str) -> tuple[list[Item], 
     whole = _Paths(folder)
     for one in found:
         name = one.name or of_parameters(one.own, alike)
-        before = seen.setdefault(name.casefold(), name)
+        before = seen.setdefault(unicodedata.normalize("NFC", name).casefold(), name)
         if name in given or before != name:
             raise one.entry.fail("plan.same_name", name=name, other=before)
         given[name] = one.given

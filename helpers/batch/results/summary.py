@@ -66,8 +66,8 @@ class Results:
 def report_on(results: Results, folder: Path) -> Report:
     """As text, HTML and JSON show it; FAIL exactly where something is red."""
     findings = [_total(results), *results.shards, *_changed(results), *results.remarks, *map(_finding, results.rows)]
-    names = ("planned_run", "run_result", "status", "verdict", "tier")
-    columns = (*(Column(name) for name in names), Column("seconds", "s"))
+    columns = (Column("planned_run", wrap=40), Column("run_result"), Column("status"), Column("verdict", wrap=50),
+               Column("tier"), Column("seconds", "s"))  # fmt: skip
     table = Table(columns, tuple(
         (row.name, {"say": f"plan.state.{row.state}"}, row.status, row.ended.verdict, row.ended.tier,
          row.ended.seconds if ended(row) else None) for row in results.rows

@@ -242,3 +242,10 @@ def test_every_item_has_words_and_a_group() -> None:
     for code in items():
         words = catalogue()[f"accept.item.{code}"]
         assert group_of(code) in GROUPS and words.hint_en and words.hint_zh
+
+
+def test_the_checklist_fits_a_terminal(run: Callable[..., Report]) -> None:
+    report = run()
+    for lang in ("en", "zh"):
+        table = report.text(lang).split("\n\n")[1]
+        assert len(table.splitlines()) > 20 and max(map(len, table.splitlines())) <= 120

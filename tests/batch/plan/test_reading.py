@@ -129,6 +129,8 @@ def test_everything_that_a_plan_may_say(read: Read, stand_ins: Path) -> None:
         ("a: 'b", ["a quote that is not closed"]),
         ("a: *b", ["line 1, column 4", "an alias (*name) that nothing defines"]),
         ("a: 1\n- b", ["line 2, column 1", "the indentation does not fit"]),
+        ('runs: [{name: "\\u00e9"}, {name: "e\\u0301"}]', ["two runs would share the folder"]),
+        ('runs: [{name: "a\\u202eb\\nc"}]', [r'is "a\u202eb\nc"', "a plain folder name"]),
         ("a: \x07", ["a character that YAML does not allow"]),
         ("name: !!python/object/apply:os.system [true]", ["plain values"]),
         ("name: !!python/name:os.system x", ["the tag !!python/name:os.system"]),

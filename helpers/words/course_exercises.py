@@ -16,6 +16,7 @@ _COMMON = {
         "Move the file away and run the notebook again.", "移走该文件，再重新运行笔记本。",
     ),
     "course.not_recorded": Words("the outcome was not kept in {path}: {why}", "结果未能写入 {path}：{why}"),
+    "course.unsolved": Words("stubs and solutions do not agree: {tasks}", "练习单元与解答不对应：{tasks}"),
     "course.trouble.stub": Words("no answer yet: the TODO stands", "尚未作答：TODO 还在"),
     "course.trouble.none": Words("no answer yet: it is None", "尚未作答：答案为 None"),
     "course.trouble.raised": Words("the answer raised {error}", "答案抛出异常：{error}"),

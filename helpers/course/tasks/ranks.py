@@ -38,7 +38,7 @@ FIXED = re.compile(r"tcp://[^\"']*:\d|MASTER_PORT[\"'\]\s=]+[\"']?\d")
 #: Half a batch a rank and their mean: sums in another order.
 TOLERANCE = 1e-4
 #: Two ranks start in a quarter of it on a busy machine; a hang lasts all of it.
-TIMEOUT_S = 120.0
+TIMEOUT_S = 150.0
 
 
 def check(answer: Any, place: Place) -> Found:

@@ -1,0 +1,56 @@
+"""Solutions stand in the stubs' place, and nothing of them is in the notebooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import papermill
+import pytest
+
+from helpers.course import DONE, NOT_YET, read_record, tasks
+from helpers.course.solving import pieces, solve, stubs
+from helpers.errors import WorkbookError
+from tests.conftest import ROOT
+
+COURSE = ROOT / "notebooks" / "course"
+SOLUTIONS = COURSE / "solutions" / "05_exercises.py"
+NOTEBOOKS = sorted(COURSE.glob("[ez]*/05_exercises.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.parent.name)
+def test_every_task_has_its_stub_and_its_solution(path: Path) -> None:
+    notebook = nbformat.read(path, 4)
+    assert list(stubs(notebook)) == list(tasks()) == list(pieces(SOLUTIONS))
+    assert all("raise NotImplementedError" in cell.source for cell in stubs(notebook).values())
+    text = "\n".join(cell.source for cell in notebook.cells)
+    assert not [line for piece in pieces(SOLUTIONS).values() for line in piece.splitlines()[1:]
+                if len(line.strip()) > 24 and line.strip() in text]  # fmt: skip
+
+
+def test_solving_replaces_the_stubs_alone() -> None:
+    notebook = nbformat.read(NOTEBOOKS[0], 4)
+    solved = solve(notebook, pieces(SOLUTIONS))
+    changed = [a.source for a, b in zip(notebook.cells, solved.cells) if a.source != b.source]
+    assert changed == [cell.source for cell in stubs(notebook).values()]
+    with pytest.raises(WorkbookError) as caught:
+        solve(notebook, {"env": "x"})
+    assert caught.value.key == "course.unsolved"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("solved", [False, True], ids=["stubs", "solved"])
+def test_the_notebook_runs_to_its_end(
+    tmp_path: Path, simulator_env: dict[str, str], path: Path, solved: bool
+) -> None:
+    notebook = nbformat.read(path, 4)
+    given = tmp_path / "given.ipynb"
+    nbformat.write(solve(notebook, pieces(SOLUTIONS)) if solved else notebook, given)
+    papermill.execute_notebook(
+        str(given), str(tmp_path / "done.ipynb"), kernel_name="python3", progress_bar=False,
+        parameters={"run_dir": str(tmp_path / "runs"), "student": "王 wang", "wait_s": 10},
+    )  # fmt: skip
+    record = read_record(tmp_path / "runs")
+    assert {entry.status for entry in record.tasks.values()} == {DONE if solved else NOT_YET}
+    assert list(record.tasks) == list(tasks())

@@ -35,9 +35,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    stored = sorted(Path(os.environ["ASCEND_WORKBOOK_PICTURES"]).glob("*.png"))
+    folder = Path(os.environ["ASCEND_WORKBOOK_PICTURES"])
+    stored = len(list(folder.glob("*.png")))
     if stored:
-        terminalreporter.write_line(f"{len(stored)} pictures are in {stored[0].parent}")
+        terminalreporter.write_line(f"{stored} pictures are in {folder}")
+    elif "PYTEST_XDIST_WORKER" not in os.environ:
+        folder.rmdir()
 
 
 @pytest.fixture(scope="session")

@@ -146,7 +146,8 @@ print(quick.stdout or raised(quick.stderr))
 
 # %%
 seen = scan(script)
-seen
+for found in sorted((each for each in seen.findings if each.place), key=lambda each: each.place.line):
+    print(f"{found.place.line:>3}  {found.rule}  {found.args['class']:<8}", found.message(lang))
 
 # %%
 print(predicted("places", places, sum(seen.facts["counts"].values()), lang))

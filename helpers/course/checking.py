@@ -12,29 +12,30 @@ from helpers.course.outcome import DONE, NOT_YET, PARTLY, Outcome
 from helpers.course.registry import task as task_named
 from helpers.course.task import Found, Place, Sentence, Task, sentence
 from helpers.errors import WorkbookError, reason
-from helpers.notebook import results_begin_at
+from helpers.notebook import ROOT
 
 #: 1 where somebody else judges: answers are recorded, and not judged here.
 COLLECT = "ASCEND_WORKBOOK_COLLECT_ANSWERS"
 
 
 def check_task(
-    name: str, answer: Any = None, *, run_dir: str | os.PathLike[str] = "runs/notebook", student: str = ""
+    name: str | Task, answer: Any = None, *, run_dir: str | os.PathLike[str] = "runs/notebook", student: str = ""
 ) -> Outcome:
-    """Judges the answer to task `name`: plain data, or a function without arguments that returns it.
+    """Judges the answer to the task, or to the exercise of this name: plain data, or a function without arguments that
+    returns it.
 
     Shown by the notebook, and kept in `<run_dir>/course.json`. An answer that raises, hangs or is of another kind is
     not_yet with the reason. Raises WorkbookError `course.unknown_task` for a task that there is not.
     """
-    chosen, base = task_named(name), _base(run_dir)
-    before, unreadable = _tries(base, student, name)
+    chosen, base = name if isinstance(name, Task) else task_named(name), _base(run_dir)
+    before, unreadable = _tries(base, student, chosen.id)
     value, trouble = ask(answer)
     stub = trouble is not None and trouble["say"] in ("course.trouble.stub", "course.trouble.none")
     if trouble or os.environ.get(COLLECT) == "1":
         found = Found(missing=(trouble or sentence("course.collected"),))
     else:
-        found = judge(chosen, value, base / "course" / name, student)
-    outcome = Outcome(name, status_of(found), found.right, found.missing, before + (not stub), found.simulated)
+        found = judge(chosen, value, base / "course" / chosen.id, student)
+    outcome = Outcome(chosen.id, status_of(found), found.right, found.missing, before + (not stub), found.simulated)
     remark = _record(base, student, outcome, value, unreadable)
     return Outcome(**{**vars(outcome), "remark": remark})
 
@@ -59,7 +60,7 @@ def status_of(found: Found) -> str:
 
 def _base(run_dir: str | os.PathLike[str]) -> Path:
     given = Path(run_dir).expanduser()
-    return given if given.is_absolute() else results_begin_at() / given
+    return given if given.is_absolute() else ROOT / given
 
 
 def _tries(base: Path, student: str, name: str) -> tuple[int, Sentence | None]:

@@ -1,0 +1,138 @@
+"""The capstone's checks go by the stages' reports: stubs are not yet, near misses are told, the solutions pass."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.course.capstone import STAGES, check_stage, handed_in
+from helpers.course.capstone import profiling as fourth
+from helpers.course.capstone.migration import SCRIPT
+from helpers.course.outcome import DONE, NOT_YET, PARTLY
+from helpers.errors import WorkbookError
+from helpers.notebook import NotebookRun
+from helpers.report import Report, Table
+from tests.conftest import ROOT
+
+SOLUTIONS = ROOT / "notebooks" / "course" / "solutions" / "06_capstone.py"
+SOURCE = ROOT / "notebooks" / "source" / "course" / "06_capstone.py"
+FUNCTIONS = {"environment": "where", "migration": "script_changes", "precision": "experiment",
+             "profiling": "loop_changes"}  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> NotebookRun:
+    return NotebookRun("course_capstone", "en", "npu-simulated", tmp_path)
+
+
+def solution(stage: str) -> Any:
+    return runpy.run_path(str(SOLUTIONS))[FUNCTIONS[stage]]()
+
+
+def said(outcome: Any) -> list[str]:
+    return [one["say"].rpartition(".")[2] for one in outcome.missing]
+
+
+def stub() -> None:
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stub_is_not_yet_and_a_wrong_kind_is_told(run: NotebookRun, stage: str) -> None:
+    assert check_stage(stage, stub, run).status == NOT_YET
+    for answer in (None, 3, "text", {}, [("a",)], {"device": 1, "dtype": []}, [("no such text", "x")]):
+        outcome = check_stage(stage, answer, run)
+        assert outcome.status == NOT_YET and outcome.missing and outcome.hint("zh")
+
+
+def test_there_is_no_fifth_stage(run: NotebookRun) -> None:
+    with pytest.raises(WorkbookError, match="environment"):
+        check_stage("deployment", stub, run)
+
+
+@pytest.mark.parametrize("stage", ["precision", "profiling"])
+def test_later_stages_ask_for_the_migration_first(run: NotebookRun, stage: str) -> None:
+    assert said(check_stage(stage, solution(stage), run)) == ["first"]
+
+
+@pytest.mark.parametrize("left_out", [0, 1])
+def test_a_place_left_to_a_person_is_named_and_nothing_runs(run: NotebookRun, left_out: int) -> None:
+    answer = [change for number, change in enumerate(solution("migration")) if number != left_out]
+    outcome = check_stage("migration", answer, run)
+    line = (r"get_device_capability", r'"cuda" in str\(tensor')[left_out]
+    text = (run.folder / "course" / "capstone_migration" / SCRIPT).read_text(encoding="utf-8").splitlines()
+    assert said(outcome) == ["open"]
+    assert outcome.missing[0]["args"]["lines"] == [n for n, one in enumerate(text, 1) if re.search(line, one)]
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [({"arguments": "--seed 0"}, "arguments"), ({"dump_steps": [9]}, "steps"), ({"dump_steps": []}, "steps"),
+     ({"dump_steps": [True]}, "steps"), ({"aligned": "yes"}, "yes_no")],
+)  # fmt: skip
+def test_decisions_that_cannot_be_are_told_before_anything_runs(
+    run: NotebookRun, change: dict[str, Any], kind: str
+) -> None:
+    assert said(check_stage("precision", {**solution("precision"), **change}, run)) == [kind]
+
+
+def measured(loading_ms: float, items: float, losses: list[float]) -> tuple[Report, Report]:
+    empty = Table((), ())
+    parts = (
+        Report("profiling", "time_by_kind", table=empty, facts={"parts_ns": {"loading": loading_ms * 1e6}}),
+        Report("profiling", "top_operators", table=empty, facts={"calls_per_step": {"aten::item": items}}),
+    )
+    return Report("profiling", "profile", facts={"losses": losses}), Report("profiling", "analyse", parts=parts)
+
+
+@pytest.fixture
+def migrated(run: NotebookRun) -> Iterator[NotebookRun]:
+    place = run.folder / "course" / "capstone_migration"
+    place.mkdir(parents=True)
+    (place / SCRIPT).write_text((ROOT / "notebooks/course/scripts" / SCRIPT).read_text(encoding="utf-8"))
+    yield run
+
+
+@pytest.mark.parametrize(
+    ("after", "missing"),
+    [
+        (measured(10, 10, [2.0, 1.0]), []),
+        (measured(25, 10, [2.0, 1.0]), ["loads_still"]),
+        (measured(10, 14, [2.0, 1.0]), ["reads_still"]),
+        (measured(10, 10, [2.0, 1.1]), ["other_losses"]),
+    ],
+)  # fmt: skip
+def test_the_loop_is_judged_by_its_measurements(
+    migrated: NotebookRun, monkeypatch: pytest.MonkeyPatch, after: tuple[Report, Report], missing: list[str]
+) -> None:
+    sides = iter([measured(40, 18, [2.0, 1.0]), after])
+    monkeypatch.setattr(fourth, "_measured", lambda *_: next(sides))
+    outcome = check_stage("profiling", solution("profiling"), migrated)
+    assert said(outcome) == missing and outcome.status == (PARTLY if missing else DONE)
+
+
+def test_what_was_not_done_is_told_in_the_end(run: NotebookRun) -> None:
+    report = handed_in(run, "en")
+    assert [one.args["stage"] for one in report.findings] == list(STAGES) and report.status.name == "SKIPPED"
+
+
+def test_the_stubs_of_the_notebook_are_the_solutions_functions() -> None:
+    stubs = re.findall(r'^# %% tags=\["task-(\w+)"\]\ndef (\w+)\(\):', SOURCE.read_text(encoding="utf-8"), re.M)
+    assert dict(stubs) == FUNCTIONS
+    assert set(re.findall(r"^# %% (\w+)$", SOLUTIONS.read_text(encoding="utf-8"), re.M)) == set(STAGES)
+
+
+@pytest.mark.full
+def test_the_solutions_pass_and_the_page_says_what_is_left(run: NotebookRun, simulator_env: dict[str, str]) -> None:
+    for stage in STAGES:
+        outcome = check_stage(stage, solution(stage), run)
+        assert outcome.status == DONE, str(outcome)
+    report = handed_in(run, "en")
+    assert not [one for one in report.findings if one.rule == "CAP400"] and report.simulated
+    assert (run.folder / "course" / "run" / "acceptance.html").is_file()
+    assert report.parts[-1].verb == "accept" and "not yet" in report.parts[-1].verdict("en")

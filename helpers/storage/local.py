@@ -65,6 +65,9 @@ class LocalStorage:
                 stream.write(data)
             Path(aside).chmod(0o666 & ~umask())
             Path(aside).replace(target)
+        except OSError as error:  # as of a full disk, which names no file
+            Path(aside).unlink(missing_ok=True)
+            raise OSError(error.errno, error.strerror, str(target)) from error
         except BaseException:
             Path(aside).unlink(missing_ok=True)
             raise

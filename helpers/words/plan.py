@@ -482,6 +482,12 @@ WORDS: dict[str, Words] = {
         "在 {where} 上的一次尝试丢失：其进程被外部终止",
     ),
     "plan.status": Words("{done}/{of} done; {going}", "已完成 {done}/{of}；{going}"),
+    "plan.linked": Words(
+        "the folder of a run, {path}, is a link to {target}: nothing is written through it",
+        "运行目录 {path} 是指向 {target} 的链接：不会通过它写入任何内容",
+        "Remove the link; the plan's folder itself, or --root, may be one.",
+        "请删除该链接；计划目录本身或 --root 可以是链接。",
+    ),
     "plan.locked": Words(
         "another process runs the plan in {folder}: {who}",
         "另一个进程正在运行 {folder} 中的计划：{who}",

@@ -46,6 +46,9 @@ BODIES = {
     "exits": "import sys; sys.exit(0)",
     "hangs": "import time; time.sleep(60)",
     "leaves": "import subprocess, time\nsubprocess.Popen(['sleep', '613'], start_new_session=True)\ntime.sleep(60)",
+    "hides": "import os, subprocess, time\nenv = {k: v for k, v in os.environ.items() if k != 'ASCEND_WORKBOOK_RUN'}\n"
+    "subprocess.Popen(['setsid', 'sleep', '619'], env=env)\ntime.sleep(2)\n"
+    + SAVE.format(stage="{stage}", status="OK"),
     "devours": "kept = []\nwhile True: kept.append(bytearray(8 << 20))",
     "dies_once": "from pathlib import Path\nif not Path(run_dir, 'died').exists():\n"
     "    Path(run_dir, 'died').touch()\n    import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
 from helpers.errors import WorkbookError
-from helpers.storage import open_storage, refuse_unwritable
+from helpers.storage import LocalStorage, open_storage, refuse_unwritable
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -63,3 +64,13 @@ def test_an_address_is_no_local_file(path: str | Path, tmp_path: Path) -> None:
         refuse_unwritable(path)
     refuse_unwritable(tmp_path / "obs:" / "x")
     refuse_unwritable("C:/x")
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, mode: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "chmod", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        LocalStorage(tmp_path).write_text("a/b.json", "x")
+    assert caught.value.filename == str(tmp_path / "a" / "b.json") and not list((tmp_path / "a").iterdir())

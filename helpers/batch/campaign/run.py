@@ -90,6 +90,7 @@ def run_all(
     reference: Reference | None = None, root: str | os.PathLike[str] = "",
 ) -> Report:  # fmt: skip
     """The same of a plan that was read and checked, in its folder."""
+    _refuse_links(plan, folder)
     with _alone(folder), _stoppable() as stop:
         progress = Progress(folder, len(plan.items), lang, say_progress)
         quota = Quota(folder, plan.disk_mb)
@@ -128,6 +129,14 @@ def _followed(runs: Iterable[Ended], tell: Callable[..., Report], stop: Stop,
     ended = {name: progress.noted(one) for name, one in ended.items()}
     cut = stop.is_set() and _left(progress)
     return tell(ended=ended, finished=not cut, stopped=("user" if stop.by_user else "bound") if cut else "")
+
+
+def _refuse_links(plan: Plan, folder: Path) -> None:
+    """Raises WorkbookError for a run's folder that is a link: its results would be written over what is there."""
+    for item in plan.items:
+        place = folder / item.name
+        if place.is_symlink():
+            raise WorkbookError("plan.linked", path=str(place), target=str(place.readlink()))
 
 
 def _left(progress: Progress) -> bool:

@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Callable
 
+import psutil
 import pytest
 
 from helpers.batch import run_plan
 from helpers.batch.plan import read
 from helpers.errors import WorkbookError
 from helpers.finding import Status
+from tests.batch.campaign.conftest import Start, item
 
 Make = Callable[..., Path]
 PLAN = """
@@ -53,3 +55,18 @@ def test_nothing_starts_where_one_run_is_wrong(notebooks: Make, plan: Path, tmp_
     with pytest.raises(WorkbookError, match="steps=many"):
         run_plan(plan, root=tmp_path, lang="en", notebooks=notebooks(environment="good", migration="good"))
     assert not (tmp_path / "night").exists()
+
+
+def test_nothing_is_written_through_a_link_in_a_runs_place(notebooks: Make, plan: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "night").mkdir()
+    (tmp_path / "night" / "bad").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(WorkbookError, match="is a link to"):
+        run_plan(plan, root=tmp_path, lang="en", notebooks=notebooks(environment="good", migration="good"))
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_what_takes_the_mark_off_itself_ends_with_the_run(start: Start) -> None:
+    runs, _ = start([item("hides")])
+    assert runs["hides"].state == "good"
+    assert not [one for one in psutil.process_iter(["cmdline"]) if one.info.get("cmdline") == ["sleep", "619"]]

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import psutil
+
 from helpers.batch.campaign.ended import OUT_OF_MEMORY, TIMED_OUT
 from helpers.batch.campaign.pool import memory, processes
 
@@ -57,11 +59,12 @@ def attempt(
             stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=ROOT, start_new_session=True, pass_fds=tuple(hold),
             env={**os.environ, **env, processes.MARK: str(folder)},
         )  # fmt: skip
+    seen: set[psutil.Process] = set()
     try:
-        cause, peak_mb = _watch(process, bounds, ends, watched)
+        cause, peak_mb = _watch(process, bounds, ends, watched, seen)
     finally:
         grace_s = processes.GRACE_S if process.poll() is None else 0
-        left = processes.end(partial(processes.of_run, process.pid, folder), grace_s)
+        left = processes.end(partial(processes.of_run, process.pid, folder, seen), grace_s)
         process.wait()
         assert process.stdin
         process.stdin.close()
@@ -71,12 +74,16 @@ def attempt(
 
 
 def _watch(
-    process: subprocess.Popen[bytes], bounds: Bounds, ends: Callable[[], str], watched: Callable[[int], None]
-) -> tuple[str, int]:
-    """Until it ends or is beyond a bound: why we end it (empty: it ended), and the most memory it held, in MiB."""
+    process: subprocess.Popen[bytes], bounds: Bounds, ends: Callable[[], str], watched: Callable[[int], None],
+    seen: set[psutil.Process],
+) -> tuple[str, int]:  # fmt: skip
+    """Until it ends or is beyond a bound: why we end it (empty: it ended), and the most memory it held, in MiB. `seen`
+    takes all that it started: once it has ended nothing else tells of what took the mark off itself."""
     peak_mb = 0
     while True:
-        held_mb = processes.memory_mb(processes.below(process.pid), bounds.memory_mb)
+        now = processes.below(process.pid)
+        seen.update(now)
+        held_mb = processes.memory_mb(now, bounds.memory_mb)
         peak_mb = max(peak_mb, held_mb)
         watched(held_mb)
         if process.poll() is not None:

@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import psutil
@@ -48,9 +48,9 @@ def marked(folder: Path) -> list[psutil.Process]:
     return found
 
 
-def of_run(pid: int, folder: Path) -> list[psutil.Process]:
-    """Those below the process `pid` and all others of the run."""
-    return list({*below(pid), *marked(folder)})
+def of_run(pid: int, folder: Path, seen: Collection[psutil.Process] = ()) -> list[psutil.Process]:
+    """Those below the process `pid`, all others of the run, and of those `seen` below it before the ones that live."""
+    return list({*below(pid), *marked(folder), *filter(_lives, seen)})
 
 
 def memory_mb(processes: Sequence[psutil.Process], limit_mb: int = 0) -> int:

@@ -77,6 +77,7 @@ class Opened:
     def picture(self, folder: Path, name: str) -> Path:
         """Stores the whole notebook: the window is made as tall as it is."""
         page = self.screen.page
+        page.wait_for_function(f"() => ({HEIGHT})() > 0")  # a busy machine draws late after a change of theme
         page.set_viewport_size({"width": WIDE, "height": min(TALLEST, int(page.evaluate(HEIGHT)) + 160)})
         page.evaluate("() => { for (const each of document.querySelectorAll('*')) each.scrollTop = 0; }")
         page.wait_for_timeout(400)

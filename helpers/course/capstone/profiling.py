@@ -19,8 +19,8 @@ STEPS = 6
 LEFT = 0.5
 #: Of the numbers fetched by aten::item in a step at least so many must be gone: the network has more gradients.
 FEWER = 6.0
-#: Relative; the printed losses of the same steps.
-TOLERANCE = 1e-3
+#: Relative, of the losses of the same steps: autocast's bfloat16 has 8 bits; another order of sums rounds otherwise.
+TOLERANCE = 1e-2
 
 
 def check(answer: Any, place: Place) -> Found:

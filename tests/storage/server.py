@@ -7,6 +7,7 @@ path matches are answered so, that many times.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import socket
@@ -20,7 +21,7 @@ from typing import Any
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-LOCK = threading.Lock()
+LOCK, MOTO = threading.Lock(), threading.Lock()
 
 
 class Quiet(WSGIRequestHandler):
@@ -44,7 +45,7 @@ class Faulty:
         with LOCK, (self.folder / "requests").open("a", encoding="utf-8") as lines:
             lines.write(f"{environ['REQUEST_METHOD']} {path} {'fault' if fault else 'ok'}\n")
         if fault is None:
-            return self.inner(environ, start)
+            return self._real(environ, start)
         time.sleep(fault.get("delay_s", 0))
         if fault.get("reset"):
             environ["werkzeug.socket"].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -52,7 +53,7 @@ class Faulty:
         if "cut" in fault:
             return self._cut(environ, start, fault["cut"])
         if "status" not in fault:
-            return self.inner(environ, start)
+            return self._real(environ, start)
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         body = f"<Error><Code>{fault.get('code', '')}</Code><Message>on purpose</Message></Error>".encode()
         headers = [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))]
@@ -72,8 +73,18 @@ class Faulty:
 
     def _cut(self, environ: dict[str, Any], start: Any, count: int) -> Any:
         """The real answer's headers with fewer bytes of its body."""
-        data = b"".join(self.inner(environ, start))
+        (data,) = self._real(environ, start)
         return [data[:count]]
+
+    def _real(self, environ: dict[str, Any], start: Any) -> list[bytes]:
+        """moto's answer. Its handler is one object that keeps the request at hand: one request at a time."""
+        size = int(environ.get("CONTENT_LENGTH") or 0)
+        body = environ["wsgi.input"].read(size)
+        if len(body) < size:
+            raise ConnectionResetError  # the client is gone
+        environ["wsgi.input"] = io.BytesIO(body)
+        with MOTO:
+            return [b"".join(self.inner(environ, start))]
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def sample(kind: str = "bars", value: object = "<b>中文</b>") -> Report:
 
 def test_text_shows_units_and_gaps() -> None:
     shown = text.render(sample(), "en")
-    assert "1.5 ms" in shown and re.search(r"mul +- ", shown) and "Run it again." in shown
+    assert "1.5 ms" in shown and re.search(r"mul +- ", shown) and "goes on from there." in shown
 
 
 def test_columns_line_up_with_chinese() -> None:

@@ -49,8 +49,11 @@ def script(body: str) -> str:
 
 def timeline_view(report: Report, lang: str | None = None, *, height: int = 620) -> Any:
     """The interactive timeline as a notebook shows it, in a frame of its own above its picture; without a reader the
-    picture alone. `report`: one with a part `timeline`."""
+    picture alone, after one line of text that says what it draws. `report`: one with a part `timeline`."""
+    from helpers.view import charts
+
     found = next(part for part in (report, *report.parts) if "timeline" in part.facts)
+    print(charts.facts(found))
     return boxed(lambda _, told_in: _frame(found, told_in, height), _still(found, language(lang)), lang)
 
 

@@ -218,7 +218,7 @@ print("the scale stopped falling at", floor, "| the histogram of float32 said", 
 #
 # ## 太大，而且没有人检查
 #
-# **静态**缩放是一个固定的数：脚本自己乘、自己除，不检查 inf。下面用 2**36。**先预测**：损失会怎样？
+# **静态**缩放是一个固定的数：脚本自己乘、自己除，不检查 inf。下面用 `2**36`。**先预测**：损失会怎样？
 
 # %% [markdown] lang="en"
 # <details><summary>What the data say</summary>
@@ -235,7 +235,7 @@ print("the scale stopped falling at", floor, "| the histogram of float32 said", 
 # ## Too large, and nobody looks
 #
 # A **static** scale is one number: the script multiplies and divides by it, and does not look for inf. Here it is
-# 2**36. **Predict**: what does the loss do?
+# `2**36`. **Predict**: what does the loss do?
 
 # %%
 static = train("static", device, "--dtype", "fp16", "--scaler", "static", "--scale", str(2**36))

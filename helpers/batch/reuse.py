@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -100,7 +101,13 @@ def _gathered(place: Path) -> dict[str, tuple[str, int, int]] | None:
                 made.add(name)
             else:
                 found.setdefault(name, (kind, int(size), int(changed_ns)))
-    return {name: one for name, one in found.items() if name not in made and not _made_since(name, one)}
+    others = {name: one for name, one in found.items() if name not in made and not _made_since(name, one)}
+    return {name: one for name, one in others.items() if not _passing(name, one)}
+
+
+def _passing(name: str, seen: tuple[str, int, int]) -> bool:
+    """There while the stage ran and gone at its end, from the folder for such: its own."""
+    return seen[1] >= 0 and not os.path.lexists(name) and Path(tempfile.gettempdir()) in Path(name).parents
 
 
 def _made_since(name: str, seen: tuple[str, int, int]) -> bool:

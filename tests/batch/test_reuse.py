@@ -13,7 +13,7 @@ import pytest
 from helpers import device
 from helpers.batch import reuse
 from helpers.launch import LaunchSpec, launch
-from helpers.launch.child.reading import FOLDER, LOST
+from helpers.launch.child.reading import END, FIELD, FOLDER, LOST
 from tests.conftest import ROOT
 
 READER = ROOT / "tests" / "launch" / "scripts" / "reader.py"
@@ -69,6 +69,19 @@ def test_what_it_opened_decides(read: Path, change: Change, why: str, name: str)
             if path.is_file() and not (kept / path.relative_to(read)).exists():
                 path.unlink()
         shutil.copytree(kept, read, dirs_exist_ok=True)
+
+
+def test_a_temporary_folder_that_went_with_the_stage_is_its_own(tmp_path: Path) -> None:
+    stage, gone, absent = tmp_path / "stage", tmp_path / "verify-1", tmp_path / "config.json"
+    stage.mkdir()
+    place = reuse.forget(stage)
+    lines = [FIELD.join(("d", str(gone), "40", "5")), FIELD.join(("r", str(gone / "a.json"), "4", "5")),
+             FIELD.join(("r", str(absent), "-1", "0"))]  # fmt: skip
+    (place / "1").write_text("".join(line + END for line in lines))
+    reuse.keep(stage, PARTS)
+    assert reuse.why_again(stage, PARTS) == ""
+    absent.write_text("{}")
+    assert reuse.why_again(stage, PARTS)["say"] == "reuse.new"  # type: ignore[index, call-overload]
 
 
 def test_other_parts_are_named(read: Path) -> None:

@@ -223,9 +223,9 @@ print("the scale stopped falling at", floor, "| the histogram of float32 said", 
 # %% [markdown] lang="en"
 # <details><summary>What the data say</summary>
 #
-# It stopped at the bound that the histogram gave: the first step's largest gradient times this scale is just within
-# 65504. Every fall is a measurement: some gradient was above 65504 / S. Then it grows again, because the model learns:
-# the loss gets smaller, and its gradients with it. Each time it tries too much it steps back, at the price of one
+# It stopped at the bound that the histogram gave: the first step's largest gradient times this scale is just below
+# the largest float16, 65504. Every fall is a measurement: some gradient was above 65504 / S. Then it grows again,
+# because the model learns: the loss gets smaller, and its gradients with it. Each time it tries too much it steps back, at the price of one
 # update. A few left out in thousands is normal. Falling all the way to the minimum is not: then the scale is not to
 # blame, the gradients themselves are inf or NaN.
 #

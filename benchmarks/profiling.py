@@ -37,6 +37,7 @@ import sys
 from helpers.profiling import analyse
 print(analyse(sys.argv[1]).verdict("en"))
 """
+SOME = ANALYSE.replace("sys.argv[1]", 'sys.argv[1], steps="auto"')
 EVENTS = """
 import sys
 from helpers.profiling.readers import read
@@ -101,7 +102,7 @@ def against_json(megabytes: int, work: Path) -> None:
 
 
 def flat(source: Path, sizes: list[int], work: Path) -> None:
-    """What memory grows by with the file: the columns of its events, and nothing else."""
+    """What memory grows by with the file: the columns of its events; with `--steps auto` by nothing."""
     empty_mib = own(NOTHING, work, work).peak_mib
     for megabytes in sizes:
         large = work / f"{megabytes}_ascend_pt"
@@ -109,6 +110,7 @@ def flat(source: Path, sizes: list[int], work: Path) -> None:
         trace = large / OUTPUT / "trace_view.json"
         size = trace.stat().st_size
         show(f"analyse, {size / 1e6:.0f} MB", cost := own(ANALYSE, large, work), size)
+        show("analyse --steps auto", own(SOME, large, work), size)
         own(EVENTS, large, work)
         events = int((work / "own.log").read_text().split()[-1])
         print(f"{'':26}{(cost.peak_mib - empty_mib) / events * 1e6:.0f} MiB a million events ({events / 1e6:.2f})")

@@ -47,8 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="hold the profile against this one: GPU against NPU, before against after;"
                              " of folders of several ranks the one that --ranks names")  # fmt: skip
     parser.add_argument("--step", type=int, metavar="N", help="show this step on the timeline (default: a median one)")
-    parser.add_argument("--steps", default="auto", metavar="A-B",
-                        help="look at these steps, or at all; auto (default): all of a trace up to 512 MiB, of a larger"
+    parser.add_argument("--steps", default="all", metavar="A-B",
+                        help="look at these steps alone (default: all); auto: all of a trace up to 512 MiB, of a larger"
                              " one so many as fit that, alike to the mean, so that memory does not grow")  # fmt: skip
     for name, what in FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {what} ({', '.join(ENDINGS[name])})")

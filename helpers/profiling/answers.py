@@ -47,7 +47,7 @@ def analyse(
     ranks: str | Sequence[int] = (),
     scheduler: str = "",
     advisor: bool = False,
-    steps: str = AUTO,
+    steps: str = ALL,
 ) -> Report:
     """The report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote.
 
@@ -58,8 +58,9 @@ def analyse(
     `files`, of one rank alone: what else to write, `timeline`, `perfetto` or `flame` to a path (export.ENDINGS);
     in the language `lang`. With a `baseline` (such a profile) the report says what differs between the two
     (compare.report), of folders of several ranks between those of the one rank in `ranks`.
-    `steps`: which steps are looked at, numbers such as `40-60`, or `all`; `auto` takes all of a trace up to 512 MiB, of
-    a larger one so many that follow one another and are like the mean, and says which.
+    `steps`: which steps are looked at: `all`, numbers such as `40-60`, or `auto`: all of a trace up to 512 MiB, of a
+    larger one so many that follow one another and are like the mean. At their edges device work that the steps around
+    launched does not count; of a `baseline` all steps are looked at.
     Raises WorkbookError for what is no profile, or a broken one.
     `advisor`: ask msprof-analyze too, where it is installed.
     """
@@ -115,7 +116,7 @@ def _same(chosen: RankProfiles, steps: str) -> str:
     for path in chosen.profiles.values() if steps == AUTO else ():
         found = trace_file(path)
         if found:
-            choice = choose(found)
+            choice = choose(found, AUTO)
             return f"{choice.looked.first}-{choice.looked.last}" if choice else ALL
     return steps
 

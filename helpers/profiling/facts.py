@@ -18,7 +18,7 @@ from helpers.profiling.intervals import Intervals
 from helpers.profiling.operators import Operator, operators
 from helpers.profiling.readers import DATA, locate, read, told_steps
 from helpers.profiling.readers.ascend import TIMELINE, output_of
-from helpers.profiling.readers.choice import AUTO
+from helpers.profiling.readers.choice import ALL
 from helpers.profiling.readers.kernel_table import KernelTable, kernel_table
 from helpers.profiling.readers.memory_tables import MemoryTables, memory_tables
 from helpers.profiling.trace import Trace
@@ -116,7 +116,7 @@ class Profile:
         return round(nanoseconds / 1e6, 3)
 
 
-def load_profile(path: str | os.PathLike[str], steps: str = AUTO) -> Profile:
+def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:
     """The Profile at the path, with the record that `profile` left there; readers.read says what it may be, and what
     `steps` are."""
     found = _located(Path(path))

@@ -64,6 +64,12 @@ _ERRORS = {
         "Give a trace file, an *_ascend_pt folder, or the folder that `ascend-workbook profile` wrote.",
         "请给出 trace 文件、*_ascend_pt 目录，或 `ascend-workbook profile` 写出的目录。",
     ),
+    "profiling.steps_not_told_apart": Words(
+        "{path}: steps {steps} cannot be looked at alone: a step around them has no usable mark of its own",
+        "{path}：无法单独查看第 {steps} 步：其边界处的步没有可用的唯一标记",
+        "Look at all steps: `--steps all`.",
+        "请查看全部步：`--steps all`。",
+    ),
     "profiling.no_such_steps": Words(
         "{path}: --steps {steps} is no span of its steps, which are {here}",
         "{path}：--steps {steps} 不是其中连续的若干步，所记录的是 {here} 步",
@@ -257,8 +263,9 @@ _DATA = {
         "`--steps {slowest}` 看那一步，`--steps all` 看全部步；内存随文件增大（每百万事件约 110 MiB）。",
     ),
     "PRF302.behind": Words(
-        "the device is more than two steps behind the host: kernels of steps before {first} may count in these",
-        "设备落后主机两步以上：第 {first} 步之前各步的计算核可能计入这些步",
+        "the device is far behind the host: kernels of other steps may count in steps {first} to {last}, and theirs be "
+        "left out",
+        "设备远远落后于主机：其他步的计算核可能计入第 {first} 至 {last} 步，而这些步自己的可能被漏掉",
         "Look at all steps: `--steps all`.",
         "请查看全部步：`--steps all`。",
     ),

@@ -14,7 +14,7 @@ from helpers.profiling.ranks.calls import Calls
 from helpers.profiling.ranks.facts import RankFacts, StepParts
 from helpers.profiling.ranks.recorded import calls_at, numbers_at
 from helpers.profiling.readers import locate, told_steps
-from helpers.profiling.readers.choice import AUTO
+from helpers.profiling.readers.choice import ALL
 
 EXPOSED = "Communication(Not Overlapped)"
 
@@ -26,7 +26,7 @@ class RankRead(NamedTuple):
     profile: Profile | None
 
 
-def read_rank(path: Path, rank: int, steps: str = AUTO) -> RankRead:
+def read_rank(path: Path, rank: int, steps: str = ALL) -> RankRead:
     """`steps`: see readers.read. Raises WorkbookError where neither a trace nor the tables can be read."""
     found = locate(path)
     try:
@@ -45,6 +45,8 @@ def facts_of(profile: Profile, found: Path, rank: int) -> RankFacts:
     steps = _steps_of_tables(profile.told, calls) if bare else ()
     steps = steps or tuple(_steps(profile, calls))
     about = _about(found, profile.trace.about)
+    if profile.trace.looked:
+        about["links"] = ()  # what they carried in all steps tells nothing of some
     plain = {"tier": profile.tier, "simulated": profile.simulated, "on_device": profile.trace.on_device}
     host = str(profile.trace.about.get("host_name") or "")
     return RankFacts(rank, str(found), steps, calls, **plain, host=host, **about)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from helpers.errors import WorkbookError
 from helpers.profiling.readers import ascend, database, kineto, tables
-from helpers.profiling.readers.choice import AUTO
+from helpers.profiling.readers.choice import ALL
 from helpers.profiling.readers.cutting import chosen, cut
 from helpers.profiling.readers.loading import Loaded
 from helpers.profiling.readers.ranks import RANK, RankProfiles, by_rank
@@ -20,7 +20,7 @@ DATA = "data"  # where `profile` puts them, in the folder it is given
 TRACE_NAME = "trace"  # torch's own handlers and ours call them *.pt.trace.json; other JSON lies beside them
 
 
-def read(path: str | os.PathLike[str], steps: str = AUTO) -> Trace:
+def read(path: str | os.PathLike[str], steps: str = ALL) -> Trace:
     """The profile at `path`: a Chrome trace of torch.profiler (.json, .json.gz), an `*_ascend_pt` folder, or a
     folder that holds exactly one of these. `steps`: which steps, `auto` (of a large trace some, see choice), `all`, or
     numbers such as `40-60`.

@@ -14,7 +14,7 @@ from helpers.errors import WorkbookError
 from helpers.profiling.attribution import Nesting, innermost, nestings
 from helpers.profiling.intervals import I64
 from helpers.profiling.readers import tables
-from helpers.profiling.readers.choice import AUTO
+from helpers.profiling.readers.choice import ALL
 from helpers.profiling.readers.columns import Columns, Flows
 from helpers.profiling.readers.cutting import chosen, cut
 from helpers.profiling.readers.kineto import same, span_kind
@@ -50,7 +50,7 @@ def output_of(folder: Path) -> Path | None:
     return None
 
 
-def read_folder(folder: Path, steps: str = AUTO) -> Trace:
+def read_folder(folder: Path, steps: str = ALL) -> Trace:
     """The Trace of the folder; without a timeline, of kernel_details.csv alone (device events only)."""
     output = output_of(folder)
     if output is None:

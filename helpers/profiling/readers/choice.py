@@ -55,7 +55,7 @@ class Choice(NamedTuple):
     looked: Looked
 
 
-def choose(path: Path, steps: str = AUTO, whole: int | None = None) -> Choice | None:
+def choose(path: Path, steps: str = ALL, whole: int | None = None) -> Choice | None:
     """What is read of the trace file at `path`; None: all of it. `steps`: `auto`, `all`, or numbers such as `40-60`.
 
     A trace without marks, or whose marks do not tell a step's number once, is read whole. Raises WorkbookError for
@@ -145,9 +145,11 @@ def _marks_of(text: bytes, begin: int, end: int) -> Iterator[Mark]:
         if event.get("ph") == "X" and event.get("name") == name.group()[1:-1].decode() and _of_host(event):
             try:
                 start = nanoseconds(event.get("ts"))
-                yield Mark(int(name.group(1)), start, start + nanoseconds(event.get("dur")))
+                lasts = nanoseconds(event.get("dur"))
             except ValueError:
                 continue  # the reader counts what has no usable time
+            if 0 <= start < LIMIT and 0 <= lasts < LIMIT:
+                yield Mark(int(name.group(1)), start, start + lasts)
 
 
 def _of_host(event: dict[str, Any]) -> bool:

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from helpers.errors import WorkbookError
 from helpers.profiling.readers.choice import ALL, AUTO, Choice, Mark, choice_of, choose
 from helpers.profiling.readers.loading import Loaded, load
 from helpers.profiling.trace import KINDS, Texts, Trace
 
 PLAIN = ("kind", "start_ns", "duration_ns", "launch_ns")
 TEXTS = ("name", "lane", "shape", "engine", "dtype", "stack")
-#: The part of kernels whose launch was not read beyond that of the steps behind them that tells of a device far behind
+#: The part of the kernels without a launch that was read, which tells of a device far behind the host
 FAR_BEHIND = 0.1
 
 
@@ -39,10 +40,11 @@ def cut(trace: Trace, steps: str) -> Trace:
 
 def _kept(trace: Trace, choice: Choice) -> Trace:
     """The steps from the one that leads in to the last, and what lies outside of all steps but reaches into these."""
-    at = [place for place, one in enumerate(trace.steps) if one.number in (choice.lead, choice.last)]
-    if not at:
-        return trace
-    first, last = at[0], at[-1]
+    numbers = [one.number for one in trace.steps]
+    if numbers.count(choice.lead) != 1 or numbers.count(choice.last) != 1:
+        span = f"{choice.looked.first}-{choice.looked.last}"
+        raise WorkbookError("profiling.steps_not_told_apart", path=trace.source, steps=span)
+    first, last = numbers.index(choice.lead), numbers.index(choice.last)
     begin, end = trace.steps[first].start_ns, trace.steps[last].end_ns
     around = (trace.step < 0) & (trace.start_ns < end) & (trace.start_ns + trace.duration_ns >= begin)
     rows = np.flatnonzero(((trace.step >= first) & (trace.step <= last)) | around)
@@ -62,10 +64,11 @@ def _kept(trace: Trace, choice: Choice) -> Trace:
 
 
 def _behind(trace: Trace, first: int, last: int) -> bool:
-    """Whether of the first two steps many more kernels than of the others have no launch that was read."""
-    kernels = (trace.kind == KINDS.index("compute")) & (trace.step >= first) & (trace.step <= last)
-    unknown = trace.launched_by[kernels] < 0
-    early = trace.step[kernels] < first + 2
-    if not early.any() or early.all():
+    """Whether of many kernels no launch was read, though operators were: or there is a step without any kernel."""
+    steps = (trace.step >= first) & (trace.step <= last)
+    kernels = steps & (trace.kind == KINDS.index("compute"))
+    if not (trace.kind == KINDS.index("host_op")).any() or not trace.on_device:
         return False
-    return bool(unknown[early].mean() > unknown[~early].mean() + FAR_BEHIND)
+    if np.unique(trace.step[kernels]).size < last - first + 1:
+        return True
+    return bool((trace.launched_by[kernels] < 0).mean() > FAR_BEHIND)

@@ -112,13 +112,15 @@ def _one_asked(path: Path, ranks: str | Sequence[int]) -> None:
 
 
 def _same(chosen: RankProfiles, steps: str) -> str:
-    """The steps that all ranks are looked at in: those that the first rank with a trace would choose."""
-    for path in chosen.profiles.values() if steps == AUTO else ():
-        found = trace_file(path)
-        if found:
-            choice = choose(found, AUTO)
-            return f"{choice.looked.first}-{choice.looked.last}" if choice else ALL
-    return steps
+    """The steps that all ranks are looked at in: those that the largest trace which can be read would choose."""
+    files = [file for file in map(trace_file, chosen.profiles.values()) if file] if steps == AUTO else []
+    for file in sorted(files, key=lambda one: one.stat().st_size, reverse=True):
+        try:
+            choice = choose(file, AUTO)
+        except WorkbookError:
+            continue  # reading that rank says what is wrong with it
+        return f"{choice.looked.first}-{choice.looked.last}" if choice else ALL
+    return ALL if steps == AUTO else steps
 
 
 def _answer(path: str, rank: int, *, top: int, boxes: int, steps: str) -> str:

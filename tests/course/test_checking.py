@@ -156,3 +156,12 @@ def test_answers_are_collected_for_who_judges_elsewhere(monkeypatch: pytest.Monk
     monkeypatch.setattr(checking, "judge", lambda *given: pytest.fail("judged"))
     outcome = checking.check_task("env", {"torch": "1"}, run_dir=tmp_path)
     assert outcome.status == "not_yet" and read_record(tmp_path).tasks["env"].answer == {"torch": "1"}
+
+
+def test_an_operator_that_is_not_there_is_no_stub() -> None:
+    def lacking() -> None:
+        raise NotImplementedError("the NPU lacks aten::lu")
+
+    _, trouble = ask(lacking)
+    assert isinstance(trouble, dict) and trouble["say"] == "course.trouble.raised"
+    assert "aten::lu" in str(trouble["args"])

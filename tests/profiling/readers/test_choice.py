@@ -214,8 +214,9 @@ def test_all_ranks_are_looked_at_in_the_same_steps(tmp_path: Path, monkeypatch: 
         found = {"traceEvents": list(events(steps)), "distributedInfo": {"rank": rank}}
         (tmp_path / f"rank{rank}.trace.json").write_text(json.dumps(found))
     monkeypatch.setattr(choice, "WHOLE", 30_000)
-    looked = choose(tmp_path / "rank0.trace.json", "auto")
-    assert looked is not None and looked != choose(tmp_path / "rank1.trace.json", "auto")
+    (tmp_path / "rank2.trace.json.gz").write_bytes(b"\x1f\x8bbroken" * 90_000)  # the largest, and no gzip
+    looked = choose(tmp_path / "rank1.trace.json", "auto")
+    assert looked is not None and looked != choose(tmp_path / "rank0.trace.json", "auto")
     told = [part.facts["steps"] for part in everywhere(analyse(tmp_path, steps="auto")) if part.verb == "time_by_kind"]
     assert told == 2 * [list(range(looked.looked.first, looked.looked.last + 1))]
 

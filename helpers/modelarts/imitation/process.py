@@ -16,6 +16,8 @@ USER, GROUP = 1000, 100
 #: A container's default, where the platform gives no more: too little for a loader's workers.
 SHM = "64m"
 MOUNT = f'mount -t tmpfs -o size={SHM} tmpfs /dev/shm && exec "$@"'
+#: setpriv starts its command with root's rights to files still there; what that starts has none of them.
+WITHOUT_RIGHTS = ("sh", "-c", 'exec "$@"', "_")
 LIMIT_S = 300.0
 
 
@@ -39,7 +41,7 @@ class Player:
         """The command, started so that it becomes that user."""
         if self.user is None:
             return list(command)
-        become = ["setpriv", f"--reuid={self.user}", f"--regid={GROUP}", "--clear-groups", "--"]
+        become = ["setpriv", f"--reuid={self.user}", f"--regid={GROUP}", "--clear-groups", "--", *WITHOUT_RIGHTS]
         mounts = ["unshare", "-m", "sh", "-c", MOUNT, "_"] if self.small else []
         return [*mounts, *become, *command]
 

@@ -22,6 +22,8 @@ KERNEL = "pytorch-2.7.1"
 PAIR = {"torch": "2.7.1", "torch_npu": "2.7.1.post4", "numpy": "1.26.4"}
 #: In no list of an image's packages: here without metadata, as if not installed.
 ABSENT = ("ipywidgets", "msgspec")
+#: The workbook itself is in no image: its metadata alone would name an entry point to papermill that is not there.
+OURS = "ascend_migration_workbook"
 HERE = Path(sysconfig.get_path("purelib"))
 
 
@@ -82,7 +84,7 @@ def make(root: Path, absent: Sequence[str] = ABSENT, pair: Mapping[str, str] = P
 
 def _packages(site: Path, absent: Sequence[str]) -> None:
     """This environment's packages as links, without the metadata of those that are absent."""
-    hidden = tuple(f"{name}-" for name in absent)
+    hidden = tuple(f"{name}-" for name in (*absent, OURS))
     for path in HERE.iterdir():
         if path.suffix != ".pth" and not path.name.lower().startswith(hidden):
             (site / path.name).symlink_to(path)

@@ -63,7 +63,10 @@ def player(layout: Layout) -> Player:
     if os.geteuid() != 0:
         return Player()
     hand_over(layout, USER, GROUP)
-    return next((one for one in (Player(USER, True), Player(USER)) if one.can(layout)), Player())
+    found = next((one for one in (Player(USER, True), Player(USER)) if one.can(layout)), Player())
+    if found.user is None:
+        hand_over(layout, os.geteuid(), os.getegid())
+    return found
 
 
 def environment(layout: Layout, start: Start) -> dict[str, str]:

@@ -46,7 +46,7 @@ def keep(folder: Path, parts: Mapping[str, str]) -> None:
         left = HASHED_TOGETHER
         for path, (kind, size, changed_ns) in sorted(found.items()):
             if kind == "d":
-                told["folders"] |= {path: _names(path)} if _stat(path) == (size, changed_ns) else {}
+                told["folders"] |= {path: _names(path)} if _own_to(path, (size, changed_ns), folder) else {}
                 continue
             told["files"][path] = _file(path, size, changed_ns, left)
             left -= size if told["files"][path][2] else 0
@@ -114,6 +114,14 @@ def _made_since(name: str, seen: tuple[str, int, int]) -> bool:
     """Not there when it was looked for, and there now: its own, as a cache. A folder is no file that was read."""
     kind, size, _ = seen
     return (size < 0 and os.path.lexists(name)) or (kind == "r" and size >= 0 and not _regular(name))
+
+
+def _own_to(path: str, seen: tuple[int, int], stage: Path) -> bool:
+    """Whether what is in the listed folder is the data's alone: as it was listed, or changed since by a cache, say. In
+    the folder for passing files, and above the stage's own, others come and go."""
+    now = _stat(path)
+    shared = {Path(tempfile.gettempdir()).resolve(), *stage.resolve().parents}
+    return now == seen or (now is not None and Path(path).resolve() not in shared)
 
 
 def _regular(name: str) -> bool:

@@ -500,6 +500,12 @@ WORDS: dict[str, Words] = {
         "Look at `cards:` of the plan and at ASCEND_RT_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.",
         "请检查计划中的 `cards:` 以及 ASCEND_RT_VISIBLE_DEVICES 或 CUDA_VISIBLE_DEVICES。",
     ),
+    "plan.cards_by_name": Words(
+        "{name}={value} names cards otherwise than by number, so that runs could not be told which card is theirs",
+        "{name}={value} 没有用编号指定卡，无法确定各个运行该用哪张卡",
+        "Write numbers, such as {name}=0,1, or name the cards in the plan: cards: [0, 1].",
+        "请改用编号，如 {name}=0,1；或在计划中写明 cards: [0, 1]。",
+    ),
     "plan.lower_tier": Words(
         "it ran on {tier}, {required} is required",
         "设备为 {tier}，要求 {required}",

@@ -84,6 +84,21 @@ def test_a_temporary_folder_that_went_with_the_stage_is_its_own(tmp_path: Path) 
     assert reuse.why_again(stage, PARTS)["say"] == "reuse.new"  # type: ignore[index, call-overload]
 
 
+def test_a_listed_folder_that_got_a_cache_is_still_watched(tmp_path: Path) -> None:
+    data, stage = tmp_path / "data", tmp_path / "run" / "stage"
+    data.mkdir()
+    stage.mkdir(parents=True)
+    listed = [FIELD.join(("d", str(one), "1", "1")) for one in (data, tmp_path)]
+    (reuse.forget(stage) / "1").write_text("".join(line + END for line in listed))
+    (data / "labels.cache").touch()
+    reuse.keep(stage, PARTS)
+    (tmp_path / "run-2").mkdir()  # of another run, beside this one
+    assert reuse.why_again(stage, PARTS) == ""
+    (data / "new.png").touch()
+    why = reuse.why_again(stage, PARTS)
+    assert why == {"say": "reuse.folder", "args": {"path": str(data)}}
+
+
 def test_other_parts_are_named(read: Path) -> None:
     found = reuse.why_again(read / "run" / "stage", {**PARTS, "script": "2"})
     assert found == {"say": "reuse.parts", "args": {"what": [{"say": "reuse.part.script"}]}}

@@ -171,6 +171,22 @@ def test_what_is_no_file_is_not_sent(service: Service, tmp_path: Path) -> None:
     assert service.held() == []
 
 
+def test_a_folder_that_cannot_be_listed_is_not_left_out(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, listed = made(tmp_path / "in", {**SMALL, "closed/x": b"x"}), os.scandir
+
+    def scandir(path: str) -> Any:
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(PermissionError, match="closed"):
+        up(source, f"{service.place}/r")
+    assert service.held() == []
+
+
 def test_a_full_disk_is_told_before_anything_comes(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,10 +83,11 @@ def send(
 def _files(root: Path) -> Iterator[tuple[str, Path]]:
     """Name and path of each file of a folder, without what is half written and an earlier manifest.
 
-    Raises WorkbookError for a link that leads away, for what is no file, and for a name that is refused.
+    Raises WorkbookError for a link that leads away, for what is no file, and for a name that is refused; OSError for a
+    folder that cannot be listed.
     """
     inside = root.resolve()
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names in os.walk(root, onerror=_raise):
         for name in sorted([*names, *(one for one in folders if (Path(folder) / one).is_symlink())]):
             path = Path(folder) / name
             own = path.relative_to(root).as_posix()
@@ -96,6 +97,10 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
             if not path.resolve().is_relative_to(inside) or not stat.S_ISREG(path.stat().st_mode):
                 raise WorkbookError("storage.no_file", path=str(path))
             yield own, path
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _unfinished(bucket: Bucket, prefix: str) -> dict[str, list[str]]:

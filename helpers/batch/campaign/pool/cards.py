@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.batch.campaign.pool import locks
+from helpers.errors import WorkbookError
 
 #: The variable that shows a run its cards, by torch's device type.
 VISIBLE = {"npu": "ASCEND_RT_VISIBLE_DEVICES", "cuda": "CUDA_VISIBLE_DEVICES"}
@@ -68,11 +70,12 @@ def folder() -> Path:
 
 
 def visible(kind: str, count: int) -> tuple[int, ...]:
-    """The cards of this machine: those that the environment shows, else the first `count`."""
+    """The cards of this machine: those that the environment shows, else the first `count`. Raises WorkbookError where it
+    names them otherwise than by number: 0 may be a card that it does not show."""
     told = [word.strip() for word in os.environ.get(VISIBLE[kind], "").split(",")]
-    if all(word.isdigit() for word in told):
-        return tuple(dict.fromkeys(int(word) for word in told))
-    return tuple(range(count))
+    if any(told) and not all(re.fullmatch(r"\d{1,4}", word, re.ASCII) for word in told):
+        raise WorkbookError("plan.cards_by_name", name=VISIBLE[kind], value=os.environ[VISIBLE[kind]][:80])
+    return tuple(dict.fromkeys(map(int, told))) if any(told) else tuple(range(count))
 
 
 def shown(kind: str, ids: Sequence[int]) -> dict[str, str]:

@@ -15,9 +15,10 @@ AGAIN_S = 0.1
 def take(path: Path, *, mode: int = 0o644) -> int | None:
     """A descriptor that holds the lock until it and its copies in children are closed; None where another has it.
 
-    The file stays. It is opened without following a link. Raises OSError where it cannot be made.
+    The file stays, with `mode` whatever the umask is. It is opened without following a link. Raises OSError where it
+    cannot be made.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    handle = _opened(path, mode)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -26,6 +27,22 @@ def take(path: Path, *, mode: int = 0o644) -> int | None:
     except BaseException:
         os.close(handle)
         raise
+    return handle
+
+
+def _opened(path: Path, mode: int) -> int:
+    """Made only where it is not there: Linux opens no other user's file with O_CREAT in a folder of all users
+    (fs.protected_regular of proc(5))."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(path, flags)
+    except FileNotFoundError:
+        pass
+    try:
+        handle = os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
+    except FileExistsError:  # another made it in between
+        return os.open(path, flags)
+    os.fchmod(handle, mode)
     return handle
 
 

@@ -45,8 +45,13 @@ def since_last(folder: Path) -> list[Try]:
 
 
 def _add(folder: Path, line: dict[str, Any]) -> None:
-    with (folder / FILE).open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(line) + "\n")
+    """Begins a line of its own, also behind one that was cut."""
+    with (folder / FILE).open("a+b") as stream:
+        if stream.seek(0, os.SEEK_END):
+            stream.seek(-1, os.SEEK_END)
+            cut = stream.read(1) != b"\n"
+            stream.write(b"\n" if cut else b"")
+        stream.write(json.dumps(line).encode() + b"\n")
         stream.flush()
         os.fsync(stream.fileno())
 

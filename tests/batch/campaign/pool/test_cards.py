@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from helpers.batch.campaign.pool import cards, devices
 from helpers.batch.campaign.pool.cards import Cards, Taken
 from helpers.batch.campaign.pool.devices import Here, cards_for, lower
+from helpers.errors import WorkbookError
 from tests.batch.campaign.conftest import Start, item
 from tests.conftest import ROOT
 
@@ -69,6 +71,31 @@ def test_kinds_do_not_share_and_the_environment_says_which(monkeypatch: pytest.M
     assert cards.visible("npu", 2) == (0, 1)
     monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", "6, 4")
     assert cards.visible("npu", 2) == (6, 4) and cards.visible("cuda", 1) == (0,)
+
+
+@pytest.mark.parametrize("told", ["GPU-8f3c,GPU-77aa", "4,5,", "0,-1", "MIG-1"])
+def test_cards_that_have_no_number_are_not_taken_for_the_first(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", told)
+    with pytest.raises(WorkbookError) as raised:
+        cards.visible("cuda", 2)
+    assert raised.value.key == "plan.cards_by_name" and told in raised.value.message("zh")
+    assert cards_for(item("good"), Here("cuda", 2, {}), (1,)) == Cards("cuda", (1,))
+
+
+def test_every_user_of_the_machine_can_take_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the umask of who came first; and an existing file is opened without O_CREAT, which Linux may refuse."""
+    before = os.umask(0o077)
+    try:
+        taken = Cards("npu", (0,)).take(1)
+    finally:
+        os.umask(before)
+    assert taken and (cards.folder() / "npu-0.lock").stat().st_mode & 0o777 == 0o666
+    taken.give()
+    flags, opened = [], os.open
+    monkeypatch.setattr(os, "open", lambda *words, **more: (flags.append(words[1]), opened(*words, **more))[1])
+    again = Cards("npu", (0,)).take(1)
+    assert again and len(flags) == 1 and not flags[0] & os.O_CREAT
+    again.give()
 
 
 @pytest.mark.parametrize(("tier", "ids", "count", "expected"), [

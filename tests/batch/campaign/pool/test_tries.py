@@ -22,6 +22,8 @@ def test_a_try_that_never_ended_is_told_until_the_run_ends(tmp_path: Path) -> No
     with (tmp_path / tries.FILE).open("a") as stream:
         stream.write('{"state": "go')  # the machine was lost while it wrote
     assert tries.since_last(tmp_path) == [Try("a", "here", "died"), Try("a", "there")]
+    tries.began(tmp_path, "b", "elsewhere")  # behind the line that was cut
+    assert tries.since_last(tmp_path)[2:] == [Try("b", "elsewhere")]
 
 
 def test_a_run_that_ended_has_no_tries_left(tmp_path: Path) -> None:

@@ -70,8 +70,10 @@ def folder() -> Path:
 
 
 def visible(kind: str, count: int) -> tuple[int, ...]:
-    """The cards of this machine: those that the environment shows, else the first `count`. Raises WorkbookError where it
-    names them otherwise than by number: 0 may be a card that it does not show."""
+    """The cards of this machine: those that the environment shows, else the first `count`.
+
+    Raises WorkbookError where it names them otherwise than by number: 0 may be a card that it does not show.
+    """
     told = [word.strip() for word in os.environ.get(VISIBLE[kind], "").split(",")]
     if any(told) and not all(re.fullmatch(r"\d{1,4}", word, re.ASCII) for word in told):
         raise WorkbookError("plan.cards_by_name", name=VISIBLE[kind], value=os.environ[VISIBLE[kind]][:80])

@@ -60,7 +60,7 @@ def analyse(
     (compare.report), of folders of several ranks between those of the one rank in `ranks`.
     `steps`: which steps are looked at: `all`, numbers such as `40-60`, or `auto`: all of a trace up to 512 MiB, of a
     larger one so many that follow one another and are like the mean. At their edges device work that the steps around
-    launched does not count; of a `baseline` all steps are looked at.
+    launched does not count. With a `baseline` numbers are those of both sides, and `auto` chooses for each by itself.
     Raises WorkbookError for what is no profile, or a broken one.
     `advisor`: ask msprof-analyze too, where it is installed.
     """
@@ -172,10 +172,22 @@ def _compared(
 ) -> Report:
     from helpers.profiling.compare.report import compare
 
-    before, after = load_profile(baseline), load_profile(target, steps)
+    before, after = _pair(baseline, target, steps)
     if files:
         export(after, timeline(after, step=step), files, lang)
     return compare(before, after, top=top)
+
+
+def _pair(
+    baseline: str | os.PathLike[str], target: str | os.PathLike[str], steps: str
+) -> tuple[Profile, Profile]:
+    """Both sides in the same steps, or each in those that it would choose."""
+    try:
+        return load_profile(baseline, steps), load_profile(target, steps)
+    except WorkbookError as error:
+        if error.key != "profiling.no_such_steps":
+            raise
+        raise WorkbookError("profiling.no_such_steps_of_both", **error.arguments) from error
 
 
 def _analyse(
@@ -306,9 +318,7 @@ def _facts(profile: Profile) -> dict[str, object]:
     return {
         "source": trace.source,
         "dialect": trace.dialect,
-        "steps": [step.number for step in profile.breakdown.steps],
-        "recorded_steps": trace.recorded_steps,
-        "steady_steps": [step.number for step in profile.breakdown.steady],
+        **profile.step_facts(),
         "step_ns": profile.breakdown.step_ns,
         "parts_ns": {part: profile.breakdown.per_step_ns(part) for part in PARTS},
         "device_data": trace.on_device,

@@ -115,6 +115,15 @@ class Profile:
     def ms(self, nanoseconds: float) -> float:
         return round(nanoseconds / 1e6, 3)
 
+    def step_facts(self) -> dict[str, object]:
+        """As a report's facts tell it: the numbers of the steps looked at and of those that count, and how many steps
+        the profile holds."""
+        return {
+            "steps": [step.number for step in self.breakdown.steps],
+            "recorded_steps": self.trace.recorded_steps,
+            "steady_steps": [step.number for step in self.breakdown.steady],
+        }
+
 
 def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:
     """The Profile at the path, with the record that `profile` left there; readers.read says what it may be, and what

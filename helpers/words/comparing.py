@@ -43,6 +43,7 @@ _TEXTS = {
     "compare.modules.none": ("nothing", "无"),
     "compare.recorded.file": ("file", "文件"),
     "compare.recorded.tier": ("ran on", "运行于"),
+    "compare.recorded.looked": ("steps looked at", "所看的步"),
     "compare.recorded.steps": ("steady steps", "稳定步数"),
     "compare.recorded.marked": ("steps are marked", "有步标记"),
     "compare.recorded.device": ("device times", "设备侧耗时"),
@@ -176,6 +177,21 @@ _FINDINGS |= {
         "未按模块对比：基线记录了{baseline}，目标记录了{target}",
         "Record both sides with with_stack=True: with_modules=True alone records no module.",
         "请在两侧都以 with_stack=True 采集：仅 with_modules=True 不会记录模块。",
+    ),
+    "PRF388.some": Words(
+        "{side}: looked at steps {first} to {last} of {steps}: their mean is {step_ms} ms, that of all but the first "
+        "on the host {mean_ms} ms; the slowest of the others is step {slowest} with {slowest_ms} ms",
+        "{side}：所看的是 {steps} 步中的第 {first} 至 {last} 步：平均 {step_ms} ms，主机侧除第一步外全部平均为 "
+        "{mean_ms} ms；其余各步中最慢的是第 {slowest} 步，{slowest_ms} ms",
+        "`--steps all` compares all steps of both sides; memory then grows with the files.",
+        "`--steps all` 对比两侧的全部步；内存随文件增大。",
+    ),
+    "PRF388.behind": Words(
+        "{side}: the device is far behind the host: kernels of other steps may count in steps {first} to {last}, and "
+        "theirs be left out",
+        "{side}：设备远远落后于主机：其他步的计算核可能计入第 {first} 至 {last} 步，而这些步自己的可能被漏掉",
+        "Compare all steps: `--steps all`.",
+        "请对比全部步：`--steps all`。",
     ),
 }
 

@@ -22,6 +22,8 @@ _HEADINGS = {
 }
 
 _KINDS = {
+    "profiling.all_steps": ("all {steps}", "全部 {steps} 步"),
+    "profiling.steps_of": ("{first}-{last} of {steps}", "{steps} 步中的 {first}-{last}"),
     "profiling.part.computing_device": ("computing on the device", "设备计算"),
     "profiling.part.computing_host": ("operators on the host", "主机上的算子"),
     "profiling.part.communication": ("exposed communication", "未掩盖的通信"),
@@ -75,6 +77,13 @@ _ERRORS = {
         "{path}：--steps {steps} 不是其中连续的若干步，所记录的是 {here} 步",
         "Give numbers that follow one another, such as {here}.",
         "请给出连续的步号，例如 {here}。",
+    ),
+    "profiling.no_such_steps_of_both": Words(
+        "{path}: --steps {steps} is no span of its steps, which are {here}; with a baseline both sides are looked at "
+        "in the same steps",
+        "{path}：--steps {steps} 不是其中连续的若干步，所记录的是 {here} 步；与基线对比时两侧看相同的步",
+        "Give steps that both sides have, or `--steps all` or `--steps auto`, which may be others on each side.",
+        "请给出两侧都有的步，或用 `--steps all`、`--steps auto`：此时两侧的步可以不同。",
     ),
     "profiling.no_profile": Words(
         "{path}: holds neither an *_ascend_pt folder nor a *trace*.json(.gz) file",

@@ -8,6 +8,7 @@ _HEADINGS = {
     "rank_bubble": ("Pipeline bubble", "流水线空泡"),
     "rank_waits_for": ("Longest for rank", "等得最久的 rank"),
     "rank_read": ("Read from", "读取自"),
+    "rank_steps": ("Steps looked at", "所看的步"),
     "collectives": ("Collectives", "集合通信"),
     "collective_kind": ("Collective", "集合通信"),
     "group_members": ("Members seen", "可见成员"),
@@ -275,6 +276,19 @@ _JUDGED = {
         "最多可省 {gain_ms} ms（{share} %）",
         "Larger buckets: DistributedDataParallel(bucket_cap_mb=...), fewer and larger collectives; HCCL_BUFFSIZE.",
         "加大通信桶：DistributedDataParallel(bucket_cap_mb=...)，减少并合并集合通信；HCCL_BUFFSIZE。",
+    ),
+    "PRF358.some": Words(
+        "looked at steps {first} to {last} of {steps} of rank {ranks}: all times on this page are theirs",
+        "rank {ranks} 只看了 {steps} 步中的第 {first} 至 {last} 步：本页的耗时都是这些步的",
+        "`--steps all` looks at all, and at links and packets, whose tables tell nothing of some steps.",
+        "`--steps all` 看全部步，也看链路与报文：其数据不分步，只看部分步时无法给出。",
+    ),
+    "PRF358.behind": Words(
+        "the device of rank {ranks} is far behind the host: kernels of other steps may count in those looked at, and "
+        "theirs be left out",
+        "rank {ranks} 的设备远远落后于主机：其他步的计算核可能计入所看的步，而这些步自己的可能被漏掉",
+        "Look at all steps: `--steps all`.",
+        "请查看全部步：`--steps all`。",
     ),
     "PRF310.ranks_saving": Words(
         "{read} of {ranks} ranks were read: {what}", "已读取 {read}/{ranks} 个 rank：{what}",

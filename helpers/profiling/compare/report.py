@@ -14,13 +14,14 @@ from helpers.profiling.compare.rows import Row
 from helpers.profiling.compare.rules.causes import shown
 from helpers.profiling.compare.rules.recorded import recording
 from helpers.profiling.facts import Profile
+from helpers.profiling.trace import Trace
 from helpers.report import Chart, Column, Report, Table, overview
 from helpers.rules import judge, rules_of
 from helpers.words import Scalar
 
 STAGE = "profiling"
 #: Which rules each part tells
-COMPARABLE, CAUSES = ("PRF381", "PRF382", "PRF383"), ("PRF384", "PRF385", "PRF386")
+COMPARABLE, CAUSES = ("PRF381", "PRF382", "PRF383", "PRF388"), ("PRF384", "PRF385", "PRF386")
 #: Of the baseline's step: a difference below is none
 WORTH = 0.03
 #: Of the difference: a row that makes less of it is no cause of it
@@ -76,8 +77,18 @@ def _comparable(compared: Comparison, findings: list[Finding]) -> Report:
                                                                                               compared.target)))
     ]  # fmt: skip
     rows += [({"say": f"compare.recorded.{name}"}, _told(left[name]), _told(right[name])) for name in left]
+    looked = (_looked(one.profile.trace) for one in (compared.baseline, compared.target))
+    rows.insert(2, ({"say": "compare.recorded.looked"}, *looked))
     columns = (Column("compare_what"), Column("compare_baseline"), Column("compare_target"))
     return Report(STAGE, "comparable", tuple(findings), Table(columns, tuple(rows)), tier=_tier(compared))
+
+
+def _looked(trace: Trace) -> Scalar:
+    """Which steps were looked at, of how many."""
+    if trace.looked:
+        args: dict[str, Scalar] = {"first": trace.looked.first, "last": trace.looked.last, "steps": trace.looked.steps}
+        return {"say": "profiling.steps_of", "args": args}
+    return {"say": "profiling.all_steps", "args": {"steps": trace.recorded_steps}}
 
 
 def _told(value: str | int | bool) -> Scalar:
@@ -160,7 +171,7 @@ def _facts(compared: Comparison) -> dict[str, object]:
     return {
         "difference_ns": compared.difference_ns,
         **{name: {"source": one.profile.trace.source, "tier": one.profile.tier, "step_ns": one.step_ns,
-                  "parts_ns": one.parts} for name, one in sides.items()},
+                  **one.profile.step_facts(), "parts_ns": one.parts} for name, one in sides.items()},
     }  # fmt: skip
 
 

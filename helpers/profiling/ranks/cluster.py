@@ -14,6 +14,7 @@ from helpers.profiling.ranks.facts import RankFacts
 from helpers.profiling.ranks.matching import BOOLS, Matches, match
 from helpers.profiling.ranks.stages import stages_of
 from helpers.profiling.ranks.waiting import NOBODY, Waits, waits
+from helpers.profiling.trace import Looked
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ class Cluster:
     def moved(self) -> dict[int, Clock]:
         """The clocks that were set right."""
         return {rank: one for rank, one in self.clocks.items() if self._moves(self.ranks, one, rank)}
+
+    @property
+    def looked(self) -> dict[int, Looked]:
+        """Which steps were looked at, of each rank where these were not all."""
+        return {rank: one.looked for rank, one in self.ranks.items() if one.looked}
 
     @property
     def simulated(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from helpers.profiling.breakdown import PARTS
 from helpers.profiling.ranks.calls import Calls
+from helpers.profiling.trace import Looked
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ class Group:
 class RankFacts:
     """One rank. `steps` are the steady ones, without a warm-up. `world_size` 0 and `host` empty where not told.
     `own_number` of a group: which of its members this rank is; `sizes`: at least how many members it has.
-    `tables_only`: its timeline is not there, the times are those of the profiler's tables. `simulated`: its times are
-    the CPU's."""
+    `looked`: which of the profile's steps were looked at, None: all. `tables_only`: its timeline is not there, the
+    times are those of the profiler's tables. `simulated`: its times are the CPU's."""
 
     rank: int
     source: str
@@ -84,6 +85,7 @@ class RankFacts:
     sizes: dict[str, int] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
     packets: tuple[Packets, ...] = ()
+    looked: Looked | None = None
 
     def per_step_ns(self, part: str) -> float:
         """The mean of a part over the steps; `total` for the whole, `own` for it without exposed communication."""
@@ -103,7 +105,8 @@ class RankFacts:
     def from_dict(cls, data: dict[str, Any]) -> RankFacts:
         lists = {"steps": StepParts, "groups": Group, "links": Link, "packets": Packets}
         made = {name: tuple(kind(**_plain(one)) for one in data[name]) for name, kind in lists.items()}
-        return cls(**{**data, **made, "calls": Calls.from_dict(data["calls"])})
+        looked = Looked(**data["looked"]) if data["looked"] else None
+        return cls(**{**data, **made, "looked": looked, "calls": Calls.from_dict(data["calls"])})
 
 
 def _plain(one: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +15,12 @@ from helpers.profiling.ranks.calls import Calls
 from helpers.profiling.ranks.facts import RankFacts, StepParts
 from helpers.profiling.ranks.recorded import calls_at, numbers_at
 from helpers.profiling.readers import locate, told_steps
-from helpers.profiling.readers.choice import ALL
+from helpers.profiling.readers.choice import ALL, AUTO, Mark, choice_of
+from helpers.profiling.trace import Looked
 
 EXPOSED = "Communication(Not Overlapped)"
+#: The columns of the profiler's table that a step is made of
+TOLD = ("Computing", EXPOSED, "Free")
 
 
 class RankRead(NamedTuple):
@@ -34,7 +38,7 @@ def read_rank(path: Path, rank: int, steps: str = ALL) -> RankRead:
     except WorkbookError as error:
         if error.key != "profiling.not_parsed":
             raise
-        return RankRead(_of_tables(found, rank, error), None)
+        return RankRead(_of_tables(found, rank, error, steps), None)
     return RankRead(facts_of(profile, found, rank), profile)
 
 
@@ -42,28 +46,42 @@ def facts_of(profile: Profile, found: Path, rank: int) -> RankFacts:
     """The facts of a profile that was read from `found`."""
     calls = calls_at(found, profile.trace)
     bare = profile.trace.dialect == "ascend" and not profile.trace.count("host_op")
-    steps = _steps_of_tables(profile.told, calls) if bare else ()
+    looked = profile.trace.looked
+    steps = _steps_of_tables(profile.told, calls, looked) if bare else ()
     steps = steps or tuple(_steps(profile, calls))
-    about = _about(found, profile.trace.about)
-    if profile.trace.looked:
-        about["links"] = ()  # what they carried in all steps tells nothing of some
+    about = _about(found, profile.trace.about, looked)
     plain = {"tier": profile.tier, "simulated": profile.simulated, "on_device": profile.trace.on_device}
     host = str(profile.trace.about.get("host_name") or "")
     return RankFacts(rank, str(found), steps, calls, **plain, host=host, **about)  # type: ignore[arg-type]
 
 
-def _of_tables(found: Path, rank: int, error: WorkbookError) -> RankFacts:
+def _of_tables(found: Path, rank: int, error: WorkbookError, steps: str) -> RankFacts:
     calls = calls_at(found, None)
-    steps = _steps_of_tables(told_steps(found), calls)
-    if not steps:
+    rows = told_steps(found)
+    every = _steps_of_tables(rows, calls, None)
+    if not every:
         raise error
-    return RankFacts(rank, str(found), steps, calls, tier="npu", tables_only=True, **_about(found, {}))  # type: ignore[arg-type]
+    looked = _some(rows, steps, found)
+    kept = _steps_of_tables(rows, calls, looked) if looked else every
+    return RankFacts(rank, str(found), kept, calls, tier="npu", tables_only=True, **_about(found, {}, looked))  # type: ignore[arg-type]
 
 
-def _about(found: Path, about: dict[str, object]) -> dict[str, object]:
+def _some(rows: dict[int, dict[str, int]], steps: str, found: Path) -> Looked | None:
+    """Which of the table's steps were asked for, None: all. It says how long each took, not when it began."""
+    if steps in (ALL, AUTO):
+        return None
+    ends = [0, *accumulate(sum(row[name] for name in TOLD if name in row) for _, row in sorted(rows.items()))]
+    choice = choice_of([Mark(*one) for one in zip(sorted(rows), ends, ends[1:])], steps, found)
+    return choice.looked if choice else None
+
+
+def _about(found: Path, about: dict[str, object], looked: Looked | None) -> dict[str, object]:
     meta = told.metadata(found)
     groups = told.groups(meta, about)
     links, own, sizes = told.links(found)
+    packets = told.packets(found)
+    if looked:
+        links, packets = [], []  # what these carried in all steps tells nothing of some
     own_there, sizes_there = numbers_at(found)
     return {
         "groups": groups,
@@ -71,20 +89,21 @@ def _about(found: Path, about: dict[str, object]) -> dict[str, object]:
         "links": tuple(links),
         "own_number": {**own_there, **own},
         "sizes": {**sizes_there, **sizes},
-        "packets": tuple(told.packets(found)),
+        "packets": tuple(packets),
+        "looked": looked,
     }
 
 
-def _steps_of_tables(rows: dict[int, dict[str, int]], calls: Calls) -> tuple[StepParts, ...]:
-    """Of step_trace_time.csv: its steps, without the first where there are three or more."""
+def _steps_of_tables(rows: dict[int, dict[str, int]], calls: Calls, looked: Looked | None) -> tuple[StepParts, ...]:
+    """Of step_trace_time.csv: its steps or those looked at, without its first where there are three or more."""
     found = []
     for number, row in sorted(rows.items()):
-        if {"Computing", EXPOSED, "Free"} <= row.keys():
+        if set(TOLD) <= row.keys() and (looked is None or looked.first <= number <= looked.last):
             parts = {**dict.fromkeys(PARTS, 0), "computing": row["Computing"], "communication": row[EXPOSED]}
             parts["free"] = row["Free"]
             start = int(calls.start_ns[calls.step == number].min(initial=2**62))
             found.append(StepParts(number, start, sum(parts.values()), parts, row.get("Bubble", 0)))
-    return tuple(found[1:] if len(found) >= 3 else found)
+    return tuple(found[1:] if len(found) >= 3 and found[0].number == min(rows) else found)
 
 
 def _steps(profile: Profile, calls: Calls) -> list[StepParts]:

@@ -28,6 +28,7 @@ def rank_table(cluster: Cluster) -> tuple[Table, Chart]:
     columns = [Column("rank"), *([Column("rank_stage"), Column("rank_bubble", "ms")] if cluster.stages else [])]
     columns += [Column("step_time", "ms"), *(Column(f"profiling_{part}", "ms") for part in PARTS)]
     columns += [Column("rank_wait", "ms"), Column("rank_waits_for")]
+    columns += [Column("rank_steps")] if cluster.looked else []
     rows = tuple(tuple(_rank_row(cluster, rank)) for rank in cluster.ranks)
     bars = ("profiling_computing", "profiling_copy", "profiling_loading", "profiling_free", "profiling_communication")
     return Table(tuple(columns), rows), Chart("stacks", "rank", bars, "ms")
@@ -37,7 +38,14 @@ def _rank_row(cluster: Cluster, rank: int) -> list[Scalar]:
     stage: list[Scalar] = [cluster.stages[rank], bubble_ms(cluster, rank)] if cluster.stages else []
     waits: list[Scalar] = [cluster.wait_ms(rank), short(cluster, cluster.waited_for(rank))]
     parts: list[Scalar] = [cluster.ms(rank, part) for part in ("total", *PARTS)]
-    return [rank, *stage, *parts, *waits]
+    return [rank, *stage, *parts, *waits, *([_steps(cluster, rank)] if cluster.looked else [])]
+
+
+def _steps(cluster: Cluster, rank: int) -> Scalar:
+    """Which steps of the rank were looked at, of how many; None: all."""
+    looked = cluster.looked.get(rank)
+    args: dict[str, Scalar] = {"first": looked.first, "last": looked.last, "steps": looked.steps} if looked else {}
+    return {"say": "profiling.steps_of", "args": args} if looked else None
 
 
 def collectives(cluster: Cluster, findings: Sequence[Finding], tier: str) -> Report | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,6 +114,8 @@ def _facts(cluster: Cluster) -> dict[str, object]:
         "world_size": cluster.world_size,
         "stages": {str(rank): stage for rank, stage in cluster.stages.items()},
         "step_ms": cluster.step_ms,
+        "steady_steps": {str(rank): [step.number for step in one.steps] for rank, one in cluster.ranks.items()},
+        "looked": {str(rank): asdict(one) for rank, one in cluster.looked.items()},
         "clocks": clocks,
         "clocks_set_right": sorted(cluster.moved()),
         "matched_collectives": int(np.unique(cluster.matches.collective[cluster.matches.members > 1]).size),

@@ -31,9 +31,15 @@ def check(profile: Profile) -> Iterator[Finding]:
 
 def _some(profile: Profile, looked: Looked) -> Iterator[Finding]:
     """Of a profile of which some steps were looked at: which, and how like the others they are."""
-    args: dict[str, Scalar] = {"first": looked.first, "last": looked.last, "steps": looked.steps}
-    args.update(step_ms=profile.ms(profile.breakdown.step_ns), mean_ms=profile.ms(looked.mean_ns))
-    args.update(slowest=looked.slowest, slowest_ms=profile.ms(looked.slowest_ns))
+    args = args_of(profile, looked)
     yield Finding(CODE, Status.NOTE, "PRF302.some", args)
     if looked.behind:
         yield Finding(CODE, Status.WARN, "PRF302.behind", args)
+
+
+def args_of(profile: Profile, looked: Looked) -> dict[str, Scalar]:
+    """What a finding about them says: which steps of how many, their mean, that of all, the slowest of the others."""
+    args: dict[str, Scalar] = {"first": looked.first, "last": looked.last, "steps": looked.steps}
+    args.update(step_ms=profile.ms(profile.breakdown.step_ns), mean_ms=profile.ms(looked.mean_ns))
+    args.update(slowest=looked.slowest, slowest_ms=profile.ms(looked.slowest_ns))
+    return args

@@ -18,10 +18,12 @@ from helpers.profiling.compare.facts import Comparison
 from helpers.profiling.compare.report import compare
 from helpers.profiling.compare.scopes import own_name, scopes
 from helpers.profiling.facts import Profile, load_profile
+from helpers.profiling.readers import choice
 from helpers.profiling.trace import Event, build
 from helpers.report import Report
 from helpers.rules import judge, rules_of
 from tests.profiling.conftest import DATA, US, step
+from tests.profiling.readers.test_choice import write
 
 Made = list[tuple[str, str, int, int, str, int]]  # kind, name, start, duration (us), shape, launched by (in the list)
 
@@ -319,3 +321,53 @@ def test_one_rank_of_many_is_compared(shared: Path) -> None:
     assert report.parts[1].facts["difference_ns"] == 0 and "about the same" in report.verdict("en")
     with pytest.raises(WorkbookError, match="holds 2 ranks; --baseline takes one"):
         analyse(folder, baseline=folder)
+
+
+def written(folder: Path, steps: int, **more: Any) -> Path:
+    folder.mkdir()
+    return write(folder, steps, **more)
+
+
+def test_both_sides_say_which_steps_were_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    large, small = (written(tmp_path / name, steps) for name, steps in (("large", 40), ("small", 12)))
+    monkeypatch.setattr(choice, "WHOLE", 30_000)
+    report = analyse(small, baseline=large, steps="auto")
+    (found,) = [one for one in report.parts[0].findings if one.rule == "PRF388"]
+    looked = choice.choose(large, "auto")
+    assert looked is not None and (found.key, found.status) == ("PRF388.some", Status.NOTE)
+    first, last = looked.looked.first, looked.looked.last
+    assert found.message("en").startswith(f"Baseline: looked at steps {first} to {last} of 40: their mean is ")
+    assert found.message("zh").startswith(f"基线：所看的是 40 步中的第 {first} 至 {last} 步") and found.hint("zh")
+    facts = report.parts[1].facts
+    assert facts["baseline"]["steps"] == list(range(first, last + 1)) and facts["baseline"]["recorded_steps"] == 40
+    assert facts["target"]["steps"] == list(range(5, 17)) and facts["target"]["recorded_steps"] == 12
+    assert facts["target"]["steady_steps"] == list(range(6, 17))
+    said = {"en": (f"{first}-{last} of 40", "all 12"), "zh": (f"40 步中的 {first}-{last}", "全部 12 步")}
+    for lang, words in said.items():
+        assert all(word in report.html(lang) and word in report.text(lang) for word in words)
+    adds_up(report)
+
+
+def test_numbers_of_steps_are_those_of_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    large, small = (written(tmp_path / name, steps) for name, steps in (("large", 40), ("small", 12)))
+    report = analyse(large, baseline=small, steps="8-11")
+    facts = report.parts[1].facts
+    assert facts["baseline"]["steps"] == facts["target"]["steps"] == [8, 9, 10, 11]
+    keys = [one.key for one in report.parts[0].findings if one.rule == "PRF388"]
+    assert keys == ["PRF388.some", "PRF388.some"]
+    assert main(["analyse", str(large), "--baseline", str(small), "--steps", "20-25"]) == 2
+    said = capsys.readouterr().err
+    assert f"{small}: --steps 20-25 is no span of its steps, which are 5-16" in said and "both sides" in said
+
+
+def test_a_side_whose_device_is_far_behind_is_told(tmp_path: Path) -> None:
+    near, far = (written(tmp_path / str(lag), 40, lag_us=lag) for lag in (300, 3_300))
+    found = [one for one in analyse(far, baseline=near, steps="20-29").parts[0].findings if one.rule == "PRF388"]
+    assert [one.key for one in found] == ["PRF388.some", "PRF388.some", "PRF388.behind"]
+    assert found[2].status is Status.WARN and found[2].message("en").startswith("Target: the device is far behind")
+
+
+def test_of_small_traces_all_is_looked_at_and_nothing_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "one", 12)
+    report = analyse(path, baseline=path, steps="auto")
+    assert not [one for one in report.parts[0].findings if one.rule == "PRF388"]

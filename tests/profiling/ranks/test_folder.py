@@ -17,6 +17,7 @@ from helpers.profiling import analyse
 from helpers.profiling.readers.ranks import by_rank, rank_of
 from helpers.report import Report
 from tests.profiling.conftest import DATA
+from tests.profiling.readers.test_choice import events
 
 
 @pytest.mark.parametrize(
@@ -199,3 +200,36 @@ def test_each_ranks_own_report_names_its_rank(shared: Path) -> None:
     own = [part for part in report.parts if part.verb == "analyse"]
     assert [part.title("en") for part in own] == ["Rank 0: Where the time goes", "Rank 1: Where the time goes"]
     assert "Rank 1：时间花在哪里" in report.text("zh")
+
+
+def test_the_page_says_which_steps_of_each_rank_were_looked_at(tmp_path: Path) -> None:
+    for rank, steps in enumerate((40, 40, 44)):
+        found = {"traceEvents": list(events(steps)), "distributedInfo": {"rank": rank}}
+        (tmp_path / f"rank{rank}.trace.json").write_text(json.dumps(found))
+    report = analyse(tmp_path, steps="20-23")
+    assert report.table is not None
+    of = [report.table.values("rank_steps")[rank] for rank in (0, 2)]
+    args = [{"first": 20, "last": 23, "steps": steps} for steps in (40, 44)]
+    assert of == [{"say": "profiling.steps_of", "args": one} for one in args]
+    told = [one for one in report.findings if one.rule == "PRF358"]
+    assert [one.args["ranks"] for one in told] == ["0-1", "2"] and {one.status for one in told} == {Status.NOTE}
+    assert told[0].message("en").startswith("looked at steps 20 to 23 of 40 of rank 0-1")
+    assert report.facts["looked"]["2"]["steps"] == 44 and report.facts["steady_steps"]["0"] == [20, 21, 22, 23]
+    for lang, words in (("en", "20-23 of 44"), ("zh", "44 步中的 20-23")):
+        assert words in report.html(lang) and words in report.text(lang)
+
+
+def test_of_ranks_looked_at_whole_nothing_is_told(tmp_path: Path) -> None:
+    write(tmp_path, trace(0), trace(1))
+    report = analyse(tmp_path, steps="auto")
+    assert report.table is not None and "rank_steps" not in [one.name for one in report.table.columns]
+    assert report.facts["looked"] == {} and not [one for one in report.findings if one.rule == "PRF358"]
+
+
+def test_ranks_far_behind_their_hosts_are_told(tmp_path: Path) -> None:
+    for rank, lag in enumerate((300, 3_300)):
+        found = {"traceEvents": list(events(40, lag_us=lag)), "distributedInfo": {"rank": rank}}
+        (tmp_path / f"rank{rank}.trace.json").write_text(json.dumps(found))
+    told = [one for one in analyse(tmp_path, steps="20-29").findings if one.rule == "PRF358"]
+    assert [(one.key, one.args["ranks"]) for one in told] == [("PRF358.some", "0-1"), ("PRF358.behind", "1")]
+    assert told[1].status is Status.WARN and "step" in told[1].message("en")

@@ -14,6 +14,7 @@ import pytest
 from helpers.errors import WorkbookError
 from helpers.profiling import analyse
 from helpers.profiling.ranks.everywhere import everywhere
+from helpers.profiling.ranks.facts import RankFacts
 from helpers.profiling.ranks.notify import of_trace
 from helpers.profiling.ranks.reading import read_rank
 from helpers.profiling.ranks.recorded import calls_at
@@ -125,3 +126,29 @@ def test_a_rank_without_a_timeline_is_read_from_its_tables(tmp_path: Path) -> No
     assert profile is None and facts.tables_only
     (step,) = facts.steps
     assert (step.number, step.total_ns, step.own_ns, step.bubble_ns) == (7, 1_000_000, 700_000, 250_000)
+
+
+def tables_of(folder: Path, steps: int) -> Path:
+    """A rank with the tables of its steps alone: each computes 100 us more than the one before."""
+    output = folder / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    rows = "".join(f"{number},{100 * number},50,0,50,10\n" for number in range(1, steps + 1))
+    (output / "step_trace_time.csv").write_text(
+        f"Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free\n{rows}"
+    )
+    sizes = {"Communication Bandwidth Info": {"HCCS": {"Size Distribution": {"1.0": [3, 0.5]}}}}
+    (output / "communication.json").write_text(json.dumps({"step3": {"collective": {"hcom_allReduce_@g": sizes}}}))
+    return folder
+
+
+def test_of_tables_too_only_the_steps_asked_for_are_told(tmp_path: Path) -> None:
+    """The first of the file is left out as warm-up, the first of some is not; packets are of all steps or of none."""
+    folder = tables_of(tmp_path / "rank3_ascend_pt", 6)
+    every, some, first = (read_rank(folder, 3, steps).facts for steps in ("all", "3-4", "1-3"))
+    assert [[step.number for step in one.steps] for one in (every, some, first)] == [[2, 3, 4, 5, 6], [3, 4], [2, 3]]
+    assert every.looked is None and every.packets and not some.packets
+    assert some.looked is not None and (some.looked.first, some.looked.last, some.looked.steps) == (3, 4, 6)
+    assert (some.looked.slowest, some.looked.slowest_ns) == (6, 660_000)
+    assert RankFacts.from_dict(json.loads(json.dumps(some.to_dict()))).looked == some.looked
+    with pytest.raises(WorkbookError, match="1-6"):
+        read_rank(folder, 3, "5-9")

@@ -45,7 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="list all rows, whole shapes and each check that was not looked at")  # fmt: skip
     parser.add_argument("--baseline", metavar="PROFILE",
                         help="hold the profile against this one: GPU against NPU, before against after;"
-                             " of folders of several ranks the one that --ranks names; --steps A-B is of both sides")  # fmt: skip
+                             " of folders of several ranks the one that --ranks names;"
+                             " --steps A-B is of both sides")  # fmt: skip
     parser.add_argument("--step", type=int, metavar="N", help="show this step on the timeline (default: a median one)")
     parser.add_argument("--steps", default="all", metavar="A-B",
                         help="look at these steps alone (default: all); auto: all of a trace up to 512 MiB, of a larger"

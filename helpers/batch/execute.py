@@ -48,8 +48,7 @@ def execute(
     its result depends on, as fingerprint.parts has them."""
     folder = Path(parameters["run_dir"]) / stage
     folder.mkdir(parents=True, exist_ok=True)
-    for stale in ("report.json", "report.html"):
-        (folder / stale).unlink(missing_ok=True)
+    _forget_reports(folder, parameters)
     key = fingerprint(parts)
     _remember(folder, Outcome(stage, STOPPED, key))
     reads = reuse.forget(folder)
@@ -60,6 +59,16 @@ def execute(
     reuse.keep(folder, parts)
     _remember(folder, outcome)
     return outcome
+
+
+def _forget_reports(folder: Path, parameters: dict[str, Any]) -> None:
+    """Those that an earlier time saved, each as .json and .html: one that is not written this time would be taken for
+    this time's. What a parameter names is read, and stays."""
+    read = {str(value) for value in parameters.values()}
+    names = {"report", *(path.stem for path in folder.glob("*.json") if path.with_suffix(".html").is_file())}
+    for stale in (folder / f"{name}{suffix}" for name in sorted(names) for suffix in (".json", ".html", ".png")):
+        if not read & {str(stale), str(stale.with_suffix(".json"))}:
+            stale.unlink(missing_ok=True)
 
 
 @contextmanager

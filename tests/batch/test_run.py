@@ -43,6 +43,19 @@ def test_good_stages_are_green_and_reused(notebooks: Make, tmp_path: Path) -> No
     assert not any(outcome["reused"] for outcome in forced.facts["outcomes"])
 
 
+def test_no_report_of_an_earlier_time_is_left_in_a_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would tick the checklist of a migration that was not looked at this time."""
+    stage = tmp_path / "profiling"
+    for name in ("report", "benchmark", "given"):
+        Report("profiling", "benchmark", ()).save(stage, "en", name=name)
+    (stage / "settings.json").write_text("{}")
+    monkeypatch.setattr(batch.execute, "_papermill", lambda stage, *more: batch.execute.Outcome(stage, "good", ""))
+    parameters = {"run_dir": str(tmp_path), "baseline": str(stage / "given.json")}
+    batch.execute.execute("profiling", tmp_path / "none.ipynb", parameters, {}, 60)
+    left = {path.name for path in stage.iterdir() if path.suffix in (".json", ".html")}
+    assert left == {"given.json", "given.html", "settings.json", "basis.json", "outcome.json"}
+
+
 @pytest.mark.parametrize(
     ("body", "status", "verdict"),
     [

@@ -131,9 +131,9 @@ def _log_losses(spec: LaunchSpec) -> tuple[float, ...]:
     group = "loss" if "loss" in pattern.groupindex else 1
     found: dict[int, float] = {}
     for number, match in enumerate(pattern.finditer(text)):
-        step = int(match.group("step")) if "step" in pattern.groupindex else number
         try:
+            step = int(match.group("step")) if "step" in pattern.groupindex else number
             found[step] = float(match.group(group))
-        except ValueError as error:
+        except (ValueError, TypeError) as error:  # TypeError: a group that may be left out was
             raise WorkbookError("launch.bad_regex", regex=spec.loss_regex, why=str(error)) from error
     return tuple(loss for _, loss in sorted(found.items()))

@@ -165,6 +165,18 @@ def test_the_sheet_is_one_line_a_submission() -> None:
     assert plain("a\nb\x00c-1") == "a b c-1"
 
 
+def test_a_grade_without_a_simulated_npu_is_made_again_with_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from helpers.course.grading.grade import _key, simulator
+
+    monkeypatch.setattr(simulator, "location", lambda: tmp_path)
+    before = _key("x", "a")
+    assert _key("x", "a") == before != _key("x", "b")
+    (tmp_path / "version.cfg").write_text("built")
+    assert _key("x", "a") != before
+
+
 def test_the_record_of_a_grade_is_checked(tmp_path: Path) -> None:
     """A grade.json that is broken, or of another checker, is not taken over."""
     from helpers.course.grading.grade import _before

@@ -10,6 +10,7 @@ import pytest
 
 from helpers.errors import WorkbookError
 from helpers.launch import LaunchSpec, Plugin, RunLog, launch
+from helpers.launch.outcome import conclude
 from helpers.words import say, show
 from tests.launch.running import SCRIPTS, output, recorder, run, told
 
@@ -168,6 +169,14 @@ def test_what_cannot_be_launched(tmp_path: Path, change: dict[str, object], key:
     assert caught.value.key == key
     assert caught.value.message("en") and caught.value.message("zh")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("regex", [r"loss:\s*(?P<loss>[\d.]+)?", r"step (?P<step>\w+) loss: (?P<loss>[\d.]+)"])
+def test_a_loss_that_is_no_number_is_told_with_the_regex(tmp_path: Path, regex: str) -> None:
+    (tmp_path / "output.log").write_text("step x loss: 1.5\nloss: \n")
+    with pytest.raises(WorkbookError) as caught:
+        conclude(LaunchSpec(out=tmp_path, script=SCRIPTS / "plain.py", loss_regex=regex), 0, False, 1.0)
+    assert caught.value.key == "launch.bad_regex" and regex in caught.value.message("zh")
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"schema": "other/1"}', '{"schema": "ascend-workbook/gpulog/1"}'])

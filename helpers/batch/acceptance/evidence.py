@@ -20,7 +20,7 @@ MOST, LARGEST_BYTES = 40, 256 << 20
 #: The error of a folder without reports.
 NO_REPORTS = "accept.no_reports"
 #: Files of a stage that are no reports of ours.
-OTHERS = ("outcome.json", "settings.json")
+OTHERS = ("outcome.json", "settings.json", "basis.json")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Found:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All reports of a run with their parts, and what is aimed at. `unread` are files that could not be read."""
+    """All reports of a run with their parts, and what is aimed at. `unread` are files that were not read: they
+    could not be, or are too many or too large."""
 
     folder: Path
     found: tuple[Found, ...]
@@ -75,12 +76,14 @@ def gather(folder: Path, targets: Targets) -> Evidence:
     """Reads the stages' reports. Raises WorkbookError where the folder has none."""
     found: list[Found] = []
     unread: list[str] = []
-    for path in _files(folder):
+    for path, whole in _files(folder):
         page = path.with_suffix(".html")
         shown = (page if page.is_file() else path).relative_to(folder).as_posix()
         try:
-            report = reports.load(path)
+            report = reports.load(path) if whole else None
         except WorkbookError:
+            report = None
+        if report is None:
             unread.append(path.relative_to(folder).as_posix())
             continue
         found += [Found(part, shown) for part in _parts(report)]
@@ -89,11 +92,12 @@ def gather(folder: Path, targets: Targets) -> Evidence:
     return Evidence(folder, tuple(found), targets, tuple(unread))
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Each with whether it is to be read: not beyond the bounds."""
     for stage in STAGES:
         paths = sorted((folder / stage).glob("*.json"), key=lambda path: (path.name != "report.json", path.name))
-        yield from [path for path in paths if path.name not in OTHERS
-                    and path.stat().st_size <= LARGEST_BYTES][:MOST]  # fmt: skip
+        wanted = [path for path in paths if path.name not in OTHERS]
+        yield from ((path, at < MOST and path.stat().st_size <= LARGEST_BYTES) for at, path in enumerate(wanted))
 
 
 def _parts(report: Report) -> Iterator[Report]:

@@ -20,7 +20,7 @@ FILE = "targets.json"
 
 def parse(texts: Iterable[str]) -> Targets:
     """A metric's target is how far it may be from the baseline's: a share with `%`, else as it is; throughput's is the
-    least share of the baseline's. Raises WorkbookError for any other form."""
+    least share of the baseline's, above 0 and told once. Raises WorkbookError for any other form."""
     metrics: list[MetricTarget] = []
     least: float | None = None
     for text in texts:
@@ -28,8 +28,10 @@ def parse(texts: Iterable[str]) -> Targets:
         if found is None or not math.isfinite(float(found[2])):
             raise WorkbookError("accept.target", text=text)
         value = float(found[2]) / (100 if found[3] else 1)
-        if found[1] == THROUGHPUT:
+        if found[1] == THROUGHPUT and value and least is None:
             least = value
+        elif found[1] == THROUGHPUT:  # nothing would miss an aim of 0, and of two one would be forgotten
+            raise WorkbookError("accept.target", text=text)
         else:
             metrics.append(MetricTarget(found[1], value, bool(found[3])))
     return Targets(tuple(metrics), least)

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from helpers.batch import accept
-from helpers.batch.acceptance import section_of, targets
+from helpers.batch.acceptance import evidence, section_of, targets
 from helpers.batch.acceptance.checklist import GROUPS, group_of, items
+from helpers.batch.acceptance.evidence import gather
 from helpers.batch.acceptance.targets import parse
 from helpers.batch.plan.model import Targets
 from helpers.errors import WorkbookError
@@ -192,10 +193,26 @@ def test_a_person_cannot_answer_for_a_speed(run: Callable[..., Report], code: st
         run(confirm={code: "fast"})
 
 
-@pytest.mark.parametrize("text", ["loss", "loss<=1", "loss=x", "=1", "loss=1e999"])
+@pytest.mark.parametrize("text", ["loss", "loss<=1", "loss=x", "=1", "loss=1e999", "throughput=0%"])
 def test_a_target_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(WorkbookError, match="NAME=VALUE"):
         parse([text])
+
+
+def test_of_two_aims_for_the_throughput_none_is_forgotten() -> None:
+    with pytest.raises(WorkbookError, match="throughput=1%"):
+        parse(["throughput=80%", "throughput=1%"])
+
+
+def test_reports_beyond_the_bounds_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("report", "a", "b"):
+        Report("profiling", "benchmark", ()).save(tmp_path / "profiling", "en", name=name)
+    (tmp_path / "profiling" / "basis.json").write_text("{}")  # what reuse goes by, no report
+    assert gather(tmp_path, Targets()).unread == ()
+    monkeypatch.setattr(evidence, "MOST", 2)
+    found = gather(tmp_path, Targets())
+    assert [one.page for one in found.found] == ["profiling/report.html", "profiling/a.html"]
+    assert found.unread == ("profiling/b.json",)
 
 
 def test_the_targets_of_a_plan_are_kept_beside_its_runs(run: Callable[..., Report], tmp_path: Path) -> None:

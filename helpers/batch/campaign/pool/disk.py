@@ -48,9 +48,11 @@ class Quota:
         return self._over, dropped
 
     def _droppable(self, running: set[str]) -> list[Ended]:
-        """Good runs, the one that ended first before the others."""
-        found = [load(path.parent) for path in sorted(self.folder.glob("*/ended.json"), key=_age)]
-        return [one for one in found if one is not None and one.state == GOOD and one.name not in running]
+        """Good runs, the one that ended first before the others; of no folder but their own, which is no link."""
+        own = [path.parent for path in sorted(self.folder.glob("*/ended.json"), key=_age)
+               if not path.parent.is_symlink() and path.parent.name not in running]  # fmt: skip
+        found = [one for place in own if (one := load(place)) is not None and one.name == place.name]
+        return [one for one in found if one.state == GOOD]
 
     def _noted(self, one: Ended, freed: int) -> Ended:
         note: Scalar = {"say": "plan.dumps_dropped", "args": {"mib": -(-freed // MIB)}}

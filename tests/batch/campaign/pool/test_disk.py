@@ -52,6 +52,16 @@ def test_what_is_too_much_even_so(tmp_path: Path) -> None:
     assert Quota(tmp_path, 4).over_mb(()) == (0, [])
 
 
+def test_nothing_outside_the_plan_is_dropped(tmp_path: Path) -> None:
+    """Neither by a name that leads away, as of a run that was fetched, nor behind a link in a run's place."""
+    plan, elsewhere = tmp_path / "plan", lay(tmp_path, "elsewhere", GOOD, 1)
+    named = lay(plan, "named", GOOD, 2)
+    save(named, Ended("../elsewhere", GOOD, "OK"))
+    (plan / "elsewhere").symlink_to(elsewhere)
+    assert Quota(plan, 1).over_mb(())[1] == []
+    assert (elsewhere / "precision" / "target").is_dir() and (named / "precision" / "target").is_dir()
+
+
 def test_beyond_the_bound_a_run_is_ended_and_no_other_starts(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "LOOK_S", 0.2)
     runs, _ = start([item("fills"), item("good")], workers=1, plan={"disk_mb": 20})

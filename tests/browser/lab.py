@@ -23,7 +23,7 @@ import psutil
 
 from tests.conftest import PINNED, ROOT
 
-SECONDS = 90
+SECONDS = 180
 #: A kernel of a reader: it draws boxes, and figures go into the notebook.
 READER = ("ASCEND_WORKBOOK_HEADLESS", "MPLBACKEND", "ASCEND_WORKBOOK_LANG")
 #: Every cell is drawn, so that a picture holds the whole notebook.
@@ -128,4 +128,4 @@ def _wait(lab: Lab, process: subprocess.Popen[bytes], log: Path) -> None:
             return
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.2)
-    raise RuntimeError(f"JupyterLab did not start: {log.read_text(errors='replace')[-2000:]}")
+    raise RuntimeError(f"JupyterLab did not answer within {SECONDS} s: {log.read_text(errors='replace')[-2000:]}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from helpers.diagnosis import explain
 from helpers.migration.scan import scan
@@ -16,7 +17,8 @@ from tests.browser.notebook import Opened
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
 
-SECONDS = 20_000
+#: For what takes less than one on a machine that nobody else uses.
+SECONDS = 90.0
 
 
 def text_of(place: Locator) -> str:
@@ -26,12 +28,11 @@ def text_of(place: Locator) -> str:
 
 def expect(place: Locator, said: str) -> None:
     """Waits until `said` stands there; fails with what stands there instead."""
-    wanted, page = re.sub(r"\s+", " ", said), place.page
-    for _ in range(SECONDS // 100):
-        if wanted in text_of(place):
-            return
+    wanted, page, until = re.sub(r"\s+", " ", said), place.page, time.monotonic() + SECONDS
+    while wanted not in text_of(place):
+        if time.monotonic() > until:
+            raise AssertionError(f"{wanted!r} is not shown after {SECONDS:g} s; what is: {text_of(place)[:600]!r}")
         page.wait_for_timeout(100)
-    raise AssertionError(f"{wanted!r} is not shown; what is: {text_of(place)[:600]!r}")
 
 
 def findings(seen: Opened, folder: Path, first: str, other: str, lang: str) -> None:
@@ -53,17 +54,18 @@ def findings(seen: Opened, folder: Path, first: str, other: str, lang: str) -> N
 
     place = last.place
     assert place
-    wait(seen, lambda: number() == place.line)
+    wait(seen, "the code stands at the finding's line", lambda: number() == place.line)
     inside = "each => { const box = each.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; }"
-    wait(seen, lambda: line.evaluate(inside))  # the chosen line is in sight
+    wait(seen, "the finding's line is in sight", lambda: bool(line.evaluate(inside)))
     assert listed.evaluate("list => list.scrollTop") >= before > 0, "the list stays where it was scrolled to"
     name = str(last.args["class"])
     kind.select_option(index=1 + ("auto", "rewrite", "manual", "unsupported", "advice").index(name))
-    wait(seen, lambda: labels(listed) == [label(one) for one in chosen(report, name)])
+    wait(seen, f"class {name} alone", lambda: labels(listed) == [label(one) for one in chosen(report, name)])
     assert number() == place.line, "and what is chosen stays chosen"
     kind.select_option(index=0)
     script.select_option(label=other)
-    wait(seen, lambda: labels(listed) == [label(one) for one in chosen(scan(folder / other))])
+    wait(seen, f"the findings of {other}",
+         lambda: labels(listed) == [label(one) for one in chosen(scan(folder / other))])  # fmt: skip
     expect(code.locator("body"), (folder / other).read_text(encoding="utf-8").splitlines()[-1].strip())
 
 
@@ -108,12 +110,12 @@ def timeline(seen: Opened, report: Report) -> None:
     canvas.scroll_into_view_if_needed()
     canvas.hover(position={"x": 700, "y": 60})
     seen.screen.page.mouse.wheel(0, -400)
-    wait(seen, lambda: shown.inner_text() != whole)
+    wait(seen, "the wheel zooms", lambda: shown.inner_text() != whole)
     zoomed = shown.inner_text()
     view.locator("button").nth(1).click()
-    wait(seen, lambda: shown.inner_text() not in (whole, zoomed))
+    wait(seen, "the button zooms", lambda: shown.inner_text() not in (whole, zoomed))
     view.locator("button").nth(3).click()
-    wait(seen, lambda: shown.inner_text() == whole)
+    wait(seen, "the whole step is back", lambda: shown.inner_text() == whole)
     data = report.facts["timeline"]
     names, boxes = data["names"], [int(each) for each in data["boxes"]["name"].split()]
     name = names[max(boxes)]
@@ -122,9 +124,10 @@ def timeline(seen: Opened, report: Report) -> None:
     expect(view.locator(".hits"), f"{hits} ")
 
 
-def wait(seen: Opened, holds: Any) -> None:
-    for _ in range(SECONDS // 100):
-        if holds():
-            return
+def wait(seen: Opened, what: str, holds: Callable[[], bool]) -> None:
+    """Waits until it holds; fails with what was waited for."""
+    until = time.monotonic() + SECONDS
+    while not holds():
+        if time.monotonic() > until:
+            raise AssertionError(f"{what}: not within {SECONDS:g} s")
         seen.screen.page.wait_for_timeout(100)
-    raise AssertionError("the page did not change to what the verb says")

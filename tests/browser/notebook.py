@@ -34,6 +34,8 @@ HEIGHT = """() => {
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 #: What JupyterLab says where a box should be.
 NOT_DRAWN = ("Error displaying widget", "Loading widget...", "[Open Browser Console")
+#: Seconds for what takes one or two on a machine that nobody else uses.
+PATIENCE = 180
 THEMES = {False: "JupyterLab Light", True: "JupyterLab Dark"}
 
 
@@ -45,8 +47,23 @@ class Opened:
 
     def run(self, seconds: float) -> None:
         """Runs all cells and waits for the end, however it comes."""
+        self.begin()
+        self.end(seconds)
+
+    def begin(self) -> None:
         self.screen.page.evaluate(RUN)
-        self.screen.page.wait_for_function("() => window.workbookEnded !== null", timeout=seconds * 1000, polling=250)
+
+    def end(self, seconds: float) -> None:
+        self.screen.until("() => window.workbookEnded !== null", "all cells have run", seconds, self.place)
+
+    def place(self) -> str:
+        """Where a run is: the first code cell that has not ended, and the last that it printed."""
+        for number, cell in enumerate(self.cells()):
+            if cell["cell_type"] == "code" and cell["execution_count"] is None and "".join(cell["source"]).strip():
+                source = "".join(cell["source"]).strip().splitlines()[0]
+                said = "".join("".join(output.get("text", "")) for output in cell["outputs"])
+                return f"At cell {number} ({source}), which said {said[-300:]!r}"
+        return "Every cell has ended."
 
     def cells(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.screen.page.evaluate(CELLS)
@@ -72,12 +89,14 @@ class Opened:
     def theme(self, dark: bool) -> None:
         change = "name => jupyterapp.commands.execute('apputils:change-theme', {theme: name})"
         self.screen.page.evaluate(change, THEMES[dark])
-        self.screen.page.wait_for_selector(f"body[data-jp-theme-name='{THEMES[dark]}']", state="attached")
+        drawn = f"() => document.body.dataset.jpThemeName === {THEMES[dark]!r}"
+        self.screen.until(drawn, f"the theme is {THEMES[dark]}", PATIENCE)
 
     def picture(self, folder: Path, name: str) -> Path:
         """Stores the whole notebook: the window is made as tall as it is."""
         page = self.screen.page
-        page.wait_for_function(f"() => ({HEIGHT})() > 0")  # a busy machine draws late after a change of theme
+        # a busy machine draws late after a change of theme
+        self.screen.until(f"() => ({HEIGHT})() > 0", "the notebook is drawn", PATIENCE)
         page.set_viewport_size({"width": WIDE, "height": min(TALLEST, int(page.evaluate(HEIGHT)) + 160)})
         page.evaluate("() => { for (const each of document.querySelectorAll('*')) each.scrollTop = 0; }")
         page.wait_for_timeout(400)
@@ -89,7 +108,7 @@ def shown(made: Browser, lab: Lab, notebook: Path, *, dark: bool = False) -> Ite
     """A notebook of the server's folder opened, its kernel ready; the kernel ends with the block."""
     with opened(made, lab.address) as screen:
         screen.page.goto(lab.url(str(notebook.relative_to(lab.folder))))
-        screen.page.wait_for_function(READY, timeout=90_000, polling=250)
+        screen.until(READY, f"{notebook.name} is open and its kernel answers", PATIENCE)
         one = Opened(screen)
         one.theme(dark)
         try:

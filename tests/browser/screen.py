@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Callable, Literal
 
 from tests.browser.install import chromium
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync", "--force-color-profile=srgb")  # fmt: skip
 WIDE, TALL, TALLEST = 1280, 900, 14000
+#: For a click, a page's coming, a screenshot: on a machine that others use too.
+SECONDS = 120
 #: Schemes that ask nobody.
 INSIDE = ("file:", "data:", "blob:", "about:")
 #: Chinese characters whose picture is that of a character which no font has: a box.
@@ -42,6 +44,15 @@ class Screen:
     page: Page
     asked: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
+
+    def until(self, script: str, what: str, seconds: float, told: Callable[[], str] = str) -> None:
+        """Waits until the script gives a true value; else fails with what was waited for, and what `told` then says."""
+        from playwright.sync_api import TimeoutError as TooLong
+
+        try:
+            self.page.wait_for_function(script, timeout=seconds * 1000, polling=250)
+        except TooLong as error:
+            raise AssertionError(f"{what}: not within {seconds:g} s. {told()}".strip()) from error
 
     def picture(self, folder: Path, name: str) -> Path:
         """Stores what is seen, from top to bottom."""
@@ -82,6 +93,7 @@ def opened(made: Browser, inside: str = "", *, dark: bool | None = None) -> Iter
     """
     scheme: Literal["dark", "light", "null"] = "null" if dark is None else "dark" if dark else "light"
     context = made.new_context(viewport={"width": WIDE, "height": TALL}, color_scheme=scheme, locale="en-US")
+    context.set_default_timeout(SECONDS * 1000)
     screen = Screen(context.new_page())
 
     def decide(route: Any) -> None:

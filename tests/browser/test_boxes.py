@@ -37,6 +37,15 @@ CODE = {
                 "timeline_view(analyse({trace!r}), {lang!r})",
     "explain": "from helpers.view.widgets import explain_box\nexplain_box('', {lang!r})",
 }  # fmt: skip
+LIVE = "from helpers.view.live_scale import LiveScale\nlive = LiveScale({lang!r})\nlive.box"
+#: A training's lines, one in a quarter of a second.
+GROW = """import time
+from helpers.launch import Progress
+for step in range(1, 25):
+    scale = 2 ** (16 if step % 8 == 0 else 15)
+    line = f"step {step} loss {1 / step:.4f} loss_scale {scale}"
+    live(Progress(step, 24, 1 / step, (line,)))
+    time.sleep(0.25)"""
 #: What stands below a box, in words that the box's reader would look for.
 STILL = {"findings": "torch.zeros(", "tolerance": "torch.conv4", "timeline": "", "explain": ""}
 
@@ -113,10 +122,32 @@ def test_without_trust_or_kernel_the_same_stands_below(
         assert seen.screen.asked == []
 
 
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_loss_scale_is_drawn_while_a_training_prints(
+    lang: str, server: Lab, chromium: Browser, pictures: Path
+) -> None:
+    """Another picture comes before the cell ends; when it has, the picture is that of all steps."""
+    cells = (LIVE.format(lang=lang), GROW, "live.finish()\nprint(live.drawings)")
+    with shown(chromium, server, made(server.folder, f"live-{lang}", *cells, lang=lang)) as seen:
+        seen.begin()
+        picture = seen.output(0).locator("img")
+        early = picture.get_attribute("src")
+        moves.wait(seen, "another picture", lambda: picture.get_attribute("src") != early)
+        running = seen.cells()[2]
+        assert running["execution_count"] is None, "the training still runs"
+        seen.end(120)
+        assert seen.wrong() == [] and int(moves.text_of(seen.output(2))) >= 3
+        assert picture.evaluate("image => image.complete && image.naturalWidth") > 400
+        seen.picture(pictures, f"box-live-{lang}")
+        seen.theme(dark=True)
+        seen.picture(pictures, f"box-live-{lang}-dark")
+        assert (seen.screen.boxes(), seen.screen.asked, seen.screen.complaints) == ([], [], [])
+
+
 def test_a_box_whose_handler_is_broken_is_told(
     server: Lab, chromium: Browser, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moves, "SECONDS", 3000)
+    monkeypatch.setattr(moves, "SECONDS", 3.0)
     broken = "import helpers.view.widgets\nhelpers.view.widgets.answer = lambda *given: 1 / 0\n"
     with shown(chromium, server, notebook(server, folder, "explain", "en", broken)) as seen:
         seen.run(120)

@@ -23,7 +23,7 @@ NOTEBOOKS = sorted(
     for path in (ROOT / "notebooks" / folder).glob("*.ipynb")
 )
 #: Longer than any of them takes on two cores that others use too.
-SECONDS = 900
+SECONDS = 1800
 
 
 #: A cell that shows a box, and how a drawn one is known on the page

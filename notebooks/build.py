@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,10 @@ NO_SOURCE = '"ASCEND_WORKBOOK_SOURCE", ""'
 #: The pages with the table of launch links, and between which lines it stands.
 PAGES = {lang: HERE.parent / "docs" / f"modelarts-notebook{end}.md" for lang, end in (("en", ""), ("zh", ".zh-CN"))}
 MARKS = ("<!-- links -->", "<!-- /links -->")
+#: A line's end at which no space belongs: behind Chinese punctuation, or between Chinese characters.
+BROKEN = re.compile("[\u3001-\u303f\uff01-\uff65]\n|[\u4e00-\u9fff]\n[\u3001-\u303f\u4e00-\u9fff\uff01-\uff65]")
+#: Lines that are no part of a paragraph, or begin one.
+HEADS, BEGINS = re.compile(r"#|\||<"), re.compile(r"[-*+>|#<]\s|\d+[.)]\s|```|\||<|$")
 #: Cell and notebook metadata that belongs to one execution on one machine.
 VOLATILE = ("papermill", "execution", "widgets")
 
@@ -63,6 +68,8 @@ def build(source: Path, lang: str) -> Any:
     cells = [cell for cell in notebook.cells if cell.metadata.get("lang", lang) == lang]
     for number, cell in enumerate(cells):
         cell.metadata.pop("lang", None)
+        if lang == "zh" and cell.cell_type == "markdown":
+            cell.source = joined(cell.source)
         cell["id"] = hashlib.sha256(f"{source.stem}{number}".encode()).hexdigest()[:8]
         if "parameters" in cell.metadata.get("tags", []):
             if LANG_LINE not in cell.source:
@@ -81,6 +88,20 @@ def build(source: Path, lang: str) -> Any:
     )
     notebook.nbformat_minor = 5
     return notebook
+
+
+def joined(text: str) -> str:
+    """Chinese prose with its broken lines joined: a browser shows a line's end as a space. Code in fences stays."""
+    lines: list[str] = []
+    fenced = False
+    for line in text.split("\n"):
+        fenced ^= line.startswith("```")
+        begins = fenced or not lines or BEGINS.match(line.lstrip()) or HEADS.match(lines[-1])
+        if not begins and BROKEN.match(f"{lines[-1][-1:]}\n{line.lstrip()}"):
+            lines[-1] += line.lstrip()
+        else:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def find_cell(repository: str = hosting.REPOSITORY) -> Any:

@@ -59,7 +59,11 @@ _SAID = {
         "numbers fetched from the device in a step: {count} ({before} before); each one makes the host wait",
         "每步从设备取回 {count} 个数（修改前 {before} 个），每一个都让主机等待",
     ),
-    "not_done": ("the stage {stage} is not done yet", "{stage} 阶段尚未完成"),
+    "not_done": ("the stage {stage} is not done yet", "{stage}阶段尚未完成"),
+    "environment": ("environment", "环境检查"),
+    "migration": ("migration", "迁移"),
+    "precision": ("precision", "精度对齐"),
+    "profiling": ("profiling", "性能分析"),
 }
 
 WORDS: dict[str, Words] = {

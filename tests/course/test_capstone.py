@@ -118,7 +118,9 @@ def test_the_loop_is_judged_by_its_measurements(
 
 def test_what_was_not_done_is_told_in_the_end(run: NotebookRun) -> None:
     report = handed_in(run, "en")
-    assert [one.args["stage"] for one in report.findings] == list(STAGES) and report.status.name == "SKIPPED"
+    told = [one.message("en") for one in report.findings]
+    assert told == [f"the stage {stage} is not done yet" for stage in STAGES] and report.status.name == "SKIPPED"
+    assert report.findings[0].message("zh") == "环境检查阶段尚未完成"
 
 
 def test_the_stubs_of_the_notebook_are_the_solutions_functions() -> None:

@@ -46,6 +46,28 @@ def test_the_build_is_up_to_date(source: Path, lang: str) -> None:
     assert [(cell.cell_type, cell.source) for cell in committed.cells] == cells, "run `make notebooks`"
 
 
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("损失没有变，\n也不报错", "损失没有变，也不报错"),
+        ("原因在于\n梯度", "原因在于梯度"),
+        ("- 一项，\n  接着说。\n- 两项。\n1. 三", "- 一项，接着说。\n- 两项。\n1. 三"),
+        ("看（下面）。\n`rate` 或\n`data`", "看（下面）。`rate` 或\n`data`"),
+        ("中文。\n**先预测**", "中文。**先预测**"),
+    ],
+)
+def test_a_broken_line_of_chinese_shows_no_space(source: str, shown: str) -> None:
+    assert build.joined(source) == shown
+
+
+@pytest.mark.parametrize("text", [
+    "# 标题，\n正文", "第一段。\n\n第二段", "```\n打印，\n再打印，\n```\n", "| 表，\n| 行，", "一行，  \n另一行",
+    "结尾。\n<details>", "结尾：\n- 项", "结尾：\n2. 项", "梯度\nfloat16", "见下：\n```\nx\n```", "NPU\n上", "",
+])  # fmt: skip
+def test_other_lines_stay(text: str) -> None:
+    assert build.joined(text) == text
+
+
 @pytest.mark.parametrize("source", SOURCES, ids=stem)
 def test_the_reference_is_up_to_date(source: Path) -> None:
     reference = nbformat.read(ROOT / "tests" / "reference" / f"{build.name_of(source)}.ipynb", 4)

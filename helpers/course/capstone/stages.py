@@ -16,6 +16,7 @@ from helpers.finding import Finding, Status
 from helpers.notebook import NotebookRun
 from helpers.report import Report, overview
 from helpers.report import load as load_report
+from helpers.words import Scalar
 
 #: In the order of the notebook: later ones take the script as the migration left it.
 STAGES = {one.TASK.stage: one.TASK for one in (environment, migration, precision, profiling)}
@@ -45,7 +46,8 @@ def handed_in(run: NotebookRun, lang: str) -> Report:
         if path.is_file():
             reports.append(load_report(path))
         if not done:
-            found.append(Finding("CAP400", Status.SKIPPED, "course.capstone.not_done", {"stage": stage}, weight=500))
+            args: dict[str, Scalar] = {"stage": {"say": f"course.capstone.{stage}"}}
+            found.append(Finding("CAP400", Status.SKIPPED, "course.capstone.not_done", args, weight=500))
     if not reports:
         return Report("batch", "capstone", tuple(found))
     accepted = batch.accept(_gathered(base), lang=lang)

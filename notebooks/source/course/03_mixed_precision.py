@@ -159,6 +159,7 @@ run.picture(moved)
 # %% [markdown] lang="zh"
 # <details><summary>看到了什么</summary>
 #
+# 图的横轴仍是未缩放的梯度，所以山没有动，是 float16 的三条线左移了 30，相对位置与山右移 30 相同。
 # GradScaler 默认从 2**16 = 65536 开始，对这个网络远远不够：七成梯度仍然变为 0。这样的训练更危险：损失会下降，
 # 但深处的层没有学习。上界由最大的梯度决定，下界由大多数梯度决定，在两者之间的缩放都可以。
 # </details>
@@ -173,6 +174,8 @@ run.picture(moved)
 # %% [markdown] lang="en"
 # <details><summary>What was seen</summary>
 #
+# The axis still shows the gradients unscaled. So the hill stays, and float16's three lines moved left by 30: seen from
+# the lines, the hill moved right by 30.
 # GradScaler starts from 2**16 = 65536 unless told otherwise. For this network that is far too little: seven gradients
 # in ten still become 0. Such a run is worse than one that stands still, because its loss falls while the deeper layers
 # learn nothing. The largest gradient sets the upper bound, the bulk of them the lower; any scale between serves.

@@ -12,6 +12,8 @@ from helpers.words import Scalar, say, show, title
 def cell(value: Scalar, column: Column, lang: str) -> str:
     """The value with its unit; None is shown as `-`, never as a zero."""
     text = f"{value:.{column.digits}g}" if isinstance(value, float) else show(value, lang)
+    if column.name == "shape":  # a notation, the same in all languages
+        text = text.replace("、", ", ")
     if column.unit and isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{text} {column.unit}"
     return text

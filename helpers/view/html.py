@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from html import escape
 
 from helpers.finding import Finding, Status
@@ -18,6 +19,8 @@ from helpers.words import language, say, title
 
 #: Rows of a table; of one in a part of a page, about the marked row; letters of a cell that is not broken.
 ROWS, NEAR, SHORT = 200, 21, 16
+#: An address within a sentence, without the sentence's own punctuation
+ADDRESS = re.compile(r"(https://[\w./#?=&%~+:@-]*[\w/])", re.ASCII)
 #: A table of more columns keeps the one that says what a row is about in sight.
 WIDE, ABOUT = 8, ("operator", "layer")
 #: Fonts that carry Chinese on Windows, macOS and Linux stand after the system's own.
@@ -29,11 +32,12 @@ STYLE = f"""
 .aw {{ font-family: {FONTS}; line-height: 1.5; }}
 .aw table {{ border-collapse: collapse; margin: .6em 0; font-size: .92em; }}
 .aw table th, .aw table td {{ text-align: left !important; padding: .25em .7em; border-bottom: 1px solid #8884;
-  vertical-align: top; word-break: keep-all; overflow-wrap: break-word; }}
-.aw .scroll {{ overflow-x: auto; }} .aw td.s {{ white-space: nowrap; }}
-.aw .wide .k {{ position: sticky; left: 0; background: Canvas; background-clip: padding-box;
+  vertical-align: top; overflow-wrap: break-word; }}
+.aw table th {{ word-break: keep-all; }} .aw table td:not(.s):not(.k) {{ min-width: 9em; }}
+.aw .scroll {{ overflow-x: auto; }} .aw td.s {{ white-space: nowrap; }} .aw .wide tr {{ background: Canvas; }}
+.aw .wide .k {{ position: sticky; left: 0; background-color: inherit; background-clip: padding-box;
   max-width: 22em; }}
-.aw tr.mark td {{ background: #cf222e22; font-weight: 600; }}
+.aw tr.mark td {{ background-image: linear-gradient(#cf222e22, #cf222e22); font-weight: 600; }}
 .aw .badge {{ display: inline-block; padding: 0 .5em; border-radius: .3em; color: #fff; font-weight: 600; }}
 .aw .OK {{ background: #1a7f37; }} .aw .NOTE {{ background: #0969da; }} .aw .SKIPPED {{ background: #6e7781; }}
 .aw .WARN {{ background: #9a6700; }} .aw .FAIL {{ background: #cf222e; }}
@@ -166,6 +170,12 @@ def _cell(text: str, name: str) -> str:
     return badge(text) if name == "status" and text in Status.__members__ else escape(text).replace("\n", "<br>")
 
 
+def _linked(text: str) -> str:
+    """A sentence whose addresses can be followed."""
+    pieces = ADDRESS.split(text)
+    return "".join(browse.link(piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces))
+
+
 def _findings(report: Report, lang: str) -> str:
     groups = folded(remarks(report), lang)
     return "<ul>" + "".join(_group(group, report, lang) for group in groups) + "</ul>" if groups else ""
@@ -179,14 +189,14 @@ def _group(group: list[Finding], report: Report, lang: str) -> str:
         said = f"{badge(first.status.name)} {escape(together(group, lang))}"
         return f"<li><details><summary>{said}</summary><ul>{each}</ul></details></li>"
     if first is report.headline and first.rule in SUMMARIES:
-        return f'<li><span class="hint">→ {escape(first.hint(lang))}</span></li>'
+        return f'<li><span class="hint">→ {_linked(first.hint(lang))}</span></li>'
     return _finding(first, lang)
 
 
 def _finding(finding: Finding, lang: str) -> str:
     where = f"<code>{escape(str(finding.place))}</code> " if finding.place else ""
     hint = finding.hint(lang)
-    after = f'<br><span class="hint">→ {escape(hint)}</span>' if hint else ""
+    after = f'<br><span class="hint">→ {_linked(hint)}</span>' if hint else ""
     return f"<li>{badge(finding.status.name)} {escape(finding.rule)} {where}{escape(finding.message(lang))}{after}</li>"
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from helpers.finding import Finding, Status
 from helpers.report import Column, Report, Table
+from helpers.view import cells, html
 
 
 def skipped(rule: str, key: str = "advice.no_npu") -> Finding:
@@ -59,3 +60,17 @@ def test_long_shapes_are_cut_and_whole_on_demand() -> None:
 def test_a_word_longer_than_its_column_goes_on_in_the_next_line() -> None:
     lines = report(*FOUR).text("en").splitlines()
     assert [line.split()[0] for line in lines if line.startswith("xx")] == ["x" * 20, "x" * 20, "x" * 10]
+
+
+def test_an_address_in_a_next_step_can_be_followed() -> None:
+    said = html._linked("看 https://example.org/doc/a_b.html。又见（https://example.org/c/?x=1&y=2），<b>")
+    assert said == (
+        '看 <a href="https://example.org/doc/a_b.html" rel="noreferrer">a_b.html</a>。'
+        '又见（<a href="https://example.org/c/?x=1&amp;y=2" rel="noreferrer">?x=1&amp;y=2</a>），&lt;b&gt;'
+    )
+    assert html._linked("no address: http://x, https://") == "no address: http://x, https://"
+
+
+def test_a_shape_is_written_alike_in_all_languages() -> None:
+    assert cells.cell([8, 1, 3], Column("shape"), "zh") == cells.cell([8, 1, 3], Column("shape"), "en") == "8, 1, 3"
+    assert cells.cell([0, 3], Column("step"), "zh") == "0、3"

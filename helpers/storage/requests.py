@@ -16,13 +16,13 @@ from typing import Any, Callable
 from urllib.parse import urlsplit
 
 from helpers.errors import WorkbookError
+from helpers.storage.answers import ETAG, SUM, marked, onward, whole
 from helpers.storage.credentials import Access, access
 from helpers.storage.names import SCHEME, printed
-from helpers.storage.retrying import CutShort, Patience, ask
+from helpers.storage.retrying import Patience, Spoilt, ask
+from helpers.words import Scalar
 
 PACKAGE = "esdk-obs-python"
-#: Name of the SHA-256 in an object's own metadata.
-SUM = "sha256"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Bucket:
 
     def head(self, key: str) -> Stored:
         """Raises FileNotFoundError where there is none."""
-        answer = self._ask(key, partial(self._client.getObjectMetadata, self.name, key))
+        answer = self._ask(key, partial(self._client.getObjectMetadata, self.name, key), ETAG)
         told = dict(answer.header)
         return Stored(key, int(answer.body.contentLength or 0), _plain(answer.body.etag), told.get(SUM, ""))
 
@@ -68,30 +68,18 @@ class Bucket:
         if count == 0:
             return b""
         span = None if not first and count is None else f"bytes={first}-{'' if count is None else first + count - 1}"
-        answer = self._ask(key, partial(self._whole, key, self._sdk.GetObjectHeader(range=span), count))
+        call = partial(self._client.getObject, self.name, key, headers=self._sdk.GetObjectHeader(range=span),
+                       loadStreamInMemory=True)  # fmt: skip
+        answer = self._ask(key, partial(whole, call, None if span is None else count))
         if etag and _plain(dict(answer.header).get("etag")) != etag:
             raise WorkbookError("storage.changed_there", place=self._shown(key))
         return bytes(answer.body.buffer or b"")
-
-    def _whole(self, key: str, headers: Any, count: int | None) -> Any:
-        try:
-            answer = self._client.getObject(self.name, key, headers=headers, loadStreamInMemory=True)
-        except Exception as cause:
-            if type(cause) is not Exception:
-                raise
-            raise CutShort(str(cause)) from cause  # the SDK has no class of its own for it
-        if answer.status < 300:
-            told = dict(answer.header).get("content-length")
-            wanted = int(told) if count is None and told is not None else count
-            if wanted is not None and answer.body.size != wanted:
-                raise CutShort(f"{answer.body.size} of {wanted} bytes came")
-        return answer
 
     def put(self, key: str, data: bytes, sha256: str = "") -> None:
         """The service refuses it where other bytes arrive than were sent (Content-MD5)."""
         headers = self._sdk.PutObjectHeader(md5=_md5(data))
         about = {SUM: sha256 or hashlib.sha256(data).hexdigest()}
-        self._ask(key, lambda: self._client.putContent(self.name, key, data, metadata=about, headers=headers))
+        self._ask(key, lambda: self._client.putContent(self.name, key, data, metadata=about, headers=headers), ETAG)
 
     def delete(self, key: str) -> None:
         self._ask(key, partial(self._client.deleteObject, self.name, key))
@@ -114,41 +102,43 @@ class Bucket:
 
     def any_below(self, prefix: str) -> bool:
         """Whether there is an object whose key begins so."""
-        body = self._ask(prefix, partial(self._client.listObjects, self.name, prefix=prefix, max_keys=1)).body
+        call = partial(self._client.listObjects, self.name, prefix=prefix, max_keys=1)
+        body = self._ask(prefix, call, "name").body
         return bool(body.contents)
 
     def _pages(self, prefix: str, delimiter: str | None) -> Iterator[Any]:
         marker: str | None = None
         while True:
-            body = self._ask(prefix, partial(self._client.listObjects, self.name, prefix=prefix, marker=marker,
-                                             delimiter=delimiter, encoding_type="url")).body  # fmt: skip
+            call = partial(self._client.listObjects, self.name, prefix=prefix, marker=marker, delimiter=delimiter,
+                           encoding_type="url")  # fmt: skip
+            body = self._ask(prefix, call, "name").body
             yield body
             if not body.is_truncated:
                 return
             last = [one.key for one in body.contents or ()] + [one.prefix for one in body.commonPrefixs or ()]
-            marker = body.next_marker or max(last)
+            marker = self._onward(prefix, marker, body.next_marker or max(last, default=None))
 
     def begin(self, key: str, sha256: str) -> str:
         """The id of a new upload in parts."""
         call = partial(self._client.initiateMultipartUpload, self.name, key, metadata={SUM: sha256})
-        return str(self._ask(key, call).body.uploadId)
+        return str(self._ask(key, call, "uploadId").body.uploadId)
 
     def send(self, key: str, upload: str, number: int, data: bytes) -> str:
         """One part; its ETag."""
         call = partial(self._client.uploadPart, self.name, key, number, upload, content=data, md5=_md5(data))
-        return _plain(dict(self._ask(key, call).header).get("etag"))
+        return _plain(dict(self._ask(key, call, ETAG).header).get("etag"))
 
     def parts(self, key: str, upload: str) -> Iterator[Part]:
         """What has arrived of an upload."""
         marker: int | None = None
         while True:
             call = partial(self._client.listParts, self.name, key, upload, partNumberMarker=marker)
-            body = self._ask(key, call).body
+            body = self._ask(key, call, "uploadId").body
             for one in body.parts or ():
                 yield Part(int(one.partNumber), int(one.size), _plain(one.etag))
             if not body.isTruncated:
                 return
-            marker = body.nextPartNumberMarker
+            marker = self._onward(key, marker, body.nextPartNumberMarker)
 
     def unfinished(self, prefix: str) -> Iterator[tuple[str, str]]:
         """(key, id) of uploads below a prefix that were begun and neither finished nor given up."""
@@ -156,12 +146,12 @@ class Bucket:
         upload: str | None = None
         while True:
             wanted = self._sdk.ListMultipartUploadsRequest(prefix=prefix, key_marker=key, upload_id_marker=upload)
-            body = self._ask(prefix, partial(self._client.listMultipartUploads, self.name, wanted,
-                                             encoding_type="url")).body  # fmt: skip
+            call = partial(self._client.listMultipartUploads, self.name, wanted, encoding_type="url")
+            body = self._ask(prefix, call, "bucket").body
             yield from ((one.key, one.uploadId) for one in body.upload or ())
             if not body.isTruncated:
                 return
-            key, upload = body.nextKeyMarker, body.nextUploadIdMarker
+            key, upload = self._onward(prefix, (key, upload), (body.nextKeyMarker, body.nextUploadIdMarker))
 
     def complete(self, key: str, upload: str, parts: Sequence[Part]) -> None:
         """Makes the object of its parts."""
@@ -173,8 +163,15 @@ class Bucket:
         """Gives an upload up: its parts are no longer kept, nor paid for."""
         self._ask(key, partial(self._client.abortMultipartUpload, self.name, key, upload))
 
-    def _ask(self, key: str, request: Callable[[], Any]) -> Any:
-        return ask(request, self._shown(key), self._access, self.patience)
+    def _ask(self, key: str, request: Callable[[], Any], mark: str = "") -> Any:
+        return ask(partial(marked, request, mark), self._shown(key), self._access, self.patience)
+
+    def _onward(self, key: str, before: Any, after: Any) -> Any:
+        try:
+            return onward(before, after)
+        except Spoilt as cause:
+            told: dict[str, Scalar] = {"place": self._shown(key), "server": self._access.server, "error": str(cause)}
+            raise WorkbookError("storage.listing", **told) from cause
 
     def _shown(self, key: str) -> str:
         return printed(f"{SCHEME}{self.name}/{key}")

@@ -18,7 +18,7 @@ from helpers.storage.credentials import Access
 #: What a connection raises that broke, was refused or answered nothing in time.
 BROKEN = (OSError, http.client.HTTPException)
 #: https://support.huaweicloud.com/intl/en-us/api-obs/obs_04_0115.html: error codes of the service.
-BUSY = ("RequestTimeout", "SlowDown", "ServiceUnavailable", "InternalError")
+BUSY = ("RequestTimeout", "SlowDown", "ServiceUnavailable", "InternalError", "BadDigest", "IncompleteBody")
 SKEWED = ("RequestTimeTooSkewed", "RequestExpired")
 WRONG_KEYS = ("InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "InvalidSecurity")
 #: Behind this much difference between two clocks requests are refused.
@@ -27,6 +27,10 @@ SKEW_S = 900
 
 class CutShort(OSError):
     """An answer had fewer bytes than it said."""
+
+
+class Spoilt(OSError):
+    """An answer is not what the service sent, or not the service's: another sum, a page of a proxy."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,6 @@ def _skew_s(answer: Any) -> float:
     told = dict(answer.header or ()).get("date")
     try:
         there = parsedate_to_datetime(told) if told else None
-    except ValueError:
+    except (TypeError, ValueError):  # TypeError before Python 3.10
         return 0.0
     return (there - datetime.now(timezone.utc)).total_seconds() if there and there.tzinfo else 0.0

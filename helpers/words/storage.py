@@ -151,6 +151,14 @@ WORDS: dict[str, Words] = {
     "storage.refused": Words(
         "{place}: refused with {status} {error}",
         "{place}：被拒绝，{status} {error}",
+        "Look the code up in the service's list of error codes; its log names the request too.",
+        "请在服务的错误码列表中查找该代码；服务侧日志也记录了该请求。",
+    ),
+    "storage.listing": Words(
+        "{place}: {server} lists without an end: {error}",
+        "{place}：{server} 的列举不会结束：{error}",
+        "Is there a proxy or a gateway between? Ask the service itself: OBS_SERVER is its address.",
+        "中间是否有代理或网关？请让 OBS_SERVER 直接指向服务地址。",
     ),
     "storage.certificate": Words(
         "the certificate of {server} is not trusted: {error}",

@@ -1,8 +1,9 @@
 """An S3-compatible server over loopback (moto), as a process of its own, that counts requests and fails on purpose.
 
 `python server.py FOLDER` prints its port. Each request is a line of FOLDER/requests. FOLDER/faults is a list of
-{"method", "match", "times", "status", "code", "cut", "reset", "delay_s", "date"} in JSON: requests of that method whose
-path matches are answered so, that many times.
+{"method", "match", "times", "status", "code", "cut", "reset", "lost", "garble", "body", "delay_s", "headers"} in JSON:
+requests of that method whose path matches are answered so, that many times. `lost` does what was asked and answers
+nothing, `garble` changes the first byte of the answer.
 """
 
 from __future__ import annotations
@@ -47,17 +48,23 @@ class Faulty:
         if fault is None:
             return self._real(environ, start)
         time.sleep(fault.get("delay_s", 0))
-        if fault.get("reset"):
+        if fault.get("lost"):
+            self._real(environ, lambda *args: None)
+        if fault.get("reset") or fault.get("lost"):
             environ["werkzeug.socket"].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             raise ConnectionResetError
         if "cut" in fault:
             return self._cut(environ, start, fault["cut"])
+        if fault.get("garble"):
+            (data,) = self._real(environ, start)
+            return [bytes([data[0] ^ 1]) + data[1:]]
         if "status" not in fault:
             return self._real(environ, start)
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        body = f"<Error><Code>{fault.get('code', '')}</Code><Message>on purpose</Message></Error>".encode()
+        told = f"<Error><Code>{fault.get('code', '')}</Code><Message>on purpose</Message></Error>"
+        body = fault.get("body", told).encode()
         headers = [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))]
-        start(f"{fault['status']} Fault", headers + ([("Date", fault["date"])] if "date" in fault else []))
+        start(f"{fault['status']} Fault", [*headers, *fault.get("headers", {}).items()])
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
     def _fault(self, method: str, path: str) -> dict[str, Any] | None:
@@ -83,6 +90,7 @@ class Faulty:
         if len(body) < size:
             raise ConnectionResetError  # the client is gone
         environ["wsgi.input"] = io.BytesIO(body)
+        environ["HTTP_AUTHORIZATION"] = "AWS key:sum"  # a real sum with four `/` names a service to moto
         with MOTO:
             return [b"".join(self.inner(environ, start))]
 

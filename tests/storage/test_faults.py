@@ -67,8 +67,8 @@ def test_a_service_that_keeps_silent(service: Service) -> None:
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_a_clock_that_is_wrong_is_told_as_that(service: Service, method: str) -> None:
     there = datetime.now(timezone.utc) + timedelta(hours=2)
-    service.fail({"method": method, "match": "/x", "times": 9, "status": 403, "date": format_datetime(there, True),
-                  "code": "RequestTimeTooSkewed"})  # fmt: skip
+    service.fail({"method": method, "match": "/x", "times": 9, "status": 403, "code": "RequestTimeTooSkewed",
+                  "headers": {"Date": format_datetime(there, True)}})  # fmt: skip
     bucket = service.requests
     with pytest.raises(WorkbookError, match=r"clock is 7(19|20)\d s behind") as caught:
         bucket.get("x") if method == "GET" else bucket.head("x")

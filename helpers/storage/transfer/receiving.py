@@ -26,7 +26,7 @@ class FileDownload:
         self.bucket, self.target, self.entry, self.there, self.progress = bucket, target, entry, there, progress
         self.part_bytes, self.wrong, self.found = part_bytes, "", entry.bytes
         self._file: PartialFile | None = None
-        self._left, self._resumed, self._lock = 0, False, threading.Lock()
+        self._left, self._again, self._lock = 0, False, threading.Lock()
 
     def begin(self) -> list[Job]:
         """The jobs that remain: none for a file that is there already, or that cannot become what it should be."""
@@ -46,7 +46,6 @@ class FileDownload:
     def _jobs(self, file: PartialFile) -> list[Job]:
         self._file, missing = file, file.start()
         self._left = len(missing)
-        self._resumed = len(missing) * self.part_bytes < self.entry.bytes
         return [partial(self._fetch, file, number) for number in missing] or [partial(self._finish, file)]
 
     def _fetch(self, file: PartialFile, number: int) -> list[Job]:
@@ -59,11 +58,12 @@ class FileDownload:
         return [partial(self._finish, file)] if last else []
 
     def _finish(self, file: PartialFile) -> list[Job]:
-        """Its sum decides. Where parts of an earlier start are in it, those are fetched anew once: that machine may
-        have lost its power before they were on the disk."""
+        """Its sum decides. All is fetched anew once: bytes change on the way, and of parts of an earlier start that
+        machine may have lost its power before they were on the disk."""
         if self.entry.sha256 and sha256_of(file.data) != self.entry.sha256:
             file.drop()
-            if self._resumed:
+            if not self._again:
+                self._again = True
                 return self._jobs(file)
             self.wrong = SUM
             return []

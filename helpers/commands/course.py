@@ -1,4 +1,4 @@
-"""The course's exercises: list them, put one back; for teachers: grade what was handed in, make the students' zip.
+"""The course's exercises: list them, put one back; for teachers: grade, see the solutions, make the students' zip.
 
 `grade` runs each submission (a notebook, a folder or a zip with one) anew in a process of its own with limits of
 time and memory, and never trusts what is stored in it: of its run only the answers are read, and this
@@ -10,9 +10,13 @@ Examples:
   ascend-workbook course list --run-dir runs/notebook
   ascend-workbook course reset env
   ascend-workbook course reset all --notebook ~/05_exercises.ipynb
+  ascend-workbook course reset capstone
   ascend-workbook course grade submissions/ --out grades.csv
   ascend-workbook course grade submissions/ --out grades.csv --points env=2 --timeout 600 --names names.csv
   ascend-workbook course grade submissions/ --user nobody
+  ascend-workbook course grade capstones/ --notebook capstone --out capstones.csv --timeout 1800
+  ascend-workbook course solve --out solved.ipynb
+  ascend-workbook course solve capstone --out solved.ipynb --lang zh
   ascend-workbook course pack --out student.zip
 """
 
@@ -24,6 +28,7 @@ import pwd
 from dataclasses import replace
 
 from helpers.commands import progress_line
+from helpers.course.registry import EXERCISES, NOTEBOOKS
 from helpers.errors import WorkbookError
 from helpers.report import Report
 from helpers.words import LANGUAGES
@@ -37,15 +42,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="the exercises and how far they have come")
     back = actions.add_parser("reset", help="put an exercise back; what was there is kept under a number")
     marks = actions.add_parser("grade", help="run and judge every submission of a folder, into a CSV")
+    solving = actions.add_parser("solve", help="the notebook with its solutions (not in a student's package)")
     pack = actions.add_parser("pack", help="the last commit as a zip without solutions and the teacher's pages")
-    back.add_argument("exercise", metavar="EXERCISE", help="its id, as `course list` tells, or all")
+    back.add_argument("exercise", metavar="EXERCISE", help="its id, as `course list` tells; all; or capstone")
     back.add_argument("--notebook", default="", metavar="FILE", help="the notebook (default: the project's exercises)")
     for action in (listing, back):
         action.add_argument("--run-dir", default="runs/notebook", metavar="DIR", help="run_dir of the notebook")
     _configure_grade(marks)
     pack.add_argument("--out", default="student.zip", metavar="FILE", help="the zip (default: student.zip)")
-    pack.add_argument("--force", action="store_true", help="replace the file")
-    for action in (listing, back, marks, pack):
+    which = [*NOTEBOOKS]
+    solving.add_argument("notebook", nargs="?", default=EXERCISES, choices=which, help="which (default: exercises)")
+    marks.add_argument("--notebook", default=EXERCISES, choices=which, help="which one it is (default: exercises)")
+    solving.add_argument("--out", default="solved.ipynb", metavar="FILE", help="where it goes (default: solved.ipynb)")
+    for action in (pack, solving):
+        action.add_argument("--force", action="store_true", help="replace the file")
+    for action in (listing, back, marks, solving, pack):
         action.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
         action.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
         action.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
@@ -72,6 +83,10 @@ def run(args: argparse.Namespace) -> Report:
         from helpers.course.packing import pack
 
         return pack(args.out, force=args.force)
+    if args.action == "solve":
+        from helpers.course.solving import solved
+
+        return solved(args.notebook, args.out, lang=args.lang, force=args.force)
     if args.action == "reset":
         from helpers.course.resetting import reset
 
@@ -92,8 +107,9 @@ def _grade(args: argparse.Namespace) -> Report:
     if not 0 <= args.partly <= 1:
         raise WorkbookError("grading.partly", given=args.partly)
     worth = dict(_worth(each) for each in args.points)
-    return grade(args.submissions, args.out, worth=worth, partly=args.partly, names=args.names, limits=limits,
-                 force=args.force, cell_timeout_s=args.cell_timeout, lang=args.lang, tell=progress_line)  # fmt: skip
+    return grade(args.submissions, args.out, notebook=args.notebook, worth=worth, partly=args.partly, names=args.names,
+                 limits=limits, force=args.force, cell_timeout_s=args.cell_timeout, lang=args.lang,
+                 tell=progress_line)  # fmt: skip
 
 
 def _user(name: str) -> pwd.struct_passwd:

@@ -22,7 +22,7 @@ from helpers.storage import open_storage
 from helpers.words import Scalar
 
 #: Folders at the top that a student has no use for; tests hold solutions and their outputs.
-FOLDERS = ("tests", "benchmarks", "tools", ".ci", "containers")
+FOLDERS = ("tests", "benchmarks", "tools", ".ci")
 #: Anywhere.
 SOLUTIONS = "solutions"
 #: What the exercises start from.

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from helpers.course.registry import task, tasks
+from helpers.course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, task, tasks, tasks_of
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.notebook import ROOT, results_begin_at
@@ -18,8 +18,6 @@ from helpers.storage import open_storage
 from helpers.words import language
 
 EVERY = "all"
-#: The notebooks with exercises, as they are called.
-PATTERN = "*_exercises"
 #: A cell that students write has this tag with the task's id.
 TAG = "task-"
 
@@ -32,29 +30,39 @@ def reset(
     lang: str | None = None,
     project: Path = ROOT,
 ) -> Report:
-    """Puts the cells of task `exercise` (or of `all`) in `notebook` back and moves its run folder aside.
+    """Puts the cells of task `exercise` in `notebook` back and moves its run folder aside.
 
-    notebook: default the project's exercises in that language. Cells that the student added stay. Raises WorkbookError
+    exercise: an id of the exercises or `all`; `capstone` for its four stages, or `capstone_` and one of them. notebook:
+    default the project's own in that language. Cells that the student added stay. Raises WorkbookError
     for a task or notebook that there is not, and where the notebook cannot be read.
     """
-    names = list(tasks()) if exercise == EVERY else [task(exercise).id]
-    source = _source(project)
+    tags, folder = _tags(exercise)
+    source = _source(project, EXERCISES if folder == "" else CAPSTONE)
     path = Path(notebook) if notebook else project / "notebooks" / "course" / language(lang) / f"{source.stem}.ipynb"
     told = _read(path)
     fresh = _fresh(project, source, _language_of(told, lang))
     number = _next_number(path)
     backup = path.with_name(f"{path.stem}.backup-{number}{path.suffix}")
-    changed = [cell["id"] for name in names for cell in section(fresh, name) if put_back(told, fresh, cell)]
+    changed = [cell["id"] for tag in tags.values() for cell in section(fresh, tag) if put_back(told, fresh, cell)]
     if changed:
         beside = open_storage(str(path.resolve().parent))
         beside.write_bytes(backup.name, path.read_bytes())
         beside.write_text(path.name, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
     base = Path(run_dir).expanduser()
     base = base if base.is_absolute() else results_begin_at() / base
-    moved = [name for name in names if _aside(base / "course" / name, number)]
+    moved = [name for name in tags if _aside(base / folder / "course" / name, number)]
     key = "CRS003.reset" if changed or moved else "CRS003.as_it_was"
     args: dict[str, Any] = {"exercise": exercise, "path": str(path), "cells": len(changed), "backup": backup.name}
     return Report("course", "course_reset", (Finding("CRS003", Status.OK, key, args),), facts={**args, "moved": moved})
+
+
+def _tags(exercise: str) -> tuple[dict[str, str], str]:
+    """Task -> what its cell's tag says, and the folder of the notebook's tasks below run_dir."""
+    stages = tasks_of(CAPSTONE)
+    if exercise == CAPSTONE or exercise in stages:
+        chosen = stages if exercise == CAPSTONE else [exercise]
+        return {name: stages[name].stage for name in chosen}, CAPSTONE_FOLDER
+    return {name: name for name in (tasks() if exercise == EVERY else [task(exercise).id])}, ""
 
 
 def section(fresh: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -79,8 +87,8 @@ def put_back(told: dict[str, Any], fresh: dict[str, Any], cell: dict[str, Any]) 
     return True
 
 
-def _source(project: Path) -> Path:
-    found = sorted((project / "notebooks" / "source" / "course").glob(f"{PATTERN}.py"))
+def _source(project: Path, notebook: str = EXERCISES) -> Path:
+    found = sorted((project / "notebooks" / "source" / "course").glob(f"*_{notebook}.py"))
     if len(found) != 1:
         raise WorkbookError("resetting.no_source", path=str(project), found=len(found))
     return found[0]

@@ -1,4 +1,7 @@
-"""The solved notebook, for teachers and tests: pieces of a solutions file in place of the stubs."""
+"""The solved notebook, for teachers and tests: pieces of a solutions file in place of the stubs.
+
+A student's package has no solutions: there is nothing to take from it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+from helpers.course.registry import EXERCISES, NOTEBOOKS
 from helpers.errors import WorkbookError
+from helpers.finding import Finding, Status
+from helpers.notebook import ROOT
+from helpers.report import Report
+from helpers.storage import open_storage
+from helpers.words import Scalar, language
 
 #: A stub's cell carries this tag with the task's id.
 TAG = "task-"
@@ -42,3 +51,33 @@ def solve(notebook: Any, solutions: dict[str, str]) -> Any:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return made
+
+
+def solved(
+    notebook: str = EXERCISES,
+    out: str | os.PathLike[str] = "solved.ipynb",
+    *,
+    lang: str | None = None,
+    project: Path = ROOT,
+    force: bool = False,
+) -> Report:
+    """Writes the notebook of NOTEBOOKS in that language with its solutions, not run.
+
+    Raises WorkbookError for another notebook, where `out` is there already and not `force`, and where the project has
+    no solutions.
+    """
+    import nbformat
+
+    if notebook not in NOTEBOOKS:
+        raise WorkbookError("course.unknown_notebook", given=notebook, known=list(NOTEBOOKS))
+    course, target = project / "notebooks" / "course", Path(out)
+    solutions = course / "solutions" / f"{NOTEBOOKS[notebook]}.py"
+    if not solutions.is_file():
+        raise WorkbookError("solving.no_solutions", path=str(solutions))
+    if target.exists() and not force:
+        raise WorkbookError("packing.exists", path=str(target))
+    told = pieces(solutions)
+    made = solve(nbformat.read(course / language(lang) / f"{NOTEBOOKS[notebook]}.ipynb", 4), told)
+    open_storage(str(target.resolve().parent)).write_text(target.name, nbformat.writes(made) + "\n")
+    args: dict[str, Scalar] = {"path": str(target), "tasks": list(told)}
+    return Report("course", "course_solve", (Finding("CRS005", Status.OK, "CRS005.solved", args),), facts=args)

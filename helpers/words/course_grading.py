@@ -10,6 +10,7 @@ _HEADINGS = {
     "course_pack": ("Zip for students", "学生包"),
     "course_reset": ("Exercise put back", "练习还原"),
     "course_list": ("Exercises", "练习"),
+    "course_solve": ("Solved notebook", "参考答案"),
     "submission": ("Submission", "提交"),
     "points": ("Points", "得分"),
     "grade_done": ("Done", "完成"),
@@ -50,8 +51,8 @@ _GRADING = {
     "grading.bad_zip": Words("{path} cannot be read as a zip: {error}", "{path} 无法按 zip 读取：{error}"),
     "grading.no_notebook": Words("no notebook is in {path}", "{path} 中没有笔记本"),
     "grading.several": Words(
-        "{path} has several notebooks: {found}; expected one, or one called exercises",
-        "{path} 中有多个笔记本：{found}；应只有一个，或其中一个名为 exercises",
+        "{path} has several notebooks: {found}; expected one, or one called {wanted}",
+        "{path} 中有多个笔记本：{found}；应只有一个，或其中一个名为 {wanted}",
     ),
     "grading.no_json": Words("the notebook cannot be read: {error}", "无法读取笔记本：{error}"),
     "grading.no_answers": Words(
@@ -114,6 +115,19 @@ _PACKING = {
     ),
 }  # fmt: skip
 
+_SOLVING = {
+    "course.unknown_notebook": Words(
+        "there is no notebook {given} of tasks; there are {known}", "没有名为 {given} 的练习笔记本；有 {known}"
+    ),
+    "solving.no_solutions": Words(
+        "the solutions are not here: {path}", "这里没有参考答案：{path}",
+        "A student's package has none; use a clone of the project.", "学生包中没有参考答案；请使用项目的克隆。",
+    ),
+    "CRS005.solved": Words(
+        "{path}: the notebook with the solutions of {tasks}; not run yet", "{path}：已填入 {tasks} 的参考答案，尚未运行"
+    ),
+}  # fmt: skip
+
 _RESETTING = {
     "resetting.no_notebook": Words(
         "there is no notebook {path}", "没有笔记本 {path}",
@@ -143,6 +157,7 @@ _RESETTING = {
 WORDS: dict[str, Words] = {
     **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
     **_GRADING,
+    **_SOLVING,
     **_PACKING,
     **_RESETTING,
 }

@@ -98,6 +98,27 @@ def test_tricks_earn_nothing(tmp_path: Path) -> None:
     assert "no answer" in table["'=1+1.ipynb"]["error"]
 
 
+STAGE = """from helpers.course.capstone import check_stage
+from helpers.notebook import begin
+run = begin("course_capstone", lang, run_dir, "auto")
+check_stage("{stage}", {answer!r}, run)"""
+
+
+@pytest.mark.full
+def test_a_capstone_is_judged_stage_by_stage(tmp_path: Path) -> None:
+    """The first stage is right; the third is not judged before the second has left a script."""
+    good = {"device": "npu-simulated", "dtype": "bfloat16"}
+    design = {"arguments": ["--seed", "0"], "dump_steps": [0], "aligned": True}
+    handed_in(tmp_path / "in", "ann.ipynb", STAGE.format(stage="environment", answer=good),
+              STAGE.format(stage="precision", answer=design))  # fmt: skip
+    handed_in(tmp_path / "in", "eve.ipynb", solved("eve"), CHECK)
+    grade(tmp_path / "in", tmp_path / "grades.csv", notebook="capstone", worth={"capstone_environment": 2}, lang="en")
+    table = rows(tmp_path / "grades.csv")
+    assert (table["ann.ipynb"]["points"], table["ann.ipynb"]["of"]) == ("2", "5") and not table["ann.ipynb"]["error"]
+    assert table["ann.ipynb"]["capstone_precision_status"] == "not_yet"
+    assert table["eve.ipynb"]["points"] == "0" and "no answer" in table["eve.ipynb"]["error"]
+
+
 @pytest.mark.full
 def test_whose_submission_it_is(tmp_path: Path) -> None:
     handed_in(tmp_path / "in", "2041_late.ipynb", solved("ann"), CHECK, student="ann")
@@ -110,6 +131,10 @@ def test_what_cannot_be_graded_at_all(tmp_path: Path) -> None:
     handed_in(tmp_path / "in", "a.ipynb")
     with pytest.raises(WorkbookError, match="there is no task nope"):
         grade(tmp_path / "in", worth={"nope": 1})
+    with pytest.raises(WorkbookError, match="there is no task env"):
+        grade(tmp_path / "in", notebook="capstone", worth={"env": 1})
+    with pytest.raises(WorkbookError, match="no notebook lesson"):
+        grade(tmp_path / "in", notebook="lesson")
     with pytest.raises(WorkbookError, match="no folder"):
         grade(tmp_path / "nothing")
     (tmp_path / "names.csv").write_text("a,ann\nb\n")

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from helpers.course.registry import tasks
-from helpers.course.resetting import reset
+from helpers.course.resetting import _fresh, _source, reset
 from helpers.errors import WorkbookError
 from tests.conftest import ROOT
 
@@ -53,8 +53,6 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def book(project: Path) -> Path:
     """The notebook as handed out."""
-    from helpers.course.resetting import _fresh, _source
-
     path = project / "notebooks/course/en/05_exercises.ipynb"
     path.write_text(json.dumps(_fresh(project, _source(project), "en")))
     return path
@@ -91,6 +89,24 @@ def test_one_exercise_goes_back_and_the_rest_stays(project: Path, book: Path, tm
     reset(FIRST, book, run_dir=tmp_path / "run", project=project)
     assert (book.parent / "05_exercises.backup-2.ipynb").is_file()
     assert len(sources(book)) == len(handed_out) + 2  # two cells of the student's own
+
+
+def test_the_capstone_goes_back_too(project: Path, tmp_path: Path) -> None:
+    """Its cells are tagged by stage, its run folders called by task."""
+    source = (ROOT / "notebooks/source/course/06_capstone.py").read_text(encoding="utf-8")
+    (project / "notebooks/source/course/06_capstone.py").write_text(source, encoding="utf-8")
+    book = project / "notebooks/course/en/06_capstone.ipynb"
+    book.write_text(json.dumps(_fresh(project, _source(project, "capstone"), "en")))
+    handed_out = sources(book)
+    folder = tmp_path / "run" / "course_capstone" / "course" / "capstone_migration"
+    folder.mkdir(parents=True)
+    for exercise, cells in (("capstone_migration", 1), ("capstone", 2)):
+        work(book, **{"def where()": "where = 1", "def script_changes()": "script_changes = 2"})
+        report = reset(exercise, run_dir=tmp_path / "run", lang="en", project=project)
+        assert report.facts["cells"] == cells
+        assert ("where = 1" in sources(book)) == (exercise != "capstone") and "script_changes = 2" not in sources(book)
+    assert folder.with_name("capstone_migration.backup-1").is_dir() and not folder.exists()
+    assert [text for text in sources(book) if text != "mine = 1"] == handed_out
 
 
 def test_a_deleted_cell_comes_back_in_its_place(project: Path, book: Path, tmp_path: Path) -> None:

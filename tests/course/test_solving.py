@@ -9,7 +9,8 @@ import papermill
 import pytest
 
 from helpers.course import DONE, NOT_YET, read_record, tasks
-from helpers.course.solving import pieces, solve, stubs
+from helpers.course.registry import NOTEBOOKS as NOTEBOOKS_OF
+from helpers.course.solving import pieces, solve, solved, stubs
 from helpers.errors import WorkbookError
 from tests.conftest import ROOT
 
@@ -36,6 +37,27 @@ def test_solving_replaces_the_stubs_alone() -> None:
     with pytest.raises(WorkbookError) as caught:
         solve(notebook, {"env": "x"})
     assert caught.value.key == "course.unsolved"
+
+
+@pytest.mark.parametrize("notebook", ["exercises", "capstone"])
+def test_a_teacher_gets_the_solved_notebook(tmp_path: Path, notebook: str) -> None:
+    report = solved(notebook, tmp_path / "a.ipynb", lang="zh")
+    made = nbformat.read(tmp_path / "a.ipynb", 4)
+    told = pieces(COURSE / "solutions" / f"{NOTEBOOKS_OF[notebook]}.py")
+    assert {name: cell.source for name, cell in stubs(made).items()} == told and report.facts["tasks"] == list(told)
+    assert 'lang: str = "zh"' in made.cells[1].source
+    assert not [cell for cell in made.cells if cell.cell_type == "code" and cell.outputs]
+    with pytest.raises(WorkbookError, match="is there already"):
+        solved(notebook, tmp_path / "a.ipynb")
+    assert solved(notebook, tmp_path / "a.ipynb", lang="en", force=True).status.name == "OK"
+
+
+def test_a_students_package_has_no_solutions(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError, match="solutions are not here"):
+        solved("exercises", tmp_path / "a.ipynb", project=tmp_path)
+    with pytest.raises(WorkbookError, match="no notebook nope"):
+        solved("nope", tmp_path / "a.ipynb")
+    assert not (tmp_path / "a.ipynb").exists()
 
 
 @pytest.mark.full

@@ -1,6 +1,6 @@
 """The capstone: one script that the student has not seen, through all four stages, each judged by the stage's reports.
 
-    check_stage("environment", {"device": "npu-simulated", "dtype": "bfloat16"}, run)
+    check_stage("environment", where, run)
     handed_in(run, "en")
 
 Decisions are plain data; the reports of each stage are kept as `ascend-workbook run` keeps them, so that `accept` reads

@@ -18,7 +18,7 @@ from helpers.course.grading.limits import Ended, Limits
 from helpers.course.grading.submission import Submission, cells_of
 from helpers.course.outcome import NOT_YET
 from helpers.course.record import read_record
-from helpers.course.registry import tasks
+from helpers.course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, tasks_of
 from helpers.errors import WorkbookError
 from helpers.notebook import ROOT, RUNS
 from helpers.words import Scalar
@@ -47,9 +47,10 @@ class Grade:
 
 
 def grade_one(
-    submission: Submission, student: str, folder: Path, lang: str, cell_timeout_s: float, told: Limits
+    submission: Submission, student: str, folder: Path, lang: str, cell_timeout_s: float, told: Limits,
+    notebook: str = EXERCISES,
 ) -> Grade:
-    """Runs it in `folder`, made anew, and judges what it answered under the name `student`."""
+    """Runs it in `folder`, made anew, and judges what it answered to `notebook` under the name `student`."""
     shutil.rmtree(folder, ignore_errors=True)
     home = folder / "home"
     (home / "tmp").mkdir(parents=True)
@@ -60,10 +61,11 @@ def grade_one(
     _hand_over(home, told)
     command = [sys.executable, str(CHILD), str(home / "plan.json")]
     ran = limits.run(command, {**_environment(home), COLLECT: "1"}, home, folder / "run.log", told)
-    answers, declared, trouble = _answers(home / "run", student)
+    kept = home / "run" / CAPSTONE_FOLDER if notebook == CAPSTONE else home / "run"
+    answers, declared, trouble = _answers(kept, student)
     trouble = _stopped(ran, told) or trouble
-    judged, judging = _judge(folder, answers, student if declared else "", told) if answers else ({}, None)
-    status = {name: judged.get(name, NOT_YET) for name in tasks()}
+    judged, judging = _judge(folder, notebook, answers, student if declared else "", told) if answers else ({}, None)
+    status = {name: judged.get(name, NOT_YET) for name in tasks_of(notebook)}
     tries = submission.claimed_tries()
     return Grade(submission.name, student, submission.digest, status, {name: tries[name] for name in status
                  if name in tries}, round(ran.seconds + (judging.seconds if judging else 0.0), 1),
@@ -104,11 +106,13 @@ def _answers(run: Path, student: str) -> tuple[dict[str, Any], bool, dict[str, S
     return answers, record.student != "", None
 
 
-def _judge(folder: Path, answers: Mapping[str, Any], student: str, told: Limits) -> tuple[dict[str, str], Ended]:
+def _judge(
+    folder: Path, notebook: str, answers: Mapping[str, Any], student: str, told: Limits
+) -> tuple[dict[str, str], Ended]:
     """Task -> status, and how the judging child ended. Its folders are new: what the run left is not looked at."""
     home = folder / "judging"
     (home / "tmp").mkdir(parents=True)
-    plan = {"student": student, "answers": dict(answers), "folder": str(home / "tasks")}
+    plan = {"notebook": notebook, "student": student, "answers": dict(answers), "folder": str(home / "tasks")}
     (home / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     _hand_over(home, told)
     command = [sys.executable, "-m", "helpers.course.grading.judging", str(home / "plan.json")]

@@ -18,7 +18,7 @@ from helpers.course.grading.limits import Limits
 from helpers.course.grading.sheet import points, sheet
 from helpers.course.grading.submission import entries, name_of, read
 from helpers.course.outcome import DONE, PARTLY
-from helpers.course.registry import tasks
+from helpers.course.registry import EXERCISES, tasks_of
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.report import Column, Report, Table
@@ -30,6 +30,7 @@ def grade(
     submissions: str | os.PathLike[str],
     out: str | os.PathLike[str] = "grades.csv",
     *,
+    notebook: str = EXERCISES,
     worth: Mapping[str, float] | None = None,
     partly: float = 0.0,
     names: str | os.PathLike[str] = "",
@@ -41,34 +42,37 @@ def grade(
 ) -> Report:
     """Grades what lies in `submissions` into the CSV `out`; runs are kept in the folder `out`.work beside it.
 
-    worth: points of a task (default 1 each); partly: the share of them for a task that is partly right. names: a CSV of
-    two columns, submission and student; else a submission is its student's name. limits: of each submission; each cell
-    has `cell_timeout_s`. A submission that was graded before and has not changed is taken over unless `force`. Raises
-    WorkbookError where there is nothing to grade, for a task that there is not, and for a `names` that cannot be read.
-    A submission that is broken has its row.
+    notebook: `exercises`, or `capstone`, whose four stages are judged in their order. worth: points of a task (default
+    1 each); partly: the share of them for a task that is partly right. names: a CSV of two columns, submission and
+    student; else a submission is its student's name. limits: of each submission; each cell has `cell_timeout_s`. A
+    submission that was graded before and has not changed is taken over unless `force`. Raises WorkbookError where there
+    is nothing to grade, for a task that there is not, and for a `names` that cannot be read. A submission that is
+    broken has its row.
     """
     lang, told = language(lang), limits or Limits()
-    valued = _worth(worth or {})
+    valued = _worth(worth or {}, notebook)
     who, found = _names(names), entries(Path(submissions))
     target, work = Path(out), Path(f"{out}.work")
     grades: list[Grade] = []
     for number, path in enumerate(found, 1):
         tell(say("grading.progress", lang, number=number, of=len(found), name=path.name))
-        one = _graded(path, who.get(name_of(path), name_of(path)), work, lang, cell_timeout_s, told, force)
+        one = _graded(path, who.get(name_of(path), name_of(path)), notebook, work, lang, cell_timeout_s, told, force)
         grades.append(one)
         open_storage(str(target.resolve().parent)).write_text(target.name, sheet(grades, valued, lang, partly))
     return _report(grades, valued, partly, target)
 
 
-def _graded(path: Path, student: str, work: Path, lang: str, cell_s: float, told: Limits, force: bool) -> Grade:
+def _graded(
+    path: Path, student: str, notebook: str, work: Path, lang: str, cell_s: float, told: Limits, force: bool
+) -> Grade:
     folder = work / _folder_name(path.name)
     try:
-        submission = read(path)
-        key = _key(submission.digest, student)
+        submission = read(path, notebook)
+        key = _key(submission.digest, student, notebook)
         before = None if force else _before(folder, key)
         if before is not None:
             return before
-        one = grade_one(submission, student, folder.resolve(), lang, cell_s, told)
+        one = grade_one(submission, student, folder.resolve(), lang, cell_s, told, notebook)
     except WorkbookError as error:
         return Grade(path.name, student, "", trouble={"say": error.key, "args": error.arguments})
     open_storage(str(folder)).write_text("grade.json", json.dumps({"key": key, **one.to_dict()}, indent=1))
@@ -80,12 +84,12 @@ def _folder_name(name: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)[:60].lstrip('.')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _key(digest: str, student: str) -> str:
-    """Of the submission, the name it is judged under, the workbook's code, and the simulated NPU: where none was built
-    no answer that needs one is right."""
+def _key(digest: str, student: str, notebook: str) -> str:
+    """Of the submission, the name it is judged under, the notebook's tasks, the workbook's code, and the simulated NPU:
+    where none was built no answer that needs one is right."""
     built = simulator.location() / "version.cfg"
     stamp = built.read_bytes() if built.is_file() else b""
-    return hashlib.sha256(f"{digest}\0{student}\0{own_code()}\0".encode() + stamp).hexdigest()[:16]
+    return hashlib.sha256(f"{digest}\0{student}\0{notebook}\0{own_code()}\0".encode() + stamp).hexdigest()[:16]
 
 
 def _before(folder: Path, key: str) -> Grade | None:
@@ -98,11 +102,12 @@ def _before(folder: Path, key: str) -> Grade | None:
         return None
 
 
-def _worth(given: Mapping[str, float]) -> dict[str, float]:
-    unknown = [name for name in given if name not in tasks()]
+def _worth(given: Mapping[str, float], notebook: str) -> dict[str, float]:
+    known = tasks_of(notebook)
+    unknown = [name for name in given if name not in known]
     if unknown:
-        raise WorkbookError("course.unknown_task", given=unknown[0], known=list(tasks()))
-    return {name: float(given.get(name, 1.0)) for name in tasks()}
+        raise WorkbookError("course.unknown_task", given=unknown[0], known=list(known))
+    return {name: float(given.get(name, 1.0)) for name in known}
 
 
 def _names(path: str | os.PathLike[str]) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
     python -m helpers.course.grading.judging PLAN
 
-PLAN is JSON: student, folder and answers (task -> answer). A line of JSON for each task, as soon as it is told.
+PLAN is JSON: notebook, student, folder and answers (task -> answer). A line of JSON for each task, as soon as it is
+told.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import time
 from pathlib import Path
 
 from helpers.course.checking import judge, status_of
-from helpers.course.registry import tasks
+from helpers.course.registry import tasks_of
 
 MARK = "judged "
 
 
 def main() -> None:
     plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    for name, task in tasks().items():
+    for name, task in tasks_of(plan["notebook"]).items():
         if name not in plan["answers"]:
             continue
         began = time.monotonic()

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from helpers.course.record import NAME as RECORD
+from helpers.course.registry import EXERCISES
 from helpers.errors import WorkbookError, reason
 
 MOST_BYTES, MOST_MEMBERS, MOST_ZIP_BYTES = 16 << 20, 2000, 256 << 20
@@ -56,15 +57,18 @@ def name_of(path: Path) -> str:
     return path.stem if path.suffix in (".ipynb", ".zip") else path.name
 
 
-def read(path: Path) -> Submission:
-    """Raises WorkbookError naming what is wrong with it: no notebook or several, a link, too large, a broken zip."""
+def read(path: Path, wanted: str = EXERCISES) -> Submission:
+    """Of several notebooks the one with `wanted` in its name.
+
+    Raises WorkbookError naming what is wrong with it: no notebook or several, a link, too large, a broken zip.
+    """
     if path.is_symlink():
         raise WorkbookError("grading.link", path=path.name)
     try:
         if path.is_dir():
-            return _of(path.name, _folder(path))
+            return _of(path.name, _folder(path), wanted)
         if path.suffix == ".zip":
-            return _zip(path)
+            return _zip(path, wanted)
         with path.open("rb") as stream:
             return Submission(path.name, _bounded(stream, path.name))
     except OSError as error:
@@ -97,7 +101,7 @@ def _inside(path: Path) -> list[Path]:
     return found
 
 
-def _zip(path: Path) -> Submission:
+def _zip(path: Path, wanted: str) -> Submission:
     if path.stat().st_size > MOST_ZIP_BYTES:
         raise WorkbookError("grading.too_large", path=path.name, most=MOST_ZIP_BYTES >> 20)
     try:
@@ -105,7 +109,8 @@ def _zip(path: Path) -> Submission:
             members = packed.infolist()
             if len(members) > MOST_MEMBERS:
                 raise WorkbookError("grading.members", path=path.name, most=MOST_MEMBERS)
-            return _of(path.name, {each.filename: _member(packed, each) for each in _notebooks(members)})
+            found = {each.filename: _member(packed, each) for each in _notebooks(members)}
+            return _of(path.name, found, wanted)
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, zipfile.zlib.error) as error:  # type: ignore[attr-defined]
         raise WorkbookError("grading.bad_zip", path=path.name, error=str(error)[:200]) from error
 
@@ -133,14 +138,14 @@ def _wanted(name: str) -> bool:
     return name.endswith(".ipynb") or name == RECORD
 
 
-def _of(name: str, files: dict[str, bytes]) -> Submission:
+def _of(name: str, files: dict[str, bytes], wanted: str) -> Submission:
     """The one notebook; of several the one that is called as the exercises are."""
     books = sorted(each for each in files if each.endswith(".ipynb"))
     if len(books) > 1:
-        books = [each for each in books if "exercises" in PurePosixPath(each).name.lower()] or books
+        books = [each for each in books if wanted in PurePosixPath(each).name.lower()] or books
     if len(books) != 1:
         key = "grading.several" if books else "grading.no_notebook"
-        raise WorkbookError(key, path=name, found=[each[:80] for each in books[:5]])
+        raise WorkbookError(key, path=name, found=[each[:80] for each in books[:5]], wanted=wanted)
     records = [data for each, data in sorted(files.items()) if PurePosixPath(each).name == RECORD]
     return Submission(name, files[books[0]], records[0] if len(records) == 1 else b"")
 

@@ -1,6 +1,8 @@
 """ENV011: the wheel's glibc. From torch_npu 2.7.1 the wheels ask for 2.28 (2.6.0 on aarch64), before for 2.17.
 
 An older glibc fails at import with "version `GLIBC_2.28' not found". Source: the wheels' tags on PyPI.
+
+Source: https://github.com/Ascend/pytorch/blob/9e73e708ab93/docs/zh/installation_guide/faq.md
 """
 
 from __future__ import annotations

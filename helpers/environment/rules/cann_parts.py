@@ -1,6 +1,8 @@
 """ENV046: the packages of one CANN are of one version: toolkit, operators (opp, opp_kernel; from 8.5 ops), runtime…
 
 A toolkit upgraded without its operator package fails at the first operator (561103) or computes with old kernels.
+
+Source: https://github.com/vllm-project/vllm-ascend/issues/4859
 """
 
 from __future__ import annotations

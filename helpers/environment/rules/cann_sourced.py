@@ -2,6 +2,8 @@
 
 Seen by running CANN 9's own set_env.sh under dash: PATH then begins with `./bin`. `os.system`, `!source` and
 subprocess(shell=True) in Debian images use that shell.
+
+Source: https://github.com/Ascend/pytorch/blob/9e73e708ab93/docs/zh/installation_guide/faq.md
 """
 
 from __future__ import annotations

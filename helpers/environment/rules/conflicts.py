@@ -1,5 +1,8 @@
 """ENV059: packages that stand in each other's way: triton-ascend installs the module triton; protobuf 4 and CANN's
 compiler before 9.1.0; torch_npu versions that are early or no longer maintained (helpers/compatibility.json).
+
+Source: https://github.com/Ascend/pytorch/blob/9e73e708ab9350d203475609f36f8a43f6a0c2ab/SUPPORT.md
+Source: https://github.com/vllm-project/vllm-ascend/issues/7359
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """ENV027: free memory of each NPU. An idle Atlas A2 shows about 3 GB of 64 in use; more without a process in
 npu-smi's table belongs to another container, whose processes are not shown here.
+
+Source: https://github.com/vllm-project/vllm-ascend/issues/3141
 """
 
 from __future__ import annotations

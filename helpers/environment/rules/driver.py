@@ -1,4 +1,7 @@
-"""ENV030: the driver is installed and fits CANN's published list (release notes of CANN, see compatibility.json)."""
+"""ENV030: the driver is installed and fits CANN's published list (release notes of CANN, see compatibility.json).
+
+Source: https://www.hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Without a driver set_env.sh appends <CANN>/devlib, whose libascend_hal.so is empty functions: `import torch_npu` then
 works and no device does. Seen by running CANN 9's set_env.sh in a made tree.
+
+Source: https://github.com/vllm-project/vllm-ascend/issues/1440
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """ENV023: npu-smi prints `910B` without a digit for the *first* generation 910, which has no bfloat16.
 
 `910B1`…`910B4` and `910B2C` are Atlas A2. Sources: npu-smi outputs in public posts; vllm-ascend's forks for 910A.
+
+Source: https://github.com/Ascend/pytorch/issues/148
+Source: https://github.com/hiyouga/LlamaFactory/issues/4165
 """
 
 from __future__ import annotations

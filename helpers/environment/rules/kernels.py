@@ -2,6 +2,8 @@
 
 Without them the first operator fails with 561103, or compiles for minutes. Folder names: ascend910b for A2,
 ascend910_93 for A3, ascend910 for the first generation. Source: CANN installation guide.
+
+Source: https://github.com/vllm-project/vllm-ascend/issues/4859
 """
 
 from __future__ import annotations

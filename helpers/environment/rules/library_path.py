@@ -2,6 +2,8 @@
 
 `os.environ["LD_LIBRARY_PATH"] = …` or `%env` in a notebook reaches children only. A kernel needs it in its
 kernel.json, as an absolute value.
+
+Source: https://github.com/Ascend/pytorch/blob/9e73e708ab93/docs/zh/installation_guide/faq.md
 """
 
 from __future__ import annotations

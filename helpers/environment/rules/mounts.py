@@ -1,5 +1,7 @@
 """ENV092: what was mounted into a container is what it should be. Docker makes an empty *folder* where the host lacks
 the source of a -v: npu-smi becomes a folder, the driver an empty one.
+
+Source: https://github.com/vllm-project/vllm-ascend/issues/2698
 """
 
 from __future__ import annotations

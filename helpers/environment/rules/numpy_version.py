@@ -1,4 +1,7 @@
-"""ENV055: numpy. CANN up to 8.5 documents numpy below 2; from 9.0 numpy 2 is supported (CANN release notes)."""
+"""ENV055: numpy. CANN up to 8.5 documents numpy below 2; from 9.0 numpy 2 is supported (CANN release notes).
+
+Source: https://github.com/vllm-project/vllm-ascend/issues/2210
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ENV010: torch_npu's wheels exist for Linux on x86_64 and aarch64 only (PyPI, torch_npu files)."""
+"""ENV010: torch_npu's wheels exist for Linux on x86_64 and aarch64 only (PyPI, torch_npu files).
+
+Source: https://pypi.org/simple/torch-npu/
+"""
 
 from __future__ import annotations
 

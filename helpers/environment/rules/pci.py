@@ -1,4 +1,7 @@
-"""ENV020: Ascend chips on the PCI bus, by vendor 0x19e5 and device id: the identity that needs no driver."""
+"""ENV020: Ascend chips on the PCI bus, by vendor 0x19e5 and device id: the identity that needs no driver.
+
+Source: https://pypi.org/project/ascend-deployer/26.0.0/
+"""
 
 from __future__ import annotations
 

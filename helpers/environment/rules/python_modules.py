@@ -1,6 +1,8 @@
 """ENV056: CANN's operator compiler (te, tbe) is Python and needs modules in *this* interpreter.
 
 Source: CANN installation guide, "dependencies" (helpers/compatibility.json).
+
+Source: https://github.com/Ascend/pytorch/issues/29
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""ENV050: Python. This package needs 3.9; torch_npu's wheels exist for some versions only (tags on PyPI)."""
+"""ENV050: Python. This package needs 3.9; torch_npu's wheels exist for some versions only (tags on PyPI).
+
+Source: https://github.com/Ascend/pytorch/blob/9e73e708ab93/COMPATIBILITY.md
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 set_env.sh leaves a trailing `:` in PYTHONPATH, which puts the working folder on sys.path even for scripts
 elsewhere ("No module named 'torch_npu._C'").
+
+Source: https://github.com/Ascend/pytorch/issues/24
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 torch_npu/utils/_module.py and optional_features.py; profiles started from a notebook then show another launch
 mode than the script's. Children of ours get the variable as it was at the start.
+
+Source: https://github.com/vllm-project/vllm-ascend/issues/2210
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""ENV052: torch_npu is installed where it helps. In site-packages without CANN it breaks `import torch` (ENV051)."""
+"""ENV052: torch_npu is installed where it helps. In site-packages without CANN it breaks `import torch` (ENV051).
+
+Source: https://github.com/Ascend/pytorch/blob/9e73e708ab93/docs/zh/installation_guide/faq.md
+"""
 
 from __future__ import annotations
 

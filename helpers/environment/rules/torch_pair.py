@@ -1,6 +1,8 @@
 """ENV053: torch and torch_npu are a pair: torch_npu X.Y.Z requires torch X.Y.Z exactly (wheel metadata).
 
 Symptoms of a wrong pair: undefined symbol at import, "torch_npu ... requires torch ==".
+
+Source: https://github.com/Ascend/pytorch/blob/9e73e708ab93/COMPATIBILITY.md
 """
 
 from __future__ import annotations

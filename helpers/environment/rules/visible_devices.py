@@ -1,4 +1,7 @@
-"""ENV026: ASCEND_RT_VISIBLE_DEVICES holds logical ids; CANN drops wrong ones in silence (error 107001 follows)."""
+"""ENV026: ASCEND_RT_VISIBLE_DEVICES holds logical ids; CANN drops wrong ones in silence (error 107001 follows).
+
+Source: https://github.com/vllm-project/vllm/issues/17363
+"""
 
 from __future__ import annotations
 

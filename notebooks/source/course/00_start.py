@@ -140,6 +140,8 @@ run = begin("course", lang, run_dir, device)
 # 与 CUDA 一样，Python 不等设备算完：算子被放入**流**（stream），设备按顺序执行，`torch.npu.synchronize()` 才会等待。
 # 不同的是中间多了一级**任务队列**：`TASK_QUEUE_ENABLE=1`（默认）时，Python 线程只把算子交给队列，由第二个主机线程调用
 # CANN（[TASK_QUEUE_ENABLE](https://hiascend.com/document/detail/zh/Pytorch/600/apiref/Envvariables/Envir_019.html)）。
+# 交互环境例外：torch_npu 发现自己在 Jupyter 内核或交互式 Python 中时，会把它改为 0 并给出警告
+# （[实例](https://github.com/vllm-project/vllm-ascend/issues/2210)）。所以本手册总是另起进程运行和测量脚本。
 #
 # 后果有两个：主机可以跑在设备前面（这是好事）；出错时调用栈常常指向后面某一行（这会骗人）。调试时设
 # `ASCEND_LAUNCH_BLOCKING=1`，它会关闭队列，逐个等待，相当于 `CUDA_LAUNCH_BLOCKING=1`。
@@ -150,7 +152,10 @@ run = begin("course", lang, run_dir, device)
 # As with CUDA, Python does not wait for the device: operators go into a **stream**, which the device works off in order,
 # and `torch.npu.synchronize()` waits. What is new is a **task queue** in between: with `TASK_QUEUE_ENABLE=1`, the
 # default, Python's thread hands operators to a queue, and a second host thread calls CANN
-# ([TASK_QUEUE_ENABLE](https://hiascend.com/document/detail/zh/Pytorch/600/apiref/Envvariables/Envir_019.html)).
+# ([TASK_QUEUE_ENABLE](https://hiascend.com/document/detail/zh/Pytorch/600/apiref/Envvariables/Envir_019.html)). Within a
+# Jupyter kernel or an interactive Python it is otherwise: torch_npu sets it to 0 and warns
+# ([an example](https://github.com/vllm-project/vllm-ascend/issues/2210)). This is why scripts are run and measured here
+# in processes of their own.
 #
 # Two consequences: the host can run ahead of the device, which is good; and after an error the traceback often points
 # to a later line, which deceives. To debug set `ASCEND_LAUNCH_BLOCKING=1`: it turns the queue off and waits after each
@@ -183,7 +188,7 @@ run = begin("course", lang, run_dir, device)
 # 安装时也按这个顺序
 # （[安装说明](https://www.hiascend.com/document/detail/en/ModelZoo/pytorchframework/pies/pies_00012.html)）。
 # 上下层必须配套：torch 与 torch_npu 版本一致，torch_npu 又要求一定范围的 CANN。CANN 不会自动生效，启动 Python
-# **之前**须在 bash 中 `source set_env.sh`。下一课就从这里出错开始。
+# **之前**须在 bash 中 `source set_env.sh`。下一课从一台出错的机器开始：到时请再看一眼这张表。
 
 # %% [markdown] lang="en"
 # ## The stack: four layers from below
@@ -198,7 +203,8 @@ run = begin("course", lang, run_dir, device)
 # They are installed in this order
 # ([installation](https://www.hiascend.com/document/detail/en/ModelZoo/pytorchframework/pies/pies_00012.html)) and belong
 # together: torch_npu is of torch's version, and asks for a range of CANN. CANN does not take effect by itself: bash has
-# to `source set_env.sh` **before** Python starts. The next lesson begins where this went wrong.
+# to `source set_env.sh` **before** Python starts. The next lesson begins with a machine that fails: this table will be
+# of use there.
 
 # %% [markdown] lang="zh"
 # ## 对照表：CUDA 的名称在昇腾上叫什么

@@ -7,14 +7,13 @@
 # ---
 
 # %% [markdown] lang="zh"
-# # 课程 2：不报错的那一处
+# # 课程 2：加一行就够了吗？
 #
 # | 时间 | 硬件 | 需要先会 |
 # |---|---|---|
 # | 阅读与思考 25 分钟，运行约 60 秒 | 任意机器；没有 NPU 时使用模拟 NPU | [课程 0](00_start.ipynb)、[课程 1](01_environment.ipynb) |
 #
-# 一个 50 行的 GPU 训练脚本。迁移它只要加一行，网上都这么说。加完之后确实不再报错，损失也打印出来了。可是它算的还是
-# 同一件事吗？
+# 一个 50 行的 GPU 训练脚本。迁移它只要加一行，网上都这么说。真的够吗？怎样才算够？
 #
 # **学完之后**，你能说出哪些 CUDA 用法会报错、哪些会悄悄改变结果；会用 `scan` 找到后者，用 `rewrite` 修改，用 `dry-run`
 # 验证，并知道 `dry-run` 在什么时候会说错。
@@ -22,14 +21,14 @@
 # **先预测，再看答案**：预测写在参数里。
 
 # %% [markdown] lang="en"
-# # Course 2: the place that raises nothing
+# # Course 2: is one more line enough?
 #
 # | time | hardware | known before |
 # |---|---|---|
 # | 25 minutes to read and think, about 60 s to run | any machine; without an NPU the simulated one | courses [0](00_start.ipynb) and [1](01_environment.ipynb) |
 #
-# A training script of 50 lines, made for a GPU. One more line migrates it, the web says. With that line it raises
-# nothing and prints its losses. Does it still compute the same?
+# A training script of 50 lines, made for a GPU. One more line migrates it, the web says. Is that enough, and how would
+# one know?
 #
 # **Afterwards** you can tell which uses of CUDA raise and which quietly change the result; you find the latter by
 # `scan`, change them by `rewrite`, prove it by `dry-run`, and know when `dry-run` misleads.
@@ -100,7 +99,8 @@ print(predicted("first_to_fail", first_to_fail, lines[0].rpartition(".")[2], lan
 #
 # ## 加一行
 #
-# `transfer_to_npu` 在运行时把 `torch.cuda` 的调用换成 `torch.npu`。把它加在脚本最前面，其余一个字也不改。
+# `transfer_to_npu` 在运行时把 `torch.cuda` 的调用换成 `torch.npu`。把它（连同 `import torch_npu`）加在脚本最前面，
+# 其余一个字也不改。
 #
 # **先预测**（参数 `one_line`）：`fails`（还会报错）、`right`（算得对）还是 `wrong`（不报错，但算得不对）？
 
@@ -109,7 +109,8 @@ print(predicted("first_to_fail", first_to_fail, lines[0].rpartition(".")[2], lan
 #
 # ## One more line
 #
-# `transfer_to_npu` replaces calls of `torch.cuda` by `torch.npu` at run time. Put it first and change nothing else.
+# `transfer_to_npu` replaces calls of `torch.cuda` by `torch.npu` at run time. Put it first, with `import torch_npu`, and
+# change nothing else.
 #
 # **Predict** (parameter `one_line`): `fails` (something else raises), `right`, or `wrong` (raises nothing and computes
 # something else)?
@@ -201,13 +202,15 @@ for step, (a, b) in enumerate(zip(*losses)):
 # %% [markdown] lang="zh"
 # ## 验证：`dry-run`
 #
-# `dry_run` 把原脚本与迁移后的脚本各跑几步，比较损失。没有 CUDA 时，原脚本由 CPU 代替运行。**先想一想**：这里会是 OK 吗？
+# `dry_run` 把原脚本与迁移后的脚本各跑几步，比较损失。没有 CUDA 时，原脚本由 CPU 代替运行。步从 1 数起，脚本自己打印的
+# 步从 0 数起：它的第 2 步就是上面的 step 1。**先想一想**：这里会是 OK 吗？
 
 # %% [markdown] lang="en"
 # ## Proof by `dry-run`
 #
 # `dry_run` takes a few steps of the original and of the migrated script and compares their losses. Where there is no
-# CUDA the CPU stands in for it. **Think first**: will it be OK?
+# CUDA the CPU stands in for it. It counts steps from 1, the script from 0: its step 2 is step 1 above. **Think first**:
+# will it be OK?
 
 # %%
 compared = dry_run(script, device=device, steps=steps, out=run.folder / "dry_run")

@@ -39,7 +39,7 @@ lang: str = "en"  # language of reports / 报告语言: en | zh
 device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu; exercises take the NPU here / 练习使用本机的 NPU
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 student: str = ""  # your number or name / 你的学号或姓名
-wait_s: int = 20  # seconds after which a script is taken to hang, in E / 题 E 中等待多少秒后视为挂起
+wait_s: int = 10  # seconds after which a script is taken to hang, in E / 题 E 中等待多少秒后视为挂起
 
 # %%
 from helpers import curves
@@ -230,12 +230,13 @@ check_task("ranks", ranks_changes, **mine)
 # %% [markdown] lang="zh"
 # ## F. float16 中的 NaN
 #
-# 一块没有 bfloat16 的卡，整个模型转成了 float16。第二步起损失就是 NaN。
+# 一块没有 bfloat16 的卡，整个模型转成了 float16。第二步起损失就是 NaN。下面打印的是反向所用的损失，即 `SHARE * loss`。
 
 # %% [markdown] lang="en"
 # ## F. NaN in float16
 #
-# A card without bfloat16, and a model turned to float16 as a whole. From the second step on the loss is NaN.
+# A card without bfloat16, and a model turned to float16 as a whole. From the second step on the loss is NaN. What is
+# printed below is the loss that backward began from, `SHARE * loss`.
 
 # %%
 print(original("half.py"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,13 @@ def typed(name: str, value: str, kind: str) -> Any:
         return {"int": int, "float": float}.get(kind, str)(value)
     except (ValueError, KeyError):
         raise WorkbookError("run.parameter_type", name=name, value=value, kind=kind) from None
+
+
+def at_least_one(**given: float) -> None:
+    """Raises WorkbookError for a bound that would be none, or end everything: below 1, or no number."""
+    for name, value in given.items():
+        if not 1 <= value < math.inf:
+            raise WorkbookError("run.not_positive", name=name, value=value)
 
 
 def _unknown(name: str, known: dict[str, dict[str, str]]) -> WorkbookError:

@@ -15,7 +15,7 @@ from helpers.batch import index, reuse
 from helpers.batch.execute import FAILED, GOOD, RED, Outcome, execute, remembered, saved_report
 from helpers.batch.fingerprint import fingerprint, parts, versions
 from helpers.batch.mirror import Mirror, local_root
-from helpers.batch.parameters import assign, declared
+from helpers.batch.parameters import assign, at_least_one, declared
 from helpers.diagnosis import explanation
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Place, Status
@@ -48,6 +48,7 @@ def run(
     what keeps the run from starting.
     """
     lang = language(lang)
+    at_least_one(timeout=timeout_s)
     folder = folder_of(name, local_root(root))
     outcomes: list[Outcome] = []
     publish = partial(_publish, name, folder, stages, lang)

@@ -46,6 +46,7 @@ WORDS: dict[str, Words] = {
         "Did you mean {close}? Known parameters: {names}.",
         "是否想用 {close}？可用参数：{names}。",
     ),
+    "run.not_positive": Words("{name} is {value}; it must be at least 1", "{name} 为 {value}，至少应为 1"),
     "run.parameter_type": Words(
         "parameter {name}: {value!r} is not of type {kind}",
         "参数 {name}：{value!r} 不是 {kind} 类型",

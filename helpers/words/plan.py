@@ -277,6 +277,7 @@ WORDS: dict[str, Words] = {
         "shard {part} of {count} should have it, and has not", "第 {part}/{count} 个分片应包含它，但没有"
     ),
     "plan.heading.shards": Words("Shards", "分片"),
+    "plan.heading.storage": Words("Object storage", "对象存储"),
     "RUN415.joined": Words(
         "{there} of {count} shards are joined: {places}", "已汇总 {count} 个分片中的 {there} 个：{places}"
     ),

@@ -43,6 +43,19 @@ def test_good_stages_are_green_and_reused(notebooks: Make, tmp_path: Path) -> No
     assert not any(outcome["reused"] for outcome in forced.facts["outcomes"])
 
 
+@pytest.mark.parametrize("timeout_s", [0, -1])
+def test_a_limit_that_would_be_none_is_refused(tmp_path: Path, timeout_s: int) -> None:
+    with pytest.raises(WorkbookError, match="at least 1"):
+        batch.run("t", {}, lang="en", root=tmp_path, timeout_s=timeout_s)
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("bound", [{"workers": -1}, {"deadline_s": -1.0}, {"deadline_s": float("nan")}])
+def test_bounds_of_a_plan_that_would_be_none_are_refused(tmp_path: Path, bound: dict[str, float]) -> None:
+    with pytest.raises(WorkbookError, match="at least 1"):
+        batch.run_plan(tmp_path / "plan.yaml", lang="en", root=tmp_path, **bound)  # type: ignore[arg-type]
+
+
 def test_no_report_of_an_earlier_time_is_left_in_a_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would tick the checklist of a migration that was not looked at this time."""
     stage = tmp_path / "profiling"

@@ -24,12 +24,14 @@ from helpers.batch.campaign.pool.local import Pool
 from helpers.batch.campaign.pool.order import Order
 from helpers.batch.campaign.pool.progress import Progress
 from helpers.batch.mirror import Mirror, local_root
+from helpers.batch.parameters import at_least_one
 from helpers.batch.plan import Plan, Selection, chosen
 from helpers.batch.reference import Reference, held
 from helpers.batch.results import history, publish
 from helpers.batch.shards.record import folder_name
 from helpers.batch.workbook import NOTEBOOKS, folder_of
 from helpers.errors import WorkbookError
+from helpers.finding import Status
 from helpers.report import Report
 from helpers.words import language, say
 
@@ -74,6 +76,7 @@ def run_plan(
     where another process runs it; KeyboardInterrupt once all is ended after SIGINT or SIGTERM.
     """
     lang = language(lang)
+    at_least_one(workers=workers or 1, deadline=deadline_s or 1)
     held_against = Reference.of(reference, bless)
     plan = chosen(path, selection, lang=lang, notebooks=notebooks)
     folder = folder_of(plan.name, local_root(root))
@@ -107,7 +110,8 @@ def run_all(
         tell(ended={})  # an earlier page is gone before anything is sent
         mirror = Mirror(root, folder)
         runs = mirror.parts(held(ahead(pool.run(orders), stop.set), plan, folder, reference, say_progress))
-        report = mirror.close(_followed(runs, tell, stop, progress))
+        report, last = _followed(runs, tell, stop, progress)
+        report = _sent(mirror.close(report), last)
         progress.close()
         if stop.is_set() and _left(progress):
             say_progress(say("plan.interrupted", lang, page=str(folder / "index.html")))
@@ -116,8 +120,9 @@ def run_all(
 
 
 def _followed(runs: Iterable[Ended], tell: Callable[..., Report], stop: Stop,
-              progress: Progress) -> Report:  # fmt: skip
-    """Writes the page as they end, at most so often, and at the end, with what was noted of a run since."""
+              progress: Progress) -> tuple[Report, Callable[..., Report]]:  # fmt: skip
+    """Writes the page as they end, at most so often, and at the end, with what was noted of a run since; what was told
+    last, to be told with more."""
     ended: dict[str, Ended] = {}
     tell(ended=ended)
     written = time.monotonic()
@@ -128,7 +133,16 @@ def _followed(runs: Iterable[Ended], tell: Callable[..., Report], stop: Stop,
             written = time.monotonic()
     ended = {name: progress.noted(one) for name, one in ended.items()}
     cut = stop.is_set() and _left(progress)
-    return tell(ended=ended, finished=not cut, stopped=("user" if stop.by_user else "bound") if cut else "")
+    last = partial(tell, ended=ended, finished=not cut, stopped=("user" if stop.by_user else "bound") if cut else "")
+    return last(), last
+
+
+def _sent(report: Report, last: Callable[..., Report]) -> Report:
+    """The report. Where not all could be sent, what is here says so too: for CI it is as red as the exit code."""
+    unsent = tuple(one for one in report.findings if one.rule == "RUN402" and one.status is Status.FAIL)
+    if unsent:
+        last(beside=unsent)
+    return report
 
 
 def _refuse_links(plan: Plan, folder: Path) -> None:

@@ -18,8 +18,6 @@ from helpers.words import Scalar, say, show
 
 #: The case of a run that is no notebook's: its process, its time, its device.
 RUN = "run"
-#: The suite of the parts of a plan that are joined.
-SHARDS = "shards"
 
 
 def render(results: Results, lang: str) -> str:
@@ -52,10 +50,10 @@ def _suite(row: Row, number: int, timestamp: str, lang: str, *, red: bool) -> xm
 
 
 def _shards(results: Results, timestamp: str, lang: str) -> xml.Element:
-    """Of the parts that are joined: one that is not there has no run that could be red."""
-    suite = xml.Element("testsuite", id="0", name=SHARDS, timestamp=timestamp, hostname="localhost")
+    """Of the parts that are joined, or of what could not be sent: no run could be red by it."""
+    suite = xml.Element("testsuite", id="0", name=results.beside, timestamp=timestamp, hostname="localhost")
     for one in results.shards:
-        case = xml.SubElement(suite, "testcase", classname=SHARDS, name=one.key, time="0.000")
+        case = xml.SubElement(suite, "testcase", classname=results.beside, name=one.key, time="0.000")
         said = plain(one.message(lang))
         if one.status is Status.FAIL:
             xml.SubElement(case, "error", message=said, type=one.key).text = said

@@ -35,7 +35,7 @@ def render(results: Results, report: Report, lang: str) -> str:
         _first(results.reds, lang),
         _simulated(results, lang),
         _counts(results, report, lang),
-        _list("shards", "plan.heading.shards", results.shards, lang),
+        _list("shards", f"plan.heading.{results.beside}", results.shards, lang),
         _list("changes", "plan.heading.changes", [one for one in report.findings if one.rule == "RUN411"], lang),
         reasons(results, lang),
         _list("expected", "plan.heading.expected", results.remarks, lang),

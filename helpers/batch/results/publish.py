@@ -15,6 +15,7 @@ from helpers.batch.results.content import content
 from helpers.batch.results.rows import rows_of
 from helpers.batch.results.summary import Results, report_on
 from helpers.batch.shards import record
+from helpers.finding import Finding
 from helpers.report import Report
 from helpers.storage import open_storage
 
@@ -22,13 +23,14 @@ from helpers.storage import open_storage
 def publish(
     plan: Plan, ended: Mapping[str, Ended], folder: Path, lang: str, *, finished: bool = False,
     before: against.Before | None = None, asked: str = "", today: date | None = None,
-    stopped: str = "", began: datetime | None = None,
+    stopped: str = "", began: datetime | None = None, beside: tuple[Finding, ...] = (),
 ) -> Report:  # fmt: skip
     """Writes index.html, report.json, summary.json and junit.xml as things stand; `finished`: nothing more will come.
 
     `before` is an earlier summary to hold the runs against, `asked` what was asked for (`last`, which may not be there
     yet). `stopped` is who ended it before all had ended: `user`, or a
-    `bound`. `today` is the day in UTC by which expected failures are over, `began` the time of this start.
+    `bound`. `today` is the day in UTC by which expected failures are over, `began` the time of this start,
+    `beside` what there is to say of no run: what could not be sent.
     """
     now, storage = datetime.now(timezone.utc), open_storage(str(folder))
     seen = rows_of(plan, ended, folder)
@@ -36,7 +38,7 @@ def publish(
     changes = None
     if before is not None:
         rows, changes = against.compare(rows, before)
-    results = Results(plan.name, tuple(rows), finished, tuple(remarks), changes, asked, stopped)
+    results = Results(plan.name, tuple(rows), finished, tuple(remarks), changes, asked, stopped, beside)
     report = write(results, folder, lang)
     record.save(storage, plan, seen, began=began or now, ended=now, finished=finished, stopped=stopped)
     if not finished and not ended:  # before the first begins

@@ -22,7 +22,8 @@ NAMED = 5
 @dataclass(frozen=True)
 class Results:
     """All there is to show of a plan. `finished`: no run is still to come, so one that did not run is red.
-    `stopped`: the `user`, or a `bound`, ended it before. `shards`: what there is to say of those joined here."""
+    `stopped`: the `user`, or a `bound`, ended it before. `shards`: what there is to say of those joined here,
+    or of what could not be sent."""
 
     name: str
     rows: tuple[Row, ...]
@@ -44,6 +45,11 @@ class Results:
         """Whether every run that was asked for has ended by itself."""
         whole = self.finished and not any(one.status is Status.FAIL for one in self.shards)
         return whole and all(row.state not in (NOT_RUN, STOPPED) for row in self.rows)
+
+    @property
+    def beside(self) -> str:
+        """What `shards` speak of."""
+        return "storage" if any(one.rule == "RUN402" for one in self.shards) else "shards"
 
     def count(self, state: str) -> int:
         return sum(row.state == state for row in self.rows)
@@ -75,7 +81,7 @@ def report_on(results: Results, folder: Path) -> Report:
     return Report("batch", "run", tuple(findings), table, Chart("bars", "planned_run", ("seconds",), "s"),
                   facts={"name": results.name, "page": str(folder / "index.html"),
                          "simulated": bool(results.simulated)},
-                  answers=("RUN410", "RUN415"))  # fmt: skip
+                  answers=("RUN402", "RUN410", "RUN415"))  # fmt: skip
 
 
 def _total(results: Results) -> Finding:

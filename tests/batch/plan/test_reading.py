@@ -113,6 +113,7 @@ def test_everything_that_a_plan_may_say(read: Read, stand_ins: Path) -> None:
         ("runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-20, reason: x}]",
          ["line 3", "any failure", "`stage: precision`"]),
         ("runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-20, reason: x, says: '*'}]", ["any failure"]),
+        ("runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-20, reason: x, says: '?*'}]", ["any failure"]),
         ("runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-20, reason: x, state: timeout}]",
          ["line 3", "timeout", "timed_out"]),
         ("runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-20, reason: x, stage: precision}]", ["no run"]),

@@ -6,6 +6,7 @@ import json
 import xml.etree.ElementTree as xml
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ import jsonschema
 import pytest
 
 from helpers.batch.campaign.ended import EXPECTED, LEFT_OUT, STOPPED
+from helpers.batch.campaign.run import _sent
 from helpers.batch.execute import Outcome
 from helpers.batch.plan.model import Expected, LeftOut
 from helpers.batch.results import history, publish
 from helpers.errors import WorkbookError
-from helpers.finding import Status
+from helpers.finding import Finding, Status
 from tests.batch.results.made import ended, night, run_folder
 from tests.conftest import ROOT
 
@@ -70,6 +72,20 @@ def test_cases_of_the_junit_file(tmp_path: Path) -> None:
                     "d": ("5", "0", "1", "3")}  # fmt: skip
     assert suites["g"].find("properties/property[@name='simulated']").get("value") == "false"  # type: ignore[union-attr]
     assert [case.get("time") for case in suites["g"].iter("testcase")] == ["15.000"] * 4
+
+
+def test_what_could_not_be_sent_is_as_red_here_as_the_exit_code(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"a": "good"})
+    last = partial(publish, plan, done, tmp_path, "en", finished=True)
+    report = last()
+    assert _sent(report, last) is report and written(tmp_path)["exit_code"] == 0
+    unsent = Finding("RUN402", Status.FAIL, "RUN402.not_sent", {"place": "obs://b/r", "error": "403"}, weight=400)
+    _sent(replace(report, findings=(*report.findings, unsent)), last)
+    content, root = written(tmp_path), xml.parse(tmp_path / "junit.xml").getroot()
+    assert (content["exit_code"], content["status"], content["complete"]) == (1, "FAIL", False)
+    assert "not all of the run was sent to obs://b/r" in content["verdict"]["en"]
+    assert [suite.get("name") for suite in root] == ["storage", "a"] and root.get("errors") == "1"
+    assert "<h2>Object storage</h2>" in (tmp_path / "index.html").read_text()
 
 
 def test_reds_of_one_cause_are_told_together(tmp_path: Path) -> None:
@@ -171,10 +187,12 @@ def test_what_changed_comes_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"seconds": 74.9}, {"seconds": 90.0, "reused": True}, {"seconds": 90.0, "attempts": 2}]
+    "change", [{"seconds": 74.9}, {"seconds": 39.9, "before": 30.0}, {"seconds": 90.0, "reused": True},
+               {"seconds": 90.0, "attempts": 2}],
 )
 def test_no_slower_within_noise_or_where_something_else_took_the_time(tmp_path: Path, change: dict[str, Any]) -> None:
     plan, done = night(tmp_path, {"a": "good"})
+    done["a"] = ended(tmp_path, "a", "good", seconds=change.pop("before", 60.0))
     publish(plan, done, tmp_path, "en", finished=True)
     before = history.find("last", tmp_path, "night")
     done["a"] = ended(tmp_path, "a", "good", **change)

@@ -26,14 +26,14 @@ COUNT = 3
 
 
 def made(root: Path, part: int, red: str = "", *, count: int = COUNT, finished: bool = True, began: datetime = NOW,
-         **plan: Any) -> Path:  # fmt: skip
+         stopped: str = "", **plan: Any) -> Path:  # fmt: skip
     """A shard of the plan of NAMES that has ended; its folder."""
     given: dict[str, Any] = {name: {} for name in NAMES}
     whole = Plan("night", tuple(map(item, NAMES)), digest="1", given=given, **plan)
     chosen = select(whole, Selection(shard=(part, count)))
     folder = root / "night" / f"shard-{part}-of-{count}"
     done = {one.name: ended(folder, one.name, "red" if one.name in red else "good") for one in chosen.items}
-    publish(chosen, done, folder, "en", finished=finished, began=began)
+    publish(chosen, done, folder, "en", finished=finished, began=began, stopped=stopped)
     return folder
 
 
@@ -87,11 +87,12 @@ def _without_runs(count: int) -> list[int]:
     return [part for part in range(1, count + 1) if part not in {shard_of(name, count) for name in NAMES}]
 
 
-def test_one_that_has_not_ended_is_red(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("stopped", "code"), [("", "RUN415.unfinished"), ("user", "RUN415.stopped")])
+def test_one_that_has_not_ended_is_red(tmp_path: Path, stopped: str, code: str) -> None:
     all_made(tmp_path)
-    made(tmp_path, 2, finished=False)
+    made(tmp_path, 2, finished=False, stopped=stopped)
     report = join([tmp_path / "night"], lang="en")
-    assert [one["code"] for one in written(tmp_path / "night")["shards"]] == ["RUN415.unfinished", "RUN415.joined"]
+    assert [one["code"] for one in written(tmp_path / "night")["shards"]] == [code, "RUN415.joined"]
     assert report.status is Status.FAIL
 
 
@@ -99,7 +100,7 @@ def test_a_shard_of_the_night_before_is_not_taken_for_one_of_this(tmp_path: Path
     folder = all_made(tmp_path)
     path = folder / "shard-2-of-3" / "shard.json"
     told = json.loads(path.read_text())
-    earlier = datetime.fromisoformat(told["began"]) - timedelta(hours=20)
+    earlier = datetime.fromisoformat(told["began"]) - timedelta(hours=7)
     path.write_text(json.dumps({**told, "began": earlier.isoformat(), "ended": earlier.isoformat()}))
     report = join([folder], lang="en")
     assert report.status is Status.FAIL
@@ -121,6 +122,7 @@ def test_shards_of_another_plan_or_division_or_given_twice_are_refused(tmp_path:
 
 @pytest.mark.parametrize("change", [
     {"form": 2}, {"plan": "../x"}, {"rows": [{}]}, {"order": ["a"]}, {"began": "yesterday"}, {"part": 9},
+    {"began": "2026-05-04T03:00:00"}, {"ended": "2026-05-04T03:00:00"},
 ])  # fmt: skip
 def test_what_is_no_shard_is_one_error(tmp_path: Path, change: dict[str, Any]) -> None:
     folder = made(tmp_path, 1)

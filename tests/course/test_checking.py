@@ -125,6 +125,12 @@ def test_a_record_keeps_the_answer_and_leaves_nothing_beside(tmp_path: Path) -> 
     assert json.loads((tmp_path / "course.json").read_text())["format"] == 1
 
 
+def test_a_record_holds_the_tasks_of_one_student(tmp_path: Path) -> None:
+    for student, name in (("李", "env"), ("李", "loop"), ("王", "env")):
+        check_task(name, 3, run_dir=tmp_path, student=student)
+    assert (read_record(tmp_path).student, list(read_record(tmp_path).tasks)) == ("王", ["env"])
+
+
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     outcome = check_task("env", 1, run_dir=tmp_path / "file")

@@ -24,7 +24,8 @@ def test_the_address_comes_back(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://a.example/x.ipynb", "https://a.example/x.py", "obs://bucket/x.ipynb",
-                                 "https://user:word@a.example/x.ipynb", "https://a.example/x.ipynb?Signature=word",
+                                 "https://user:word@a.example/x.ipynb", "https://user@a.example/x.ipynb",
+                                 "https://a.example/x.ipynb?Signature=word",
                                  "https:///x.ipynb", "https://a.example/a b.ipynb", "https://[/x.ipynb"])  # fmt: skip
 def test_what_is_not_public_is_refused(url: str) -> None:
     with pytest.raises(WorkbookError) as raised:

@@ -90,6 +90,14 @@ def test_what_cannot_be_stops_before_anything_starts(tmp_path: Path, change: dic
     assert raised.value.key == key
 
 
+def test_a_rank_table_that_hccl_refuses_stops_a_script_and_not_the_workbook(tmp_path: Path) -> None:
+    start, table = cases.job("rtf", 2, 2, tmp_path)[0], parse({**cases.rank_table(2, 2), "status": "initializing"})
+    with pytest.raises(WorkbookError) as raised:
+        role.decide("script", start.variables, table, 2, "here")
+    assert raised.value.key == "modelarts.contradiction"
+    assert role.decide("workbook", start.variables, table, 2, "here").name == "lead"
+
+
 def test_the_engines_variables_do_not_reach_the_work(tmp_path: Path) -> None:
     start = cases.job("rtf", 1, 2, tmp_path)[0]
     start.variables.update(PYTHONPATH=":/a::/b:", OTHER="x")

@@ -126,6 +126,7 @@ def test_a_run_that_meets_all_is_accepted(run: Callable[..., Report], tmp_path: 
         ("ACP523", with_finding("divergence", found("ACC230", Status.FAIL))),
         ("ACP525", with_facts("curves", final={"loss": [2.0, 2.03]})),
         ("ACP525", with_facts("curves", final={"loss": [2.0, float("nan")]})),
+        ("ACP525", with_facts("curves", final={"loss": [float("inf"), 2.0]})),
         ("ACP531", with_finding("benchmark", found("PRF376", name="-", ratio=0.79))),
         ("ACP532", with_facts("idle_time", idle_ns={"unexplained": 6.0})),
         ("ACP551", with_facts("rewrite", sha256={"train.py": "0"})),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -344,7 +345,8 @@ def test_both_sides_say_which_steps_were_looked_at(tmp_path: Path, monkeypatch: 
     assert facts["target"]["steady_steps"] == list(range(6, 17))
     said = {"en": (f"{first}-{last} of 40", "all 12"), "zh": (f"40 步中的 {first}-{last}", "全部 12 步")}
     for lang, words in said.items():
-        assert all(word in report.html(lang) and word in report.text(lang) for word in words)
+        words = (*words, found.message(lang), found.hint(lang))
+        assert all(escape(word) in report.html(lang) and word in report.text(lang) for word in words)
     adds_up(report)
 
 

@@ -217,6 +217,7 @@ def test_the_page_says_which_steps_of_each_rank_were_looked_at(tmp_path: Path) -
     assert report.facts["looked"]["2"]["steps"] == 44 and report.facts["steady_steps"]["0"] == [20, 21, 22, 23]
     for lang, words in (("en", "20-23 of 44"), ("zh", "44 步中的 20-23")):
         assert words in report.html(lang) and words in report.text(lang)
+        assert told[0].message(lang) in report.text(lang) and told[1].message(lang) in report.html(lang)
 
 
 def test_of_ranks_looked_at_whole_nothing_is_told(tmp_path: Path) -> None:

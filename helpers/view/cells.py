@@ -58,6 +58,12 @@ def together(group: Sequence[Finding], lang: str) -> str:
     return say(group[0].key, lang, **{**group[0].args, "topic": count})
 
 
+def of_ranks(report: Report) -> list[Report]:
+    """The parts that are reports of one rank among several; each is as long as one rank's alone, so they are folded."""
+    found = [part for part in report.parts if "rank" in part.facts and part.parts]
+    return found if len(found) > 1 else []
+
+
 def remarks(report: Report) -> list[Finding]:
     """The findings to list under the table: what was not looked at or is wrong, and answers, unless the table says it.
 

@@ -13,7 +13,7 @@ from html import escape
 from helpers.finding import Finding, Status
 from helpers.report import Listing, Report, Table
 from helpers.view import browse, charts
-from helpers.view.cells import SUMMARIES, cut, folded, grid, nearest, remarks, together
+from helpers.view.cells import SUMMARIES, cut, folded, grid, nearest, of_ranks, remarks, together
 from helpers.view.timeline import page as timeline
 from helpers.words import language, say, title
 
@@ -46,6 +46,7 @@ STYLE = f"""
 .aw pre {{ overflow-x: auto; padding: .7em; background: #8881; font-size: .85em; line-height: 1.35; }}
 .aw pre .add {{ color: #1a7f37; }} .aw pre .del {{ color: #cf222e; }} .aw pre .at {{ color: #0969da; }}
 .aw a {{ text-decoration: underline; }} .aw img {{ max-width: 100%; background: #fff; }} .aw .hint {{ opacity: .8; }}
+.aw details.rank > summary {{ cursor: pointer; }} .aw .rank > summary > * {{ display: inline; margin-right: .5em; }}
 """
 PAGE = """<!doctype html>
 <html lang="{lang}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -77,12 +78,19 @@ def fragment(report: Report, lang: str | None = None) -> str:
     return f'<div class="aw"><style>{STYLE}</style>{section(report, language(lang), 3, pictures=False)}</div>'
 
 
-def section(report: Report, lang: str, level: int, *, pictures: bool = True) -> str:
-    """One report and, a heading deeper, its parts."""
-    pieces = [
-        f"<h{level}>{escape(report.title(lang))}</h{level}>",
-        f'<p class="verdict">{badge(report.status.name)} {escape(report.verdict(lang))}</p>',
-    ]
+def section(report: Report, lang: str, level: int, *, pictures: bool = True, fold: bool = False) -> str:
+    """One report and, a heading deeper, its parts. With `fold` heading and verdict open the rest."""
+    heading = f"<h{level}>{escape(report.title(lang))}</h{level}>"
+    verdict = f"{badge(report.status.name)} {escape(report.verdict(lang))}"
+    if fold:
+        opens = f'<summary>{heading}<span class="verdict">{verdict}</span></summary>'
+        return f'<details class="rank">{opens}\n{_rest(report, lang, level, pictures)}</details>'
+    return f'{heading}\n<p class="verdict">{verdict}</p>\n{_rest(report, lang, level, pictures)}'
+
+
+def _rest(report: Report, lang: str, level: int, pictures: bool) -> str:
+    """What stands below the verdict."""
+    pieces = []
     if report.tier:
         pieces.append(f"<p>{escape(say('report.tier', lang, tier=report.tier))}</p>")
     if level in (1, 3):
@@ -93,7 +101,8 @@ def section(report: Report, lang: str, level: int, *, pictures: bool = True) -> 
     pieces.append(_findings(report, lang))
     if report.listing:
         pieces.append(_listing(report.listing, lang))
-    pieces += [section(part, lang, level + 1, pictures=pictures) for part in report.parts]
+    ranks = of_ranks(report)
+    pieces += [section(part, lang, level + 1, pictures=pictures, fold=part in ranks) for part in report.parts]
     return "\n".join(filter(None, pieces))
 
 

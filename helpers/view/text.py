@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from helpers.finding import Finding
 from helpers.report import Report, Table
-from helpers.view.cells import SUMMARIES, cut, folded, grid, nearest, remarks, together
+from helpers.view.cells import SUMMARIES, cut, folded, grid, nearest, of_ranks, remarks, together
 from helpers.words import language, say
 
 ROWS = 40
@@ -20,10 +20,12 @@ FOLDED = 12
 WORD = re.compile(r"[!-~]+ *|[^!-~][，。；：、）”]*|\s")
 
 
-def render(report: Report, lang: str | None = None, *, details: bool = False, above: Sequence[str] = ()) -> str:
+def render(
+    report: Report, lang: str | None = None, *, details: bool = False, above: Sequence[str] = (), fold: bool = False
+) -> str:
     """Verdict first, then table, findings and parts. With `details` all rows, each with its details under it.
 
-    `above`: remarks on device and circumstances that stand over this part and hold for it too.
+    `above`: remarks on device and circumstances that stand over this part and hold for it too. `fold`: without parts.
     """
     lang = language(lang)
     told = [say("report.tier", lang, tier=report.tier)] if report.tier else []
@@ -38,8 +40,11 @@ def render(report: Report, lang: str | None = None, *, details: bool = False, ab
         lines += ["", *(line for group in groups for line in _group(group, report, lang))]
     if report.listing:
         lines += ["", report.listing.text.rstrip("\n")]
+    if fold:
+        return "\n".join([*lines, say("report.rank_folded", lang, rank=report.facts["rank"])])
+    ranks = [] if details else of_ranks(report)
     for part in report.parts:
-        lines += ["", render(part, lang, details=details, above=told)]
+        lines += ["", render(part, lang, details=details, above=told, fold=part in ranks)]
     return "\n".join(lines)
 
 

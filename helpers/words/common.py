@@ -47,6 +47,10 @@ WORDS: dict[str, Words] = {
     **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
     "report.not_looked": Words("not looked: no check ran", "未检查：没有执行任何检查"),
     "report.of_rank": Words("Rank {rank}: {title}", "Rank {rank}：{title}"),
+    "report.rank_folded": Words(
+        "The tables of rank {rank}: `analyse ... --ranks {rank}`; of all ranks: `--all`, `--html FILE`, `--json FILE`",
+        "rank {rank} 的各表：`analyse ... --ranks {rank}`；全部 rank：`--all`、`--html 文件`、`--json 文件`",
+    ),
     "report.simulated_short": Words("[simulated NPU]", "[模拟 NPU]"),
     "report.simulated": Words(
         "Measured on the simulated NPU: values are computed by the CPU's kernels and times are not an NPU's.",

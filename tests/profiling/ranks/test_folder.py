@@ -16,6 +16,7 @@ from helpers.finding import Status
 from helpers.profiling import analyse
 from helpers.profiling.readers.ranks import by_rank, rank_of
 from helpers.report import Report
+from helpers.words import title
 from tests.profiling.conftest import DATA
 from tests.profiling.readers.test_choice import events
 
@@ -234,3 +235,19 @@ def test_ranks_far_behind_their_hosts_are_told(tmp_path: Path) -> None:
     told = [one for one in analyse(tmp_path, steps="20-29").findings if one.rule == "PRF358"]
     assert [(one.key, one.args["ranks"]) for one in told] == [("PRF358.some", "0-1"), ("PRF358.behind", "1")]
     assert told[1].status is Status.WARN and "step" in told[1].message("en")
+
+
+def test_the_reports_of_several_ranks_are_folded(tmp_path: Path) -> None:
+    """As text the tables of each rank are left out unless asked for, on the page its verdict opens them."""
+    write(tmp_path, trace(0), trace(1))
+    report = analyse(tmp_path)
+    for lang, told in (("en", "The tables of rank 1: `analyse ... --ranks 1`"),
+                       ("zh", "rank 1 的各表：`analyse ... --ranks 1`")):  # fmt: skip
+        short, whole = report.text(lang), report.text(lang, details=True)
+        assert told in short and told not in whole
+        heading = title("top_operators", lang)
+        assert short.count(f"\n{heading} ") == 2 and f"{heading}: " not in short
+        assert whole.count(f"{heading}: ") == 2
+        assert report.html(lang).count('<details class="rank"><summary><h2>') == 2
+    one = analyse(tmp_path, ranks="1")
+    assert "--ranks" not in one.text("en") and '<details class="rank">' not in one.html("en")

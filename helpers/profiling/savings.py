@@ -19,6 +19,8 @@ from helpers.words import Scalar
 METADATA = "profiler_metadata.json"
 #: Variables that advice depends on: `profile` records them
 ADVISED = ("PYTORCH_NPU_ALLOC_CONF", "TASK_QUEUE_ENABLE", "MULTI_STREAM_MEMORY_REUSE", "HCCL_BUFFSIZE")
+#: Of a bound: how much of it is waiting is not told
+UNKNOWN = "advice.waiting_unknown"
 
 
 def saving(
@@ -42,9 +44,13 @@ def advice(
     else OK. `share` (0 to 1) is the most that it can save, `source` the address of the official page."""
     code = key.partition(".")[0]
     args: dict[str, Scalar] = {"share": round(100 * share, 2), "gain_ms": profile.ms(share * profile.breakdown.step_ns)}
-    args |= {"topic": {"say": f"{code}.topic"}, "source": source, **evidence}
+    topic: Scalar = {"say": f"{code}.topic"}
+    args |= {"topic": topic, "source": source, **evidence}
     if share < worth:
         return Finding(code, Status.OK, "advice.fine", args, weight=100 * share)
+    waiting = evidence.get("waiting")
+    if isinstance(waiting, dict) and waiting["say"] == UNKNOWN:  # its bound is no measure beside those of the others
+        args["topic"] = {"say": "advice.with_waiting", "args": {"topic": topic}}
     return Finding(code, Status.NOTE, key, args, weight=100 * share)
 
 
@@ -71,9 +77,9 @@ def sending_share(profile: Profile, *kinds: str) -> tuple[float, Scalar]:
     their time is waiting for other ranks: that is not in the share, unless the profile does not tell it."""
     found, total = profile.exposed, sum(step.total_ns for step in profile.breakdown.steady)
     untold, waiting = (sum(ns[kind] for kind in kinds) for ns in (found.untold_ns, found.waiting_ns))
-    key = "unknown" if untold else "known"
     args = {"waiting_ms": profile.ms(waiting / len(profile.breakdown.steady))}
-    return sum(found.transmission_ns[kind] for kind in kinds) / total, {"say": f"advice.waiting_{key}", "args": args}
+    told: Scalar = {"say": UNKNOWN if untold else "advice.waiting_known", "args": args}
+    return sum(found.transmission_ns[kind] for kind in kinds) / total, told
 
 
 def computing_by(profile: Profile, types: Sequence[str], operators: Sequence[str]) -> tuple[float, float]:

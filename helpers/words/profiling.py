@@ -253,8 +253,8 @@ _DATA = {
         "请在每步末尾调用 profiler.step()，或用 `ascend-workbook profile` 采集。",
     ),
     "PRF302.few": Words(
-        "only {steps} steps were recorded: warm-up is not told apart",
-        "只采集了 {steps} 步：无法区分预热",
+        "too few steps were recorded to tell warm-up apart: {steps}",
+        "采集的步太少（{steps} 步）：无法区分预热",
         "Record three steps or more.",
         "请采集三步以上。",
     ),
@@ -279,7 +279,7 @@ _DATA = {
         "请查看全部步：`--steps all`。",
     ),
     "PRF303.few": Words(
-        "spread of the steps not looked at: {steps} steps are too few",
+        "spread of the steps not looked at: too few of them, {steps}",
         "未检查各步差异：{steps} 步太少",
     ),
     "PRF303.alike": Words(

@@ -45,8 +45,10 @@ _COMMON = {
         "waiting for other ranks, {waiting_ms} ms, is not in it", "其中不含等待其他 rank 的 {waiting_ms} ms"
     ),
     "advice.waiting_unknown": Words(
-        "how much of it is waiting for other ranks is not known", "其中有多少是在等待其他 rank 尚不清楚"
+        "waiting for other ranks is in it, for this rank's profile does not tell how much that is",
+        "其中含等待其他 rank 的时间，该 rank 的数据无法说明有多少",
     ),
+    "advice.with_waiting": Words("{topic} (waiting for other ranks included)", "{topic}（含等待其他 rank 的时间）"),
     "PRF310.advice": Words(
         "{count} changes can save time; the largest: {topic}, at most {gain_ms} ms ({share} % of the step); {open} "
         "kinds were not looked at",
@@ -108,8 +110,9 @@ _TOPICS = {
 #: Key -> what was seen and what to do
 _CHANGES = {
     "PRF342.change": Words(
-        "HCCL's buffer is {mb} MB while {share} % of the step sends in collectives; at most {gain_ms} ms; {waiting}",
-        "HCCL 缓存区为 {mb} MB，而每步有 {share} % 的时间用于集合通信传输；最多可省 {gain_ms} ms；{waiting}",
+        "HCCL's buffer is {mb} MB, and collectives that nothing hides take {share} % of the step; at most "
+        "{gain_ms} ms; {waiting}",
+        "HCCL 缓存区为 {mb} MB，而未掩盖的集合通信占每步的 {share} %；最多可省 {gain_ms} ms；{waiting}",
         "export HCCL_BUFFSIZE=400 (MB; each communicator takes twice that). Look first whether ranks wait for a slow "
         "one: no buffer helps there.",
         "export HCCL_BUFFSIZE=400（单位 MB，每个通信域占用两倍）。先确认是否在等待较慢的 rank：那种情况下缓存区无用。",
@@ -304,17 +307,17 @@ _CHANGES = {
         "填充到少数几种长度。",
     ),
     "PRF398.small": Words(
-        "{calls} collectives a step, of {middle_ms} ms in the middle: small buckets; sending them takes {share} % of "
-        "the step that nothing hides, at most {gain_ms} ms; {waiting}",
-        "每步 {calls} 次集合通信，中位数 {middle_ms} ms：分桶偏小；未掩盖的传输占每步的 {share} %，最多可省 "
+        "{calls} collectives a step, of {middle_ms} ms in the middle: small buckets; what nothing hides of them takes "
+        "{share} % of the step, at most {gain_ms} ms; {waiting}",
+        "每步 {calls} 次集合通信，中位数 {middle_ms} ms：分桶偏小；其中未掩盖的部分占每步的 {share} %，最多可省 "
         "{gain_ms} ms；{waiting}",
         "DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True).",
         "DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)。",
     ),
     "PRF398.large": Words(
-        "one of {calls} collectives a step takes {largest} % of their time; sending that nothing hides takes {share} % "
+        "one of {calls} collectives a step takes {largest} % of their time; what nothing hides of them takes {share} % "
         "of the step, at most {gain_ms} ms; {waiting}",
-        "每步 {calls} 次集合通信中有一次占其耗时的 {largest} %；未掩盖的传输占每步的 {share} %，"
+        "每步 {calls} 次集合通信中有一次占其耗时的 {largest} %；未掩盖的部分占每步的 {share} %，"
         "最多可省 {gain_ms} ms；{waiting}",
         "Compare the ranks first: where one is late, the others wait in this collective. Else smaller buckets: "
         "DistributedDataParallel(model, bucket_cap_mb=10).",
@@ -322,9 +325,9 @@ _CHANGES = {
         "bucket_cap_mb=10)。",
     ),
     "PRF399.change": Words(
-        "exchanging gradients every {steps} steps instead of each saves at most {gain_ms} ms ({share} %) of sending "
-        "them; {waiting}",
-        "每 {steps} 步交换一次梯度而非每步，最多可省其传输中的 {gain_ms} ms（{share} %）；{waiting}",
+        "exchanging gradients every {steps} steps instead of each saves at most {gain_ms} ms ({share} %) of that; "
+        "{waiting}",
+        "每 {steps} 步交换一次梯度而非每步，最多可省其中的 {gain_ms} ms（{share} %）；{waiting}",
         "with model.no_sync(): loss.backward() for all but the last of {steps} micro-batches, then optimizer.step(); "
         "the "
         "batch grows with it.",

@@ -238,6 +238,10 @@ def test_waiting_for_a_late_rank_is_no_transmission(profile_of: Make) -> None:
     assert judged(late, "PRF398").args["gain_ms"] == 0.1
     assert judged(late, "PRF399").args["waiting"] == {"say": "advice.waiting_known", "args": {"waiting_ms": 0.3}}
     assert judged(plain, "PRF399").args["waiting"]["say"] == "advice.waiting_unknown"  # type: ignore[call-overload, index]
+    for profile, untold in ((plain, True), (late, False)):
+        said = tuning(profile, "profiling", [judged(profile, "PRF398")])
+        assert ("gradient buckets (waiting for other ranks included), at most" in said.verdict("en")) == untold
+        assert ("梯度分桶（含等待其他 rank 的时间）" in said.verdict("zh")) == untold
     found = judged(late, "PRF312")
     assert (found.key, found.args["gain_ms"]) == ("PRF312.waiting", 0.3)
     assert "member 5" in found.message("en")

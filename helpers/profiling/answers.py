@@ -17,6 +17,7 @@ from helpers.profiling.device.answers import device_answers
 from helpers.profiling.device.memory import memory_answers
 from helpers.profiling.export.files import export, refuse
 from helpers.profiling.facts import Profile, load_profile
+from helpers.profiling.operators import Operator
 from helpers.profiling.ranks.reading import facts_of, rank_told, read_rank
 from helpers.profiling.ranks.together import analyse_ranks, of_one_rank
 from helpers.profiling.readers import locate, ranks_at, trace_file
@@ -234,7 +235,7 @@ def summary(profile: Profile, findings: list[Finding]) -> Finding:
         "kind": {"say": _part_words(profile, kind)},
         "share": round(100 * profile.breakdown.share(kind), 1),
         "step_ms": profile.ms(profile.breakdown.step_ns),
-        "operator": first.name if first else None,
+        "operator": _named(profile, first) if first else None,
         "operator_share": _share(profile, first.self_ns) if first else None,
     }
     if saving:
@@ -325,6 +326,12 @@ def _facts(profile: Profile) -> dict[str, object]:
         "record": profile.record,
         "simulator": profile.record.get("simulator") or {},
     }
+
+
+def _named(profile: Profile, operator: Operator) -> Scalar:
+    """Its name; where its share is more than the step, several of it went on at once, and that is told."""
+    at_once = _share(profile, operator.self_ns) > 100
+    return {"say": "profiling.at_once", "args": {"operator": operator.name}} if at_once else operator.name
 
 
 def _share(profile: Profile, self_ns: int) -> float:

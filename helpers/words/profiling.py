@@ -22,6 +22,7 @@ _HEADINGS = {
 }
 
 _KINDS = {
+    "profiling.at_once": ("{operator}, several at once", "{operator}，多个同时进行"),
     "profiling.all_steps": ("all {steps}", "全部 {steps} 步"),
     "profiling.steps_of": ("{first}-{last} of {steps}", "{steps} 步中的 {first}-{last}"),
     "profiling.part.computing_device": ("computing on the device", "设备计算"),

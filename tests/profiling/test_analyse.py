@@ -60,6 +60,16 @@ def test_what_was_not_looked_at_is_no_status_of_a_given_answer(profile_of: Calla
     assert (waits.status, waits.headline and waits.headline.key) == (Status.NOTE, "PRF310.simulated_saving")
 
 
+def test_an_operator_that_takes_more_than_the_step_went_on_several_times_at_once(
+    profile_of: Callable[..., Profile],
+) -> None:
+    twice = _analyse(profile_of([("compute", "k", 0, 900), ("compute", "k", 0, 800)]), top=9, boxes=9)
+    assert "the costliest operator is k, several at once (170 %)" in twice.verdict("en")
+    assert "k，多个同时进行（170 %）" in twice.verdict("zh")
+    once = _analyse(profile_of([("compute", "k", 0, 900)]), top=9, boxes=9)
+    assert "the costliest operator is k (90 %)" in once.verdict("en")
+
+
 def test_tables_and_charts() -> None:
     parts = {part.verb: part for part in analyse(DATA / "timeline_ascend_pt", top=2).parts}
     kinds, top, steps = (parts[verb] for verb in ("time_by_kind", "top_operators", "step_times"))

@@ -31,7 +31,9 @@ LAYERS = {
     "unit": [*PYTEST, *SIDE_BY_SIDE, "tests", *(f"--ignore=tests/{name}" for name in APART)],
     "simulator": [*PYTEST, *SIDE_BY_SIDE, "tests/simulator"],
     "notebooks": [*PYTEST, *SIDE_BY_SIDE, *NBVAL, COURSE, "tests/notebooks", "tests/reference"],
-    "browser": [*PYTEST, "-n", "auto", "--maxprocesses=4", "-rs", "--full", "tests/browser"],
+    # one test at a time to each process, those that failed the last time first
+    "browser": [*PYTEST, "-n", "auto", "--maxprocesses=4", "--maxschedchunk=1", "--failed-first", "-rs", "--full",
+                "tests/browser"],
 }
 
 

@@ -35,8 +35,8 @@ STYLE = f"""
 )
 PAGE = """<!doctype html><html><head><meta charset="utf-8"><style>:root {{ color-scheme: light dark; }}
 body {{ margin: 0; background: Canvas; color: CanvasText; }} .aw-code {{ overflow: visible; margin: 0; }}
-header {{ position: sticky; top: 0; background: Canvas; font: 13px/2 system-ui, 'WenQuanYi Micro Hei', sans-serif;
-  padding: 0 .6em; border-bottom: 1px solid #8884; }}
+header {{ position: sticky; top: 0; z-index: 1; background: Canvas; padding: 0 .6em;
+  font: 13px/2 system-ui, 'WenQuanYi Micro Hei', sans-serif; border-bottom: 1px solid #8884; }}
 {style}</style></head><body><header class="aw-legend">{legend}</header><pre class="aw-code">{lines}</pre>
 <script>const chosen = document.querySelector(".chosen");  // a frame may get its height after its content
 if (chosen) new ResizeObserver((_, watch) => {{

@@ -33,7 +33,8 @@ STYLE = f"""
 .aw table {{ border-collapse: collapse; margin: .6em 0; font-size: .92em; }}
 .aw table th, .aw table td {{ text-align: left !important; padding: .25em .7em; border-bottom: 1px solid #8884;
   vertical-align: top; overflow-wrap: break-word; }}
-.aw table th {{ word-break: keep-all; }} .aw table td:not(.s):not(.k) {{ min-width: 9em; }}
+.aw table th {{ word-break: keep-all; }} .aw table td:not(.s):not(.k) {{ min-width: 9em;
+  overflow-wrap: anywhere; }} .aw .wide table th, .aw .wide table td {{ padding: .25em .45em; }}
 .aw .scroll {{ overflow-x: auto; }} .aw td.s {{ white-space: nowrap; }} .aw .wide tr {{ background: Canvas; }}
 .aw .wide .k {{ position: sticky; left: 0; background-color: inherit; background-clip: padding-box;
   max-width: 22em; }}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 HERE = Path(__file__).parent
+#: Tests without a notebook that are told with their time
+SLOWEST = 5
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,7 +36,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=missing))
 
 
+def times(ended: list[tuple[str, str, float]]) -> list[str]:
+    """The seconds of each notebook and of what is slowest beside them, then of all tests together."""
+    slowest = sorted(ended, key=lambda one: -one[2])
+    shown = [one for number, one in enumerate(slowest) if ".ipynb]" in one[0] or number < SLOWEST]
+    lines = [f"{seconds:7.0f} s  {how:<7} {name.rpartition('::')[2]}" for name, how, seconds in shown]
+    return [*lines, f"{sum(one[2] for one in ended):7.0f} s  in {len(ended)} browser tests"] if ended else []
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    told = [one for how in ("passed", "failed") for one in terminalreporter.stats.get(how, ())]
+    for line in times([(one.nodeid, one.outcome, one.duration) for one in told if one.when == "call"]):
+        terminalreporter.write_line(line)
     folder = Path(os.environ["ASCEND_WORKBOOK_PICTURES"])
     stored = len(list(folder.glob("*.png")))
     if stored:

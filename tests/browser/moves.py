@@ -57,6 +57,8 @@ def findings(seen: Opened, folder: Path, first: str, other: str, lang: str) -> N
     wait(seen, "the code stands at the finding's line", lambda: number() == place.line)
     inside = "each => { const box = each.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; }"
     wait(seen, "the finding's line is in sight", lambda: bool(line.evaluate(inside)))
+    above = "head => head.contains(document.elementFromPoint(38, head.getBoundingClientRect().bottom - 4))"
+    assert code.locator("header").evaluate(above), "no line number shows through the legend"
     assert listed.evaluate("list => list.scrollTop") >= before > 0, "the list stays where it was scrolled to"
     name = str(last.args["class"])
     kind.select_option(index=1 + ("auto", "rewrite", "manual", "unsupported", "advice").index(name))
@@ -107,6 +109,8 @@ def timeline(seen: Opened, report: Report) -> None:
     view = seen.output(0).frame_locator("iframe")
     shown, canvas = view.locator(".shown"), view.locator(".stage canvas")
     whole = shown.inner_text()
+    spare = canvas.evaluate("() => innerHeight - document.body.getBoundingClientRect().bottom")
+    assert 0 <= spare < 150, f"the frame is as tall as its lanes need: {spare} pixels are left"
     canvas.scroll_into_view_if_needed()
     canvas.hover(position={"x": 700, "y": 60})
     seen.screen.page.mouse.wheel(0, -400)

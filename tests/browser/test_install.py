@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser import install
+from tests.browser import conftest, install
 from tests.browser.lab import Lab
 from tests.browser.notebook import made, shown
 
@@ -41,3 +41,18 @@ def test_a_notebook_that_goes_wrong_is_told(server: Lab, chromium: Browser) -> N
     with shown(chromium, server, made(server.folder, "good", "print('well')")) as seen:
         seen.run(60)
         assert seen.wrong() == []
+
+
+def test_the_time_of_each_notebook_and_of_all_is_told() -> None:
+    ended = [("t.py::test_runs[zh/01.ipynb]", "failed", 2.4), *((f"t.py::other{at}", "passed", 9.0) for at in range(7))]
+    lines = conftest.times(ended)
+    assert len(lines) == conftest.SLOWEST + 2 and lines[-1].split() == ["65", "s", "in", "8", "browser", "tests"]
+    assert lines[-2].split() == ["2", "s", "failed", "test_runs[zh/01.ipynb]"]
+    assert conftest.times([]) == []
+
+
+def test_a_wait_that_is_too_long_says_for_what(server: Lab, chromium: Browser) -> None:
+    slow = made(server.folder, "slow", "print('begun')\nimport time\ntime.sleep(60)")
+    wanted = r"all cells have run: not within 6 s. At cell 1 \(print\('begun'\)\)"
+    with shown(chromium, server, slow) as seen, pytest.raises(AssertionError, match=wanted):
+        seen.run(6)

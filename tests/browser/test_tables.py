@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 CODE = """from helpers.report import Column, Report, Table
-names = ("order", "step", "rank", "operator", "direction", "shape", "error_in", "error_out", "allowed", "judgement")
+names = ("order", "step", "rank", "operator", "direction", "shape", "error_in", "error_out", "judgement", "place")
 why = "最先出现差异：在它之前的算子都在允许误差之内，它的输入也一致，因此排在第一位；其余算子的差异可能由它引起"
-row = (1, 0, 0, "Functional.conv2d.0.backward", "backward", [8, 8, 6, 6], 0.0, 0.02, 0.001754, why)
+row = (1, 0, 0, "Functional.conv2d.0.backward", "backward", [8, 8, 6, 6], 0.0, 0.02, why,
+       "notebooks/scripts/training/resnet_digits_of_a_long_name.py:52 的梯度")
 report = Report("precision", "compare", (), Table(tuple(map(Column, names)), (row,) * 4))
 from IPython.display import HTML, display
 from helpers.view.html import fragment

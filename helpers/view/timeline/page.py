@@ -15,6 +15,10 @@ from helpers.words import catalogue, language, say
 
 SCRIPT = Path(__file__).with_name("timeline.js")
 CLASS = 'class="aw-timeline"'
+#: Pixels of a level, between lanes, of a lane of the strip; a deeper Python lane is folded: as in timeline.js
+ROW, GAP, STRIP, FOLDED = 17, 7, 13, 8
+#: Pixels of all else in a frame; the tallest frame, in which a reader scrolls
+AROUND, TALLEST = 330, 900
 STYLE = """
 .aw-timeline { margin: .8em 0; } .aw-timeline .stage { position: relative; overflow: hidden; }
 .aw-timeline .bar { display: flex; flex-wrap: wrap; gap: .5em; align-items: center; margin: .3em 0; }
@@ -47,14 +51,16 @@ def script(body: str) -> str:
     return f"<style>{STYLE}</style><script>{_code()}</script>" if f"<div {CLASS}>" in body else ""
 
 
-def timeline_view(report: Report, lang: str | None = None, *, height: int = 620) -> Any:
+def timeline_view(report: Report, lang: str | None = None, *, height: int = 0) -> Any:
     """The interactive timeline as a notebook shows it, in a frame of its own above its picture; without a reader the
-    picture alone, after one line of text that says what it draws. `report`: one with a part `timeline`."""
+    picture alone, after one line of text that says what it draws. `report`: one with a part `timeline`; `height` of
+    the frame in pixels, 0: what its lanes need, up to TALLEST."""
     from helpers.view import charts
 
     found = next(part for part in (report, *report.parts) if "timeline" in part.facts)
     print(charts.facts(found))
-    return boxed(lambda _, told_in: _frame(found, told_in, height), _still(found, language(lang)), lang)
+    tall = height or _needed(found)
+    return boxed(lambda _, told_in: _frame(found, told_in, tall), _still(found, language(lang)), lang)
 
 
 def _frame(found: Report, lang: str, height: int) -> Any:
@@ -68,6 +74,17 @@ def _frame(found: Report, lang: str, height: int) -> Any:
     name = escape(found.title(lang))
     return HTML(f'<div><iframe srcdoc="{escape(whole)}" style="{style}" sandbox="allow-scripts" title="{name}">'
                 "</iframe></div>")  # fmt: skip
+
+
+def _needed(found: Report) -> int:
+    """Pixels for the lanes as the script lays them out, the strip below them, the bar, the legend and the notes."""
+    data = found.facts["timeline"]
+    levels = [1] * len(data["lanes"])
+    for lane, level in zip(map(int, data["boxes"]["lane"].split()), map(int, data["boxes"]["level"].split())):
+        levels[lane] = max(levels[lane], level + 1)
+    shown = [1 if lane[0] == "python" and many > FOLDED else many for lane, many in zip(data["lanes"], levels)]
+    lanes = sum(many * ROW + GAP for many in shown)
+    return min(TALLEST, AROUND + lanes + STRIP * len(data["overview"]["lanes"]))
 
 
 def _still(found: Report, lang: str) -> Any:

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,15 @@ def test_a_notebook_shows_it_in_a_frame(monkeypatch: pytest.MonkeyPatch) -> None
     assert both.still.data.startswith(b"\x89PNG")
     srcdoc = re.search(r'srcdoc="([^"]*)"', shown)
     assert srcdoc and "function start(root)" in html.unescape(srcdoc[1]) and 'sandbox="allow-scripts"' in shown
+
+
+def test_a_frame_is_as_tall_as_its_lanes_need() -> None:
+    said = dict(re.findall(r"\b(ROW|GAP|FOLDED) = (\d+)", page.SCRIPT.read_text(encoding="utf-8")))
+    assert said == {"ROW": str(page.ROW), "GAP": str(page.GAP), "FOLDED": str(page.FOLDED)}
+    few = timeline(load_profile(DATA / "cuda.pt.trace.json"))
+    data = few.facts["timeline"]
+    more = {**data, "lanes": [*data["lanes"], ["host", "one more"]]}
+    taller = replace(few, facts={**few.facts, "timeline": more})
+    assert page._needed(taller) == page._needed(few) + page.ROW + page.GAP
+    many = {**data, "lanes": [*data["lanes"], *[["host", "x"]] * 50]}
+    assert page._needed(replace(few, facts={"timeline": many})) == page.TALLEST

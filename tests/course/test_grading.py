@@ -175,7 +175,7 @@ def test_nothing_lives_on(tmp_path: Path) -> None:
     assert not Path(f"/proc/{pid}").exists()
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "  =1"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "  =1", "＝1", " ＠A1"])
 def test_no_cell_is_a_formula(text: str) -> None:
     assert plain(text).startswith("'")
 

@@ -12,8 +12,8 @@ from helpers.course.outcome import DONE, PARTLY
 from helpers.words import show
 
 LONGEST = 300
-#: What makes a spreadsheet compute a cell (OWASP, CSV injection).
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+#: What makes a spreadsheet compute a cell (OWASP, CSV injection), the full-width forms too.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def points(grade: Grade, worth: Mapping[str, float], partly: float = 0.0) -> dict[str, float]:

@@ -21,7 +21,7 @@ from helpers.profiling.operators import Operator
 from helpers.profiling.ranks.reading import facts_of, rank_told, read_rank
 from helpers.profiling.ranks.together import analyse_ranks, of_one_rank
 from helpers.profiling.readers import locate, ranks_at, trace_file
-from helpers.profiling.readers.choice import ALL, AUTO, choose
+from helpers.profiling.readers.choice import ALL, AUTO, Choice, choose
 from helpers.profiling.readers.ranks import RankProfiles, rank_of
 from helpers.profiling.savings import called_from
 from helpers.profiling.timeline.report import MOST, timeline
@@ -88,7 +88,8 @@ def analyse(
     for option in [*(f"--{kind}" for kind in files), *(["--step"] if step is not None else [])]:
         raise _takes_one(path, several.profiles, option)
     chosen = _chosen(several, ranks, path)
-    answer = partial(_answer, top=top, boxes=max(500, MOST // len(chosen.profiles)), steps=_same(chosen, steps))
+    same, boxes = _same(chosen, steps), max(500, MOST // len(chosen.profiles))
+    answer = partial(_answer, top=top, boxes=boxes, steps=same, own=steps == AUTO)
     return analyse_ranks(chosen, answer, scheduler)
 
 
@@ -120,16 +121,16 @@ def _same(chosen: RankProfiles, steps: str) -> str:
             choice = choose(file, AUTO)
         except WorkbookError:
             continue  # reading that rank says what is wrong with it
-        return f"{choice.looked.first}-{choice.looked.last}" if choice else ALL
+        return choice.span if isinstance(choice, Choice) else ALL
     return ALL if steps == AUTO else steps
 
 
-def _answer(path: str, rank: int, *, top: int, boxes: int, steps: str) -> str:
+def _answer(path: str, rank: int, *, top: int, boxes: int, steps: str, own: bool) -> str:
     """What one rank's profile says, as it travels between processes and machines."""
     from helpers.profiling.ranks.everywhere import RankAnswer, told
 
     def read() -> RankAnswer:
-        facts, profile = read_rank(Path(path), rank, steps)
+        facts, profile = read_rank(Path(path), rank, steps, own)
         return RankAnswer(facts, _analyse(profile, top=top, boxes=boxes) if profile else None)
 
     return told(read)

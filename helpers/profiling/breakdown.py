@@ -80,10 +80,10 @@ class Breakdown:
 
 
 def break_down(trace: Trace) -> Breakdown:
-    """The breakdown of every step that has any time, without one that only leads in."""
+    """The breakdown of every step that has any time."""
     on_device = trace.on_device  # looks at every event, so not once a step
     windows = device_windows(trace) if on_device else [(s.number, s.start_ns, s.end_ns) for s in trace.steps]
-    windows = [window for window in windows[trace.leads_in :] if window[2] > window[1]]
+    windows = [window for window in windows if window[2] > window[1]]
     edges = np.array([window[1:] for window in windows], np.int64).reshape(-1, 2)
     return Breakdown(tuple(_steps(busy(trace), windows, edges, on_device)), on_device, trace.leads_in)
 
@@ -94,7 +94,8 @@ def device_windows(trace: Trace) -> list[Window]:
     last = np.full(len(trace.steps), -1, np.int64)
     np.maximum.at(last, trace.step[rows], trace.start_ns[rows] + trace.duration_ns[rows])
     windows = []
-    start = trace.steps[0].start_ns
+    begin = trace.looked.begin_ns if trace.looked else None
+    start = trace.steps[0].start_ns if begin is None else begin
     for step, device_end in zip(trace.steps, last.tolist()):
         end = max(start, device_end if device_end >= 0 else step.end_ns)
         windows.append((step.number, start, end))

@@ -49,7 +49,8 @@ class Profile:
     ) -> Profile:
         breakdown = break_down(trace)
         if not breakdown.steps:
-            raise WorkbookError("profiling.no_steps", path=trace.source)
+            behind = trace.looked is not None and trace.looked.behind
+            raise WorkbookError("profiling.too_far_behind" if behind else "profiling.no_steps", path=trace.source)
         found = operators(trace, [step.number for step in breakdown.steady])
         record = record or {}
         tier = tier_of(trace) if trace.simulated else str(record.get("tier") or tier_of(trace))

@@ -79,10 +79,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Looked:
-    """Of a trace whose steps were not all looked at: the numbers of the first and last that were, without the one that
-    leads in; how many the file has; the mean of all but its first, and the slowest of all that were not looked at.
-    `behind`: the device is further behind the host than what was read reaches back, so kernels of earlier steps count
-    in these."""
+    """Of a trace whose steps were not all looked at: the numbers of the first and last that were; how many it has; the
+    mean of all but its first, and the slowest of all that were not looked at. `behind`: what was read around them
+    does not hold all that tells of them, for the device is too far behind the host. `begin_ns`: when the device came
+    to the first of them; None where that is the file's first step. `on_device`: whether a device's work was recorded,
+    in these steps or around."""
 
     first: int
     last: int
@@ -91,6 +92,8 @@ class Looked:
     slowest: int
     slowest_ns: int
     behind: bool = False
+    begin_ns: int | None = None
+    on_device: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,9 @@ class Trace:
     that its device was a simulated one, whose times are the CPU's. `cut_at`: the byte at which a file that was cut
     short ends; the events are those before it. `slower`: why the fast reader had no part in
     it, empty where it had or where its form has none. `detail` (n,) indexes into `details`, whose first says nothing.
-    `about`: what the file says of itself beside its events. `looked`: which of the file's steps these are, None: all.
+    `about`: what the file says of itself beside its events. `looked`: which of the file's steps these are, None: all;
+    what other steps launched and what runs in the time of these is then of no step. `remarks`: what else is to be
+    said of which steps were read, each {"say": ..., "args": ...}.
     Raises ValueError when the columns do not fit.
     """
 
@@ -140,6 +145,7 @@ class Trace:
     detail: I32 | None = None
     about: dict[str, Any] = field(default_factory=dict)
     looked: Looked | None = None
+    remarks: tuple[dict[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         columns = (self.kind, self.lane, self.shape, self.step, self.launched_by, self.start_ns, self.duration_ns,
@@ -206,8 +212,8 @@ class Trace:
 
     @property
     def leads_in(self) -> bool:
-        """Whether its first step is there for the others' sake only."""
-        return self.looked is not None and bool(self.steps) and self.steps[0].number != self.looked.first
+        """Whether the file has steps before its first."""
+        return self.looked is not None and self.looked.begin_ns is not None
 
     @property
     def recorded_steps(self) -> int:
@@ -217,7 +223,7 @@ class Trace:
     @property
     def on_device(self) -> bool:
         """Whether anything that ran on an accelerator was recorded."""
-        return self.count("compute", "communication", "copy") > 0
+        return self.count("compute", "communication", "copy") > 0 or bool(self.looked and self.looked.on_device)
 
 
 def _device(lane: str) -> str:

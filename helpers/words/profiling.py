@@ -158,6 +158,18 @@ _ERRORS = {
         "Record at least one whole step.",
         "请至少采集完整的一步。",
     ),
+    "profiling.too_far_behind": Words(
+        "{path}: the device is so many steps behind the host that none of what these steps launched was read",
+        "{path}：设备落后主机太多步，所看各步下发的工作一个也没有读到",
+        "Look at all steps, `--steps all`, or record fewer with a synchronisation in between.",
+        "请查看全部步：`--steps all`；或少采集几步，并在其间同步一次。",
+    ),
+    "profiling.steps_without_marks": Words(
+        "{path}: --steps {steps}: its steps are not marked, so none can be looked at alone",
+        "{path}：--steps {steps}：没有步标记，无法单独查看其中某一步",
+        "Look at all of it, `--steps all`; call profiler.step() at the end of each step when recording.",
+        "请查看全部：`--steps all`；采集时请在每步末尾调用 profiler.step()。",
+    ),
     "profiling.not_parsed": Words(
         "{path}: none of {wanted} is in it",
         "{path}：其中没有 {wanted}",
@@ -272,12 +284,71 @@ _DATA = {
         "million events).",
         "`--steps {slowest}` 看那一步，`--steps all` 看全部步；内存随文件增大（每百万事件约 110 MiB）。",
     ),
+    "PRF302.warming": Words(
+        "looked at steps {first} to {last} of {steps}; step {first} is the file's first ({first_ms} ms) and counts as "
+        "warm-up: the mean of steps {steady} to {last} is {step_ms} ms, that of all but the first on the host "
+        "{mean_ms} ms",
+        "所看的是 {steps} 步中的第 {first} 至 {last} 步；第 {first} 步是文件中的第一步（{first_ms} ms），视为预热："
+        "第 {steady} 至 {last} 步平均 {step_ms} ms，主机侧除第一步外全部平均为 {mean_ms} ms",
+        "Steps from the middle are steadier: `--steps auto` chooses some of a large trace.",
+        "中间的步更平稳：对大文件，`--steps auto` 会从中选取。",
+    ),
+    "PRF302.cold": Words(
+        "looked at steps {first} to {last} of {steps}, the file's first among them: too few to leave it out as warm-up,"
+        " so the mean of {step_ms} ms holds its {first_ms} ms; that of all but the first on the host is {mean_ms} ms",
+        "所看的是 {steps} 步中的第 {first} 至 {last} 步，其中有文件的第一步：步数太少，无法把它作为预热除外，"
+        "平均 {step_ms} ms 含其 {first_ms} ms；主机侧除第一步外全部平均为 {mean_ms} ms",
+        "Choose steps behind the first: `--steps auto` does in a large trace.",
+        "请选取第一步之后的步：对大文件可用 `--steps auto`。",
+    ),
     "PRF302.behind": Words(
-        "the device is far behind the host: kernels of other steps may count in steps {first} to {last}, and theirs be "
-        "left out",
-        "设备远远落后于主机：其他步的计算核可能计入第 {first} 至 {last} 步，而这些步自己的可能被漏掉",
+        "the device is far behind the host, further than was read around these steps: kernels of other steps may count "
+        "in steps {first} to {last}, and theirs be left out",
+        "设备远远落后于主机，超出所读范围：其他步的计算核可能计入第 {first} 至 {last} 步，而这些步自己的可能被漏掉",
         "Look at all steps: `--steps all`.",
         "请查看全部步：`--steps all`。",
+    ),
+    "PRF302.no_marks": Words(
+        "all {mib} MiB were read, which takes some {memory_mib} MiB of memory: the file marks no steps by which to "
+        "choose some",
+        "读取了整个文件（{mib} MiB，约需 {memory_mib} MiB 内存）：文件中没有步标记，无法只选取若干步",
+        "Call profiler.step() at the end of each step when recording.",
+        "采集时请在每步末尾调用 profiler.step()。",
+    ),
+    "PRF302.unclear_marks": Words(
+        "all {mib} MiB were read, which takes some {memory_mib} MiB of memory: some of its steps are not marked by "
+        "events of their own (as a beginning and an end, or in the midst of a very long event), so none can be chosen",
+        "读取了整个文件（{mib} MiB，约需 {memory_mib} MiB 内存）：部分步标记不是独立的事件（分为开始与结束两条，"
+        "或处于过长的事件之中），无法只选取若干步",
+        "Record fewer steps where memory is short.",
+        "内存不足时请少采集几步。",
+    ),
+    "PRF302.same_numbers": Words(
+        "all {mib} MiB were read, which takes some {memory_mib} MiB of memory: several of its steps have one number, "
+        "so none can be chosen",
+        "读取了整个文件（{mib} MiB，约需 {memory_mib} MiB 内存）：有几步编号相同，无法只选取若干步",
+        "Record with one profiler, so that each step has a number of its own.",
+        "请只用一个 profiler 采集，使每步编号唯一。",
+    ),
+    "PRF302.few_steps": Words(
+        "all {mib} MiB were read, which takes some {memory_mib} MiB of memory: the steps are so few and large that "
+        "choosing some would save little",
+        "读取了整个文件（{mib} MiB，约需 {memory_mib} MiB 内存）：步数少而每步很大，只选取若干步节省不了多少",
+        "`--steps A-B` looks at some all the same.",
+        "仍可用 `--steps A-B` 只看其中若干步。",
+    ),
+    "PRF302.others": Words(
+        "the other ranks were looked at in steps {asked}, which this one does not have: it has {here}, and the steps "
+        "looked at are its own choice",
+        "其他 rank 所看的是第 {asked} 步，而该 rank 没有这些步：它有 {here} 步，所看的步由其自身选定",
+        "Record the same steps on all ranks, or give steps that all have: `--steps A-B`.",
+        "请在所有 rank 上采集相同的步，或用 `--steps A-B` 给出各 rank 都有的步。",
+    ),
+    "PRF302.others_unmarked": Words(
+        "the other ranks were looked at in steps {asked}; this one marks no steps and was looked at whole",
+        "其他 rank 所看的是第 {asked} 步，而该 rank 没有步标记，因此看的是全部",
+        "Call profiler.step() at the end of each step on all ranks.",
+        "请在所有 rank 上于每步末尾调用 profiler.step()。",
     ),
     "PRF303.few": Words(
         "spread of the steps not looked at: too few of them, {steps}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -50,6 +50,11 @@ class Calls:
     @property
     def end_ns(self) -> I64:
         return self.start_ns + self.duration_ns
+
+    def of_steps(self, numbers: Collection[int]) -> Calls:
+        """Those of the steps with these numbers."""
+        rows = np.flatnonzero(np.isin(self.step, list(numbers))).tolist()
+        return Calls.from_dict({name: [column[row] for row in rows] for name, column in self.to_dict().items()})
 
     def to_dict(self) -> dict[str, Any]:
         return {name: column if isinstance(column, list) else column.tolist() for name, column in vars(self).items()}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
 from helpers.errors import WorkbookError
+from helpers.number_lists import numbers
 from helpers.profiling.breakdown import PARTS, StepTime, busy
 from helpers.profiling.facts import Profile, load_profile
 from helpers.profiling.intervals import Intervals
@@ -18,6 +20,8 @@ from helpers.profiling.readers import locate, told_steps
 from helpers.profiling.readers.choice import ALL, AUTO, Mark, choice_of
 from helpers.profiling.trace import Looked
 
+#: Why the steps of the other ranks are not in this one, and what is then said
+OTHER_STEPS = {"profiling.no_such_steps": "PRF302.others", "profiling.steps_without_marks": "PRF302.others_unmarked"}
 EXPOSED = "Communication(Not Overlapped)"
 #: The columns of the profiler's table that a step is made of
 TOLD = ("Computing", EXPOSED, "Free")
@@ -30,16 +34,29 @@ class RankRead(NamedTuple):
     profile: Profile | None
 
 
-def read_rank(path: Path, rank: int, steps: str = ALL) -> RankRead:
-    """`steps`: see readers.read. Raises WorkbookError where neither a trace nor the tables can be read."""
+def read_rank(path: Path, rank: int, steps: str = ALL, own: bool = False) -> RankRead:
+    """`steps`: see readers.read; with `own` a rank that does not have these chooses some of its own, and says so.
+    Raises WorkbookError where neither a trace nor the tables can be read."""
     found = locate(path)
     try:
-        profile = load_profile(path, steps)
+        profile = _load(path, steps, own)
     except WorkbookError as error:
         if error.key != "profiling.not_parsed":
             raise
-        return RankRead(_of_tables(found, rank, error, steps), None)
+        return RankRead(_of_tables(found, rank, error, steps, own), None)
     return RankRead(facts_of(profile, found, rank), profile)
+
+
+def _load(path: Path, steps: str, own: bool) -> Profile:
+    try:
+        return load_profile(path, steps)
+    except WorkbookError as error:
+        if not own or error.key not in OTHER_STEPS:
+            raise
+        profile = load_profile(path, AUTO)
+        args = {"asked": steps, "here": error.arguments.get("here")}
+        remark = {"say": OTHER_STEPS[error.key], "args": args}
+        return replace(profile, trace=replace(profile.trace, remarks=(*profile.trace.remarks, remark)))
 
 
 def facts_of(profile: Profile, found: Path, rank: int) -> RankFacts:
@@ -49,26 +66,29 @@ def facts_of(profile: Profile, found: Path, rank: int) -> RankFacts:
     looked = profile.trace.looked
     steps = _steps_of_tables(profile.told, calls, looked) if bare else ()
     steps = steps or tuple(_steps(profile, calls))
+    if looked:
+        calls = calls.of_steps({one.number for one in profile.trace.steps})  # of others not all are there
     about = _about(found, profile.trace.about, looked)
     plain = {"tier": profile.tier, "simulated": profile.simulated, "on_device": profile.trace.on_device}
     host = str(profile.trace.about.get("host_name") or "")
     return RankFacts(rank, str(found), steps, calls, **plain, host=host, **about)  # type: ignore[arg-type]
 
 
-def _of_tables(found: Path, rank: int, error: WorkbookError, steps: str) -> RankFacts:
+def _of_tables(found: Path, rank: int, error: WorkbookError, steps: str, own: bool) -> RankFacts:
     calls = calls_at(found, None)
     rows = told_steps(found)
     every = _steps_of_tables(rows, calls, None)
     if not every:
         raise error
-    looked = _some(rows, steps, found)
+    looked = _some(rows, steps, found, own)
     kept = _steps_of_tables(rows, calls, looked) if looked else every
     return RankFacts(rank, str(found), kept, calls, tier="npu", tables_only=True, **_about(found, {}, looked))  # type: ignore[arg-type]
 
 
-def _some(rows: dict[int, dict[str, int]], steps: str, found: Path) -> Looked | None:
-    """Which of the table's steps were asked for, None: all. It says how long each took, not when it began."""
-    if steps in (ALL, AUTO):
+def _some(rows: dict[int, dict[str, int]], steps: str, found: Path, own: bool) -> Looked | None:
+    """Which of the table's steps were asked for, None: all. It says how long each took, not when it began. With `own`
+    all where it does not have these."""
+    if steps in (ALL, AUTO) or (own and not {*numbers(steps, "steps")} <= rows.keys()):
         return None
     ends = [0, *accumulate(sum(row[name] for name in TOLD if name in row) for _, row in sorted(rows.items()))]
     choice = choice_of([Mark(*one) for one in zip(sorted(rows), ends, ends[1:])], steps, found)

@@ -7,8 +7,10 @@ Formats: https://www.hiascend.com/document (Ascend PyTorch Profiler, "output fil
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from helpers.errors import WorkbookError
 from helpers.profiling.attribution import Nesting, innermost, nestings
@@ -20,6 +22,7 @@ from helpers.profiling.readers.cutting import chosen, cut
 from helpers.profiling.readers.kineto import same, span_kind
 from helpers.profiling.readers.loading import I8, Calls, Loaded, calls_of, numbered, renamed, usable
 from helpers.profiling.readers.records import UNKNOWN
+from helpers.profiling.readers.unread import halves
 from helpers.profiling.trace import DEVICE_KINDS, I32, KINDS, UNTOLD, Texts, Trace, assemble, build
 
 FOLDER = "_ascend_pt"
@@ -125,7 +128,7 @@ def _launches(loaded: Loaded, columns: Columns, kind: I8, called: Calls) -> tupl
     hosts = np.flatnonzero(kind == KINDS.index("host_op"))
     thread = Texts([str(tid) for _, tid, _, _ in loaded.events.lanes], columns.lane[hosts]).compact()
     threads = nestings(thread.code, columns.start_ns[hosts], columns.duration_ns[hosts], hosts)
-    ends, begin_ns, operator = _arrows(loaded, thread, threads)
+    ends, begin_ns, operator, open_ends, open_operators = _arrows(loaded, thread, threads)
     arrow = _arrow(loaded, columns, ends)
     code = called.code.copy()
     bare = [not text for text in called.shapes]
@@ -135,20 +138,43 @@ def _launches(loaded: Loaded, columns: Columns, kind: I8, called: Calls) -> tupl
     calls, device = np.flatnonzero(kind == KINDS.index("runtime")), np.flatnonzero(kind < len(DEVICE_KINDS))
     call = same(columns.correlation, calls, device)
     launch_ns[device[call >= 0]] = columns.start_ns[call[call >= 0]]
+    if loaded.window:
+        loaded.unread = halves(columns, calls, device, call)
+        loaded.unread[device] |= _arrow(loaded, columns, open_ends)[device] >= 0
+        loaded.unread[open_operators] = True
     return np.append(operator, np.int32(-1))[arrow], launch_ns, code
 
 
-def _arrows(loaded: Loaded, thread: Texts, threads: dict[int, Nesting]) -> tuple[Flows, I64, I32]:
-    """The flows' ends, and for each when it begins and the operator there, or -1."""
+class Arrows(NamedTuple):
+    """The flows that have both ends: their ends, when they begin and the operator there, or -1, each (n,). `open_ends`
+    are those without a beginning, `open_operators` those at beginnings without an end."""
+
+    ends: Flows
+    begin_ns: I64
+    operator: I32
+    open_ends: Flows
+    open_operators: I32
+
+
+def _arrows(loaded: Loaded, thread: Texts, threads: dict[int, Nesting]) -> Arrows:
     flows = loaded.events.flows
     begins, ends = (np.flatnonzero(flows.is_end == which) for which in (0, 1))
     begin = same(flows.id, begins, ends)
-    ends, begin = ends[begin >= 0], begin[begin >= 0]
     numbers = {text: at for at, text in enumerate(thread.texts)}
     of_place = np.array([numbers.get(str(tid), -1) for _, tid in loaded.events.places] or [-1], np.int32)
-    operator = innermost(threads, of_place[flows.place[begin]], flows.at_ns[begin])
-    kept = Flows(flows.is_end[ends], flows.id[ends], flows.place[ends], flows.at_ns[ends])
-    return kept, flows.at_ns[begin], operator
+
+    def operator_at(rows: npt.NDArray[np.integer[Any]]) -> I32:
+        return innermost(threads, of_place[flows.place[rows]], flows.at_ns[rows])
+
+    both, alone = ends[begin >= 0], begins[~np.isin(flows.id[begins], flows.id[ends])]
+    begin, open_ends = begin[begin >= 0], ends[begin < 0]
+    open_operators = operator_at(alone)
+    return Arrows(_taken(flows, both), flows.at_ns[begin], operator_at(begin), _taken(flows, open_ends),
+                  open_operators[open_operators >= 0])  # fmt: skip
+
+
+def _taken(flows: Flows, rows: npt.NDArray[np.integer[Any]]) -> Flows:
+    return Flows(*(column[rows] for column in flows))
 
 
 def _arrow(loaded: Loaded, columns: Columns, ends: Flows) -> I32:

@@ -1,9 +1,8 @@
 """Which steps of a trace are looked at: all of a small one, of a large one so many that memory stays bounded.
 
 A step's marks stand in the file as events of their own. They are looked for first, without reading the others; then
-only what lies around the chosen steps is read. Those chosen follow one another, and together take as long a step as
-all of the trace do on the mean. The step before them is read too: with a device a step begins where the device's work
-of the one before ends; it counts as the first one does in a small trace, as warm-up.
+only what lies around the chosen steps is read (cutting). Those chosen follow one another, and together take as long a
+step as all of the trace do on the mean. A small file is always read whole.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from helpers.errors import WorkbookError
-from helpers.number_lists import numbers
+from helpers.number_lists import numbers, spans
 from helpers.profiling.readers.stream import PIECE, Source
 from helpers.profiling.readers.times import LIMIT, nanoseconds
 from helpers.profiling.trace import Looked
@@ -28,9 +27,15 @@ WHOLE = 2**29
 PART = 0.75
 #: A packed file of this part of it cannot unpack to more
 PACKED = 64
-#: Steps read on either side: the device runs behind the host
+#: Steps read on either side, for the device runs behind the host; and bytes, where that was too little: more launches
+#: than fit into a device's queues
 AROUND = 2
+MORE = 2**26
 FEWEST = 4
+#: Spans of steps that an error names, from either end
+NAMED = 4
+#: Means that differ by this part count as equal: then the steps in the middle are taken
+ALIKE = 0.002
 ALL, AUTO = "all", "auto"
 MARK = re.compile(rb'"ProfilerStep#(\d{1,15})"')
 #: Bytes before and behind its name in which the event of a mark lies
@@ -46,39 +51,86 @@ class Mark(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Steps `lead` (which is not counted) to `last`, and the file's nanoseconds [begin, end) that hold all of them."""
+    """The steps from the place `first` to the place `last` of all `marks`, in a file of `size` bytes (0: unknown)."""
 
-    lead: int
+    marks: tuple[Mark, ...]
+    first: int
     last: int
-    begin_ns: int
-    end_ns: int
-    looked: Looked
+    size: int = 0
+
+    @property
+    def span(self) -> str:
+        """Their numbers, `40-60` or, where some are missing in between, `8-9,20-21`."""
+        return spans([one.number for one in self.marks[self.first : self.last + 1]]).replace(" ", "")
+
+    def window(self, around: int) -> tuple[int, int]:
+        """The file's nanoseconds [begin, end) that hold them and so many steps on either side."""
+        begin = self.marks[self.first - around].start_ns if self.first > around else -LIMIT
+        behind = self.last + around + 1
+        return begin, self.marks[behind].start_ns if behind < len(self.marks) else LIMIT
+
+    @property
+    def further(self) -> int:
+        """How many steps on either side are read where AROUND is too little."""
+        return max(2 * AROUND, -(-MORE * len(self.marks) // max(1, self.size)))
+
+    @property
+    def looked(self) -> Looked:
+        """What is told of the choice, without what reading it shows."""
+        took = _took(self.marks)
+        others = [at for at in range(len(took)) if not self.first <= at <= self.last]
+        slowest = max(others, key=took.__getitem__)
+        mean = float(np.mean(took[1:] or took))
+        first, last = self.marks[self.first].number, self.marks[self.last].number
+        return Looked(first, last, len(took), mean, self.marks[slowest].number, took[slowest])
 
 
-def choose(path: Path, steps: str = ALL, whole: int | None = None) -> Choice | None:
-    """What is read of the trace file at `path`; None: all of it. `steps`: `auto`, `all`, or numbers such as `40-60`.
+class Whole(NamedTuple):
+    """A file that is read whole; `why` is the key of the reason where it is a large one: no_marks, unclear_marks,
+    same_numbers, few_steps."""
 
-    A trace without marks, or whose marks do not tell a step's number once, is read whole. Raises WorkbookError for
-    numbers that are no span of the file's steps, which it then names.
+    size: int
+    why: str = ""
+
+
+def choose(path: Path, steps: str = ALL, whole: int | None = None) -> Choice | Whole:
+    """What is read of the trace file at `path`. `steps`: `auto`, `all`, or numbers such as `40-60`.
+
+    A large trace without marks, or whose marks do not tell a step's number once, is read whole. Raises WorkbookError
+    for numbers that are no span of the file's steps, which it then names.
     """
     whole = whole or WHOLE
-    if steps == ALL or (steps == AUTO and path.stat().st_size <= whole // (PACKED if path.suffix == ".gz" else 1)):
-        return None
-    marks, size = _marks(path)
-    if not marks or len({one.number for one in marks}) < len(marks):
-        return None
+    packed = path.stat().st_size
+    if steps == ALL or packed <= whole // (PACKED if path.suffix == ".gz" else 1):
+        return Whole(packed)
+    marks, unclear, size = _marks(path)
+    if size <= whole:
+        return Whole(size)
+    why = _unusable(marks, unclear)
+    if why:
+        return Whole(size, why)
     if steps != AUTO:
-        return choice_of(marks, steps, path)
+        return choice_of(marks, steps, path, size) or Whole(size)
     count = max(FEWEST, int(len(marks) * PART * whole / size) - 2 * AROUND)
-    if size <= whole or count + 2 * AROUND >= len(marks):
-        return None
+    if count + 2 * AROUND >= len(marks):
+        return Whole(size, "few_steps")
     first = _like_the_mean(marks, count)
-    return _choice(marks, first, first + count - 1)
+    return Choice(tuple(marks), first, first + count - 1, size)
 
 
-def choice_of(marks: Sequence[Mark], steps: str, path: Path) -> Choice | None:
+def _unusable(marks: Sequence[Mark], unclear: int) -> str:
+    """Why no steps can be chosen by these marks, or an empty text."""
+    if unclear:
+        return "unclear_marks"
+    if not marks:
+        return "no_marks"
+    return "same_numbers" if len({one.number for one in marks}) < len(marks) else ""
+
+
+def choice_of(marks: Sequence[Mark], steps: str, path: Path, size: int = 0) -> Choice | None:
     """The choice of the steps with these numbers, such as `40-60`; None: they are all that there are."""
-    return _choice(marks, *_span(marks, steps, path))
+    first, last = _span(marks, steps, path)
+    return Choice(tuple(marks), first, last, size) if last - first + 1 < len(marks) else None
 
 
 def _span(marks: Sequence[Mark], steps: str, path: Path) -> tuple[int, int]:
@@ -86,26 +138,14 @@ def _span(marks: Sequence[Mark], steps: str, path: Path) -> tuple[int, int]:
     wanted = numbers(steps, "steps")
     at = [place for place, one in enumerate(marks) if one.number in set(wanted)]
     if len(at) < len(wanted) or at[-1] - at[0] + 1 != len(at):
-        here = f"{marks[0].number}-{marks[-1].number}"
-        raise WorkbookError("profiling.no_such_steps", path=str(path), steps=steps, here=here)
+        raise WorkbookError("profiling.no_such_steps", path=str(path), steps=steps, here=_runs(marks))
     return at[0], at[-1]
 
 
-def _choice(marks: Sequence[Mark], first: int, last: int) -> Choice | None:
-    if last - first + 1 == len(marks):
-        return None
-    begin = marks[max(0, first - AROUND)].start_ns if first > AROUND else -LIMIT
-    behind = last + AROUND + 1
-    end = marks[behind].start_ns if behind < len(marks) else LIMIT
-    return Choice(marks[max(0, first - 1)].number, marks[last].number, begin, end, _looked(marks, first, last))
-
-
-def _looked(marks: Sequence[Mark], first: int, last: int) -> Looked:
-    took = _took(marks)
-    others = [at for at in range(len(marks)) if not first <= at <= last]
-    slowest = max(others, key=took.__getitem__)
-    mean = float(np.mean(took[1:] or took))
-    return Looked(marks[first].number, marks[last].number, len(marks), mean, marks[slowest].number, took[slowest])
+def _runs(marks: Sequence[Mark]) -> str:
+    """The numbers of the steps in order of time, those that are missing left out: `5-9, 20-24`."""
+    runs = spans([one.number for one in marks]).split(", ")
+    return ", ".join(runs if len(runs) <= 2 * NAMED else [*runs[:NAMED], "...", *runs[-NAMED:]])
 
 
 def _took(marks: Sequence[Mark]) -> list[int]:
@@ -115,15 +155,18 @@ def _took(marks: Sequence[Mark]) -> list[int]:
 
 
 def _like_the_mean(marks: Sequence[Mark], count: int) -> int:
-    """Where `count` steps begin, none of them the first, whose mean is nearest to that of all but the first."""
+    """Where `count` steps begin, none of them the first, whose mean is nearest to that of all but the first; of equal
+    ones those nearest to the middle, away from what warms up and what ends."""
     took = np.array(_took(marks)[1:], np.float64)
-    sums = np.convolve(took, np.ones(count), "valid")
-    return 1 + int(np.argmin(np.abs(sums / count - took.mean())))
+    off = np.abs(np.convolve(took, np.ones(count), "valid") / count - took.mean())
+    alike = np.flatnonzero(off <= off.min() + ALIKE * took.mean())
+    return 1 + int(alike[np.argmin(np.abs(alike - (off.size - 1) / 2))])
 
 
-def _marks(path: Path) -> tuple[list[Mark], int]:
-    """The marks of the host in order of time, and how many bytes the file has, unpacked."""
-    found: list[Mark] = []
+def _marks(path: Path) -> tuple[list[Mark], int, int]:
+    """The marks of the host in order of time, how many more there are that cannot be used, and how many bytes the file
+    has, unpacked."""
+    found: list[Mark | None] = []
     text, begin, size = b"", 0, 0  # what is at hand, where in it names are not looked for yet, all that was read
     with Source(path) as source:
         while piece := source.read(PIECE):
@@ -133,16 +176,19 @@ def _marks(path: Path) -> tuple[list[Mark], int]:
             kept = max(0, end - REACH)
             text, begin = text[kept:], max(begin, end) - kept
     found += _marks_of(text, begin, len(text))
-    return sorted(found, key=lambda one: one.start_ns), size
+    marks = sorted((one for one in found if one), key=lambda one: one.start_ns)
+    return marks, len(found) - len(marks), size
 
 
-def _marks_of(text: bytes, begin: int, end: int) -> Iterator[Mark]:
-    """Those whose names begin in [begin, end)."""
+def _marks_of(text: bytes, begin: int, end: int) -> Iterator[Mark | None]:
+    """Those whose names begin in [begin, end); None for one that is told otherwise than as an event of its own."""
     for name in MARK.finditer(text, begin):
         if name.start() >= end:
             break
         event = _around(text, name.start())
-        if event.get("ph") == "X" and event.get("name") == name.group()[1:-1].decode() and _of_host(event):
+        if not event or (event.get("ph") == "B" and _is(event, name)):
+            yield None
+        elif event.get("ph") == "X" and _is(event, name):
             try:
                 start = nanoseconds(event.get("ts"))
                 lasts = nanoseconds(event.get("dur"))
@@ -150,6 +196,10 @@ def _marks_of(text: bytes, begin: int, end: int) -> Iterator[Mark]:
                 continue  # the reader counts what has no usable time
             if 0 <= start < LIMIT and 0 <= lasts < LIMIT:
                 yield Mark(int(name.group(1)), start, start + lasts)
+
+
+def _is(event: dict[str, Any], name: re.Match[bytes]) -> bool:
+    return event.get("name") == name.group()[1:-1].decode() and _of_host(event)
 
 
 def _of_host(event: dict[str, Any]) -> bool:

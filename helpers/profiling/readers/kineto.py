@@ -18,6 +18,7 @@ from helpers.profiling.intervals import I64
 from helpers.profiling.readers.columns import Columns
 from helpers.profiling.readers.loading import I8, Loaded, base_ns, calls_of, numbered, renamed, usable
 from helpers.profiling.readers.records import UNKNOWN
+from helpers.profiling.readers.unread import halves
 from helpers.profiling.trace import I32, KINDS, UNTOLD, Texts, Trace, assemble
 
 Rows = npt.NDArray[np.intp]
@@ -53,7 +54,7 @@ def read(loaded: Loaded) -> Trace:
     events = loaded.events
     lane = _lanes(loaded, columns, kind)
     called = calls_of(loaded, columns, kind, _shape)
-    launched_by, launch_ns = _launches(columns, kind, lane.code)
+    launched_by, launch_ns = _launches(loaded, columns, kind, lane.code)
     return assemble(
         Texts(events.names, columns.name),
         kind,
@@ -109,7 +110,7 @@ def _shape(dims: Any) -> str:
     return " ".join(json.dumps(one, separators=(",", ":")) for one in dims if one)
 
 
-def _launches(columns: Columns, kind: I8, lane: I32) -> tuple[I32, I64]:
+def _launches(loaded: Loaded, columns: Columns, kind: I8, lane: I32) -> tuple[I32, I64]:
     """For device events the operator that launched them, by external id, else by where its call was made; and when
     that call began. -1 where that is not known."""
     hosts, calls = (np.flatnonzero(kind == KINDS.index(name)) for name in ("host_op", "runtime"))
@@ -119,6 +120,10 @@ def _launches(columns: Columns, kind: I8, lane: I32) -> tuple[I32, I64]:
     threads = nestings(lane[hosts], columns.start_ns[hosts], columns.duration_ns[hosts], hosts)
     moment = np.full(kind.size, UNTOLD, np.int64)
     moment[device[call >= 0]] = columns.start_ns[call[call >= 0]]
+    if loaded.window:
+        loaded.unread = halves(columns, calls, device, call)
+        if not loaded.unread.any() and not (columns.correlation[calls] != UNKNOWN).any():
+            loaded.unread[device] = (columns.external[device] != UNKNOWN) & (found < 0)
     open_ones = (found < 0) & (call >= 0)
     call = call[open_ones]
     found[open_ones] = innermost(threads, lane[call], columns.start_ns[call])

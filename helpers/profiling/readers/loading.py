@@ -31,7 +31,8 @@ NO_KIND = -1
 @dataclass
 class Loaded:
     """What a trace file holds. `members`: of the object around the events; `cut_at`: see Document; `slower`: why the
-    scanner had no part in it, empty where it had."""
+    scanner had no part in it, empty where it had. `window`: what of it was loaded, None: all; `unread`: which of the
+    Trace's events have an end outside it (unread.halves), where a reader looked for such."""
 
     path: Path
     is_list: bool
@@ -40,6 +41,8 @@ class Loaded:
     cut_at: int | None
     slower: Scalar = ""
     left_out: Counter[str] = field(default_factory=Counter)
+    window: Window | None = None
+    unread: npt.NDArray[np.bool_] | None = None
 
 
 def load(path: Path, window: Window | None = None) -> Loaded:
@@ -55,7 +58,7 @@ def load(path: Path, window: Window | None = None) -> Loaded:
             collector.take(batch)
         events = collector.events()
     left_out = Counter({"unpaired": events.unpaired} if events.unpaired else {})
-    return Loaded(path, document.is_list, document.members, events, document.cut_at, slower, left_out)
+    return Loaded(path, document.is_list, document.members, events, document.cut_at, slower, left_out, window)
 
 
 def _scanner() -> tuple[Scanner | None, Scalar]:

@@ -24,7 +24,7 @@ def check(profile: Profile) -> Iterator[Finding]:
         part = table.ns(on_it) / max(1, table.ns())
         found = table.said("type" if "type" in table.texts else "name", on_it)
     elif any(trace.engines):
-        rows = trace.where(("compute",))
+        rows = trace.where(("compute",)) & (trace.step >= 0)
         on_it = np.isin(trace.engine, [at for at, unit in enumerate(trace.engines) if unit in UNITS]) & rows
         part = float(trace.duration_ns[on_it].sum() / max(1, trace.duration_ns[rows].sum()))
         found = sorted({trace.names[at] for at in np.unique(trace.name[on_it]).tolist()})

@@ -20,8 +20,9 @@ def check(profile: Profile) -> Iterator[Finding]:
     trace = profile.trace
     if not profile.conclusive or not trace.count("loading"):
         raise CannotCheck("PRF395.unseen")
-    loading = trace.intervals(trace.where(("loading",)))
-    inside = trace.where(("host_op",))
+    within = trace.step >= 0
+    loading = trace.intervals(trace.where(("loading",)) & within)
+    inside = trace.where(("host_op",)) & within
     inside[inside] = loading.covers(trace.start_ns[inside])
     spent = trace.intervals(inside).length_ns / max(1, loading.length_ns)
     share = min(1.0, spent) * profile.breakdown.share("loading")

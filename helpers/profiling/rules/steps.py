@@ -13,10 +13,14 @@ from helpers.profiling.trace import Looked
 from helpers.words import Scalar
 
 CODE = "PRF302"
+#: Of a rank that was looked at in other steps than the other ranks
+OTHERS = ("PRF302.others", "PRF302.others_unmarked")
 
 
 def check(profile: Profile) -> Iterator[Finding]:
     steps = profile.breakdown.steps
+    for one in profile.trace.remarks:
+        yield Finding(CODE, Status.WARN if one["say"] in OTHERS else Status.NOTE, one["say"], one["args"])
     if profile.trace.looked:
         yield from _some(profile, profile.trace.looked)
     elif not profile.trace.marked:
@@ -31,8 +35,11 @@ def check(profile: Profile) -> Iterator[Finding]:
 
 def _some(profile: Profile, looked: Looked) -> Iterator[Finding]:
     """Of a profile of which some steps were looked at: which, and how like the others they are."""
-    args = args_of(profile, looked)
-    yield Finding(CODE, Status.NOTE, "PRF302.some", args)
+    steps, steady, args = profile.breakdown.steps, profile.breakdown.steady, args_of(profile, looked)
+    if not profile.trace.leads_in:
+        args.update(first_ms=profile.ms(steps[0].total_ns), steady=steady[0].number)
+    key = "some" if profile.trace.leads_in else "warming" if len(steady) < len(steps) else "cold"
+    yield Finding(CODE, Status.NOTE, f"PRF302.{key}", args)
     if looked.behind:
         yield Finding(CODE, Status.WARN, "PRF302.behind", args)
 

@@ -29,8 +29,8 @@ def check(profile: Profile) -> Iterator[Finding]:
     wanted = [at for at, name in enumerate(trace.names) if name in READS]
     rows = np.flatnonzero(trace.named(READS.__contains__) & trace.where(("host_op",)) & (trace.step >= 0))
     found = {trace.names[at]: int((trace.name[rows] == at).sum()) for at in wanted}
-    most = max(found, key=lambda name: found[name], default="")
-    first = rows[trace.name[rows] == trace.names.index(most)][:1] if most and rows.size else []
+    most = max(found, key=lambda name: found[name], default="") if rows.size else ""
+    first = rows[trace.name[rows] == trace.names.index(most)][:1] if most else []
     where = called_from(profile, int(first[0])) if len(first) else ""
     share = idle_share(profile, "synchronisation") if rows.size else 0.0
     calls = round(rows.size / len(trace.steps), 1)

@@ -14,6 +14,7 @@ from helpers.__main__ import main
 from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.profiling import analyse
+from helpers.profiling.readers import choice
 from helpers.profiling.readers.ranks import by_rank, rank_of
 from helpers.report import Report
 from helpers.words import title
@@ -228,8 +229,10 @@ def test_of_ranks_looked_at_whole_nothing_is_told(tmp_path: Path) -> None:
     assert report.facts["looked"] == {} and not [one for one in report.findings if one.rule == "PRF358"]
 
 
-def test_ranks_far_behind_their_hosts_are_told(tmp_path: Path) -> None:
-    for rank, lag in enumerate((300, 3_300)):
+def test_ranks_far_behind_their_hosts_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "WHOLE", 1)
+    monkeypatch.setattr(choice, "MORE", 1)
+    for rank, lag in enumerate((300, 12_300)):
         found = {"traceEvents": list(events(40, lag_us=lag)), "distributedInfo": {"rank": rank}}
         (tmp_path / f"rank{rank}.trace.json").write_text(json.dumps(found))
     told = [one for one in analyse(tmp_path, steps="20-29").findings if one.rule == "PRF358"]

@@ -148,6 +148,9 @@ def test_of_tables_too_only_the_steps_asked_for_are_told(tmp_path: Path) -> None
     assert [[step.number for step in one.steps] for one in (every, some, first)] == [[2, 3, 4, 5, 6], [3, 4], [2, 3]]
     assert every.looked is None and every.packets and not some.packets
     assert some.looked is not None and (some.looked.first, some.looked.last, some.looked.steps) == (3, 4, 6)
+    assert read_rank(folder, 3, "5-9", own=True).facts.steps == every.steps
+    with pytest.raises(WorkbookError):
+        read_rank(folder, 3, "5-9")
     assert (some.looked.slowest, some.looked.slowest_ns) == (6, 660_000)
     assert RankFacts.from_dict(json.loads(json.dumps(some.to_dict()))).looked == some.looked
     with pytest.raises(WorkbookError, match="1-6"):

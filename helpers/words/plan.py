@@ -312,6 +312,14 @@ WORDS: dict[str, Words] = {
         "Install one version on all machines.",
         "请在所有机器上安装同一版本。",
     ),
+    "RUN416.clock": Words(
+        "this machine's clock says {now} UTC, but {path} was written at {then} UTC: it was set back, or was ahead "
+        "then. Expected failures are judged by the later day; times and what is slower may be wrong",
+        "本机时钟为 {now} UTC，但 {path} 写于 {then} UTC：时钟被调回过，或当时偏快。"
+        "预期失败按较晚的日期判断；时间和耗时比较可能不准",
+        "Set the clock (`timedatectl set-ntp true`); if it was ahead then, delete that file.",
+        "请校准时钟（`timedatectl set-ntp true`）；若当时时钟偏快，请删除该文件。",
+    ),
     "plan.left.tag": Words("has none of the tags {tags}", "没有标签 {tags}"),
     "plan.left.skip_tag": Words("has the tag {tag}", "带有标签 {tag}"),
     "plan.left.only": Words("not matched by --only {patterns}", "不匹配 --only {patterns}"),

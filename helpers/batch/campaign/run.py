@@ -100,7 +100,7 @@ def run_all(
         pool: Pool | Cluster = Pool(workers or plan.workers, progress, stop=stop, quota=quota)
         if scheduler:
             pool = Cluster(scheduler, progress, stop=stop, quota=quota)
-        until = time.time() + deadline_s if deadline_s else 0.0
+        until = time.monotonic() + deadline_s if deadline_s else 0.0
         start = uuid.uuid4().hex
         orders = [Order(item, str(folder), str(notebooks.resolve()), start, force, keep_red,
                         card_ids=plan.card_ids, until=until) for item in plan.items]  # fmt: skip

@@ -1,8 +1,13 @@
-"""Earlier summaries of a plan: the last that were complete, kept in `history/` of its folder."""
+"""Earlier summaries of a plan: the last that were complete, kept in `history/` of its folder.
+
+They are numbered in the order in which they were made: the clock of a machine may be set back between two of them.
+"""
 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +43,34 @@ def keep(folder: Path, summary: dict[str, Any]) -> None:
         return
     kept = _kept(folder)
     text = json.dumps(summary, ensure_ascii=False, indent=1)
-    name = "".join(letter for letter in summary["created"] if letter.isalnum())
+    when = "".join(letter for letter in summary["created"] if letter.isalnum())
+    again = next((path.stem for path in kept if path.stem.endswith(when)), "")
+    name = again or f"{max(map(_number, kept), default=0) + 1:06}-{when}"
     open_storage(str(folder / FOLDER)).write_text(f"{name}.json", text)
     for old in [path for path in kept if path.stem != name][: max(0, len(kept) + 1 - KEPT)]:
         old.unlink(missing_ok=True)
 
 
+def latest(folder: Path) -> tuple[datetime, Path] | None:
+    """The latest time that any of them bears, in UTC, and which; None where there is none."""
+    found: list[tuple[datetime, Path]] = []
+    for path in _kept(folder):
+        with suppress(ValueError):  # a file of another's
+            when = datetime.strptime(path.stem.rpartition("-")[2][:15], "%Y%m%dT%H%M%S")
+            found.append((when.replace(tzinfo=timezone.utc), path))
+    return max(found, default=None)
+
+
 def _kept(folder: Path) -> list[Path]:
-    """By time, for their names are times."""
-    return sorted(path for path in (folder / FOLDER).glob("*.json") if not path.name.startswith("."))
+    """In the order in which they were made."""
+    found = (path for path in (folder / FOLDER).glob("*.json") if not path.name.startswith("."))
+    return sorted(found, key=lambda path: (_number(path), path.name))
+
+
+def _number(path: Path) -> int:
+    """0 of one whose name is its time alone: it is older than all that are numbered."""
+    number, dash, _ = path.stem.partition("-")
+    return int(number) if dash and number.isdecimal() else 0
 
 
 def _read(path: Path) -> Before:

@@ -10,7 +10,7 @@ from pathlib import Path
 from helpers.batch.acceptance import targets
 from helpers.batch.campaign.ended import Ended
 from helpers.batch.plan.model import Plan
-from helpers.batch.results import against, expected, history, junit, page
+from helpers.batch.results import against, clock, expected, history, junit, page
 from helpers.batch.results.content import content
 from helpers.batch.results.rows import rows_of
 from helpers.batch.results.summary import Results, report_on
@@ -29,16 +29,18 @@ def publish(
 
     `before` is an earlier summary to hold the runs against, `asked` what was asked for (`last`, which may not be there
     yet). `stopped` is who ended it before all had ended: `user`, or a
-    `bound`. `today` is the day in UTC by which expected failures are over, `began` the time of this start,
-    `beside` what there is to say of no run: what could not be sent.
+    `bound`. `today` is the day in UTC by which expected failures are over (default: clock.day), `began` the time of
+    this start, `beside` what there is to say of no run: what could not be sent.
     """
     now, storage = datetime.now(timezone.utc), open_storage(str(folder))
     seen = rows_of(plan, ended, folder)
-    rows, remarks = expected.apply(seen, plan.expect, today or now.date())
+    known, remarks_on_clock = clock.day(folder, now)
+    rows, remarks = expected.apply(seen, plan.expect, today or known)
     changes = None
     if before is not None:
         rows, changes = against.compare(rows, before)
-    results = Results(plan.name, tuple(rows), finished, tuple(remarks), changes, asked, stopped, beside)
+    results = Results(plan.name, tuple(rows), finished, tuple(remarks), changes, asked, stopped, beside,
+                      remarks_on_clock)  # fmt: skip
     report = write(results, folder, lang)
     record.save(storage, plan, seen, began=began or now, ended=now, finished=finished, stopped=stopped)
     if not finished and not ended:  # before the first begins

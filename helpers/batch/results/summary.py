@@ -23,7 +23,7 @@ NAMED = 5
 class Results:
     """All there is to show of a plan. `finished`: no run is still to come, so one that did not run is red.
     `stopped`: the `user`, or a `bound`, ended it before. `shards`: what there is to say of those joined here,
-    or of what could not be sent."""
+    or of what could not be sent, `clock` of this machine's."""
 
     name: str
     rows: tuple[Row, ...]
@@ -33,6 +33,7 @@ class Results:
     asked: str = ""
     stopped: str = ""
     shards: tuple[Finding, ...] = ()
+    clock: tuple[Finding, ...] = ()
 
     @property
     def reds(self) -> list[Row]:
@@ -71,7 +72,8 @@ class Results:
 
 def report_on(results: Results, folder: Path) -> Report:
     """As text, HTML and JSON show it; FAIL exactly where something is red."""
-    findings = [_total(results), *results.shards, *_changed(results), *results.remarks, *map(_finding, results.rows)]
+    findings = [_total(results), *results.shards, *results.clock, *_changed(results), *results.remarks,
+                *map(_finding, results.rows)]  # fmt: skip
     columns = (Column("planned_run", wrap=40), Column("run_result"), Column("status"), Column("verdict", wrap=50),
                Column("tier"), Column("seconds", "s"))  # fmt: skip
     table = Table(columns, tuple(

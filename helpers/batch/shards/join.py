@@ -12,7 +12,7 @@ from helpers.batch.campaign.ended import NOT_RUN, Ended
 from helpers.batch.mirror import LOCAL, send_pages
 from helpers.batch.plan.selection import shard_of
 from helpers.batch.results import against as changes_of
-from helpers.batch.results import expected, history
+from helpers.batch.results import clock, expected, history
 from helpers.batch.results.publish import write
 from helpers.batch.results.rows import Row
 from helpers.batch.results.summary import Results
@@ -47,11 +47,13 @@ def join(
     target = find.target(list(map(str, places)), shards, str(root))
     folder = folder_of(first.plan, LOCAL) if is_address(target) else Path(target)
     before = history.find(against, folder, first.plan) if against else None
-    rows, remarks = expected.apply(_rows(shards, target), first.expect, today or datetime.now(timezone.utc).date())
+    known, remarks_on_clock = clock.day(folder, datetime.now(timezone.utc))
+    rows, remarks = expected.apply(_rows(shards, target), first.expect, today or known)
     changes = None
     if before is not None:
         rows, changes = changes_of.compare(rows, before)
-    results = Results(first.plan, tuple(rows), True, tuple(remarks), changes, against, shards=tuple(_said(shards)))
+    results = Results(first.plan, tuple(rows), True, tuple(remarks), changes, against, shards=tuple(_said(shards)),
+                      clock=remarks_on_clock)  # fmt: skip
     report = write(results, folder, lang)
     return send_pages(report, folder, target) if is_address(target) else report
 

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +58,8 @@ class Cluster:
         with connected(self.address) as client:
             self._check_shared(client, root, orders[0].start)
             client.subscribe_topic(orders[0].start, self._told)
-            futures = {client.submit(serve, one.text(), key=f"{one.item.name}-{one.start}", pure=False): one
+            epoch = time.time() - time.monotonic()  # machines have no other clock in common
+            futures = {client.submit(serve, one.text(), epoch, key=f"{one.item.name}-{one.start}", pure=False): one
                        for one in orders}  # fmt: skip
             yield from self._followed(client, futures)
 
@@ -147,11 +148,14 @@ def unseen(folder: str, start: str) -> str:
         time.sleep(locks.AGAIN_S)
 
 
-def serve(text: str) -> dict[str, Any]:
-    """A run from its order to its end, in a thread of a machine of the cluster."""
+def serve(text: str, epoch: float) -> dict[str, Any]:
+    """A run from its order to its end, in a thread of a machine of the cluster. `epoch` is the second of the epoch at
+    which the client's monotonic clock began: the order's time is by that one."""
     from distributed import get_worker
 
     worker, order = get_worker(), orders_of.read(text)
+    if order.until:
+        order = replace(order, until=order.until + epoch - (time.time() - time.monotonic()))
     where, root = f"{worker.name} ({worker.address})", Path(order.root)
     if not (root / START).is_file() or (root / START).read_text(encoding="utf-8") != order.start:
         return asdict(Ended(order.item.name, DIED, "FAIL", {"say": "plan.not_shared", "args": {

@@ -127,7 +127,7 @@ def _bounds(order: Order) -> Bounds:
     """The run's own time limit and the plan's, whichever is first."""
     ends = [time.monotonic() + order.item.run_timeout_s] if order.item.run_timeout_s else []
     if order.until:
-        ends.append(time.monotonic() + order.until - time.time())
+        ends.append(order.until)
     return Bounds(min(ends, default=0.0), order.item.memory_mb)
 
 

@@ -82,7 +82,7 @@ class Pool:
 
     def _early(self, order: Order) -> Ended | None:
         """The end of one that needs no process; looked for once."""
-        name, late = order.item.name, order.until and time.time() > order.until
+        name, late = order.item.name, order.until and time.monotonic() > order.until
         if name in self._seen and not late:
             return None
         self._seen.add(name)

@@ -17,8 +17,8 @@ FILE = "order.json"
 @dataclass(frozen=True)
 class Order:
     """`start` names the start of the plan that gave it; `here` is its device where that is known; `card_ids` those that
-    the plan names; `until` the second of the epoch at which the plan ends (0: never); `force` runs again what is good,
-    `keep_red` leaves what is red."""
+    the plan names; `until` the moment of this machine's time.monotonic() at which the plan ends (0: never); `force`
+    runs again what is good, `keep_red` leaves what is red."""
 
     item: Item
     root: str

@@ -103,7 +103,7 @@ class Progress:
         self.refresh(now=True)
 
     def _status(self) -> str:
-        going = "  ".join(f"{name} {time.time() - one.since:.0f} s {one.held_mb} MiB"
+        going = "  ".join(f"{name} {max(0.0, time.time() - one.since):.0f} s {one.held_mb} MiB"
                           for name, one in list(self.running.items()))  # fmt: skip
         return say("plan.status", self.lang, done=self.done, of=self.total, going=going)
 

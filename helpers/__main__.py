@@ -1,6 +1,6 @@
 """The command `ascend-workbook` (also `python -m helpers`): the same verbs as the notebooks.
 
-Exit codes: 0 good, 1 the verdict is FAIL, 2 could not run.
+Exit codes: 0 good, 1 the verdict is FAIL, 2 could not run, 130 stopped by the user.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 import helpers
 from helpers import commands
-from helpers.errors import WorkbookError, reason
+from helpers.errors import Stopped, WorkbookError, reason
 from helpers.finding import Status
 from helpers.report import Report
 from helpers.storage import open_storage, refuse_unwritable
@@ -56,8 +56,10 @@ def main(argv: list[str] | None = None) -> int:
         return code
     except WorkbookError as error:
         return _could_not_run(error, lang)
-    except KeyboardInterrupt:
-        print(say("command.interrupted", lang), file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        told = stop if isinstance(stop, Stopped) else Stopped()
+        print(told.message(lang), file=sys.stderr)
+        return Stopped.EXIT
     except BrokenPipeError:  # `| head` has seen enough; the interpreter must not flush into the closed pipe either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return code  # the verdict is what it is, whoever reads it

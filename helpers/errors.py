@@ -30,6 +30,25 @@ class WorkbookError(Exception):
         return "\n".join(filter(None, (self.message(), self.hint())))
 
 
+class Stopped(KeyboardInterrupt):
+    """The user stopped it: one sentence of the catalogue says what is kept and how to go on. Commands print it and
+    exit with 130, as shells tell a SIGINT."""
+
+    EXIT = 130
+
+    def __init__(self, key: str = "command.interrupted", **args: Scalar) -> None:
+        super().__init__(key, args)
+        self.key = key
+        self.arguments = args
+
+    def message(self, lang: str | None = None) -> str:
+        """What is kept, and how to go on."""
+        return say(self.key, lang, **self.arguments)
+
+    def __str__(self) -> str:
+        return self.message()
+
+
 def reason(error: OSError) -> Scalar:
     """Why a file could not be read or written, in the reader's language where we have words for it."""
     key = f"os.{errno.errorcode.get(error.errno or 0, '')}"

@@ -17,7 +17,7 @@ from helpers.batch.fingerprint import fingerprint, parts, versions
 from helpers.batch.mirror import Mirror, local_root
 from helpers.batch.parameters import assign, at_least_one, declared
 from helpers.diagnosis import explanation
-from helpers.errors import WorkbookError
+from helpers.errors import Stopped, WorkbookError
 from helpers.finding import Finding, Place, Status
 from helpers.report import Chart, Column, Report, Table
 from helpers.storage import is_address, open_storage
@@ -62,6 +62,8 @@ def run(
     except WorkbookError as error:
         mirror.close(publish(outcomes, trouble=error))
         raise
+    except KeyboardInterrupt:
+        raise Stopped("run.stopped_before") from None
     for number, (stage, notebook) in enumerate(found.items(), 1):
         say_progress(say("run.stage", lang, number=number, of=len(found), stage={"say": f"name.{stage}"}))
         values = {**given[stage], "lang": lang, "run_dir": str(folder)}
@@ -74,8 +76,8 @@ def run(
         except KeyboardInterrupt:
             stopped = remembered(folder / stage)
             mirror.close(publish([*outcomes, *filter(None, [stopped])], tier=here["tier"]))
-            say_progress(say("run.stopped", lang, stage={"say": f"name.{stage}"}, page=str(folder / "index.html")))
-            raise
+            page = str(folder / "index.html")
+            raise Stopped("run.stopped", stage={"say": f"name.{stage}"}, page=page) from None
         outcomes.append(outcome)
         publish(outcomes, tier=here["tier"])
         mirror.part(stage)

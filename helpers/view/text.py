@@ -30,7 +30,8 @@ def render(
     lang = language(lang)
     told = [say("report.tier", lang, tier=report.tier)] if report.tier else []
     told += report.circumstances(lang)
-    lines = [f"{report.status.name}  {report.title(lang)}: {report.verdict(lang)}"]
+    verdict = say("report.line", lang, name=report.title(lang), text=report.verdict(lang))
+    lines = [f"{report.status.name}  {verdict}"]
     lines += [] if told == list(above) else told
     if report.table:
         lines += ["", *_table(report, lang, details)]
@@ -108,7 +109,8 @@ def _details(more: Table, lang: str) -> list[list[str]]:
     heads, rows = grid(more, lang, len(more.rows))
     under = []
     for row in rows:
-        plain = [f"{head}: {text}" for head, text in zip(heads, row) if not text.startswith("https://")]
+        plain = [say("report.line", lang, name=head, text=text) for head, text in zip(heads, row)
+                 if not text.startswith("https://")]  # fmt: skip
         under.append([f"    {' | '.join(plain)}", *(f"    {text}" for text in row if text.startswith("https://"))])
     return under
 

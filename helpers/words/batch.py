@@ -108,8 +108,12 @@ WORDS: dict[str, Words] = {
     ),
     "run.said": Words("{name}: {said}", "{name}：{said}"),
     "run.stopped": Words(
-        "stopped in {stage}: what has ended is kept, and the same command goes on from there; {page}",
-        "已在{stage}阶段中止：已结束的阶段会保留，用同一命令可继续；{page}",
+        "stopped by the user in {stage}: what has ended is kept, and the same command goes on from there; {page}",
+        "用户在{stage}阶段中止：已结束的阶段会保留，用同一命令可继续；{page}",
+    ),
+    "run.stopped_before": Words(
+        "stopped by the user before the first stage began: earlier results are kept, the same command starts it again",
+        "用户在第一个阶段开始前中止：此前的结果会保留，用同一命令可重新开始",
     ),
     "RUN400.no_report": Words(
         "the notebook ended without saving a report",

@@ -65,6 +65,7 @@ WORDS: dict[str, Words] = {
         "数据类型支持未知：以下 {count} 个算子已运行，但 NPU 可能不支持所用的数据类型：{operators}",
     ),
     "report.fault": Words("Fault on purpose in this run: {fault}", "本次运行中故意注入的故障：{fault}"),
+    "report.line": Words("{name}: {text}", "{name}：{text}"),
     "report.tier": Words("ran on: {tier}", "运行于：{tier}"),
     "box.asleep": Words(
         "Run this cell in a trusted notebook to get the box that belongs here; what it shows at first stands below.",

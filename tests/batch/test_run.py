@@ -11,7 +11,7 @@ import pytest
 from helpers import batch
 from helpers.__main__ import main
 from helpers.batch.fingerprint import local_sources
-from helpers.errors import WorkbookError
+from helpers.errors import Stopped, WorkbookError
 from helpers.finding import Status
 from helpers.report import Report, load
 
@@ -125,12 +125,28 @@ def test_a_killed_run_is_seen_as_stopped(notebooks: Make, tmp_path: Path, monkey
         raise KeyboardInterrupt
 
     monkeypatch.setattr("papermill.execute_notebook", killed)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped) as caught:
         go(notebooks, tmp_path, environment="good", force=True)
+    told = caught.value.message("en")
+    kept = "what has ended is kept, and the same command goes on from there"
+    assert told == f"stopped by the user in Environment: {kept}; {tmp_path / 't' / 'index.html'}"
     assert state(tmp_path, "environment") == "stopped"
     assert not (tmp_path / "t" / "environment" / "report.json").exists()
     kept = load(tmp_path / "t" / "report.json")
     assert kept.status is Status.FAIL and kept.verdict("en") == "stopped before it ended"
+
+
+def test_a_stop_is_one_line_and_exit_code_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for stop, told in ((Stopped("run.stopped_before"), "before the first stage"), (KeyboardInterrupt(), "by the user")):
+        def stopped(*args: object, stop: BaseException = stop, **kwargs: object) -> None:
+            raise stop
+
+        monkeypatch.setattr(batch, "run", stopped)
+        assert main(["run", "--name", "x", "--lang", "en"]) == 130
+        err = capsys.readouterr().err
+        assert told in err and err.count("\n") == 1
 
 
 def test_a_changed_script_or_import_runs_again(notebooks: Make, tmp_path: Path) -> None:

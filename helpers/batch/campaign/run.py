@@ -30,10 +30,10 @@ from helpers.batch.reference import Reference, held
 from helpers.batch.results import history, publish
 from helpers.batch.shards.record import folder_name
 from helpers.batch.workbook import NOTEBOOKS, folder_of
-from helpers.errors import WorkbookError
+from helpers.errors import Stopped, WorkbookError
 from helpers.finding import Status
 from helpers.report import Report
-from helpers.words import language, say
+from helpers.words import language
 
 #: Seconds between two writings of the page.
 PAGE_S = 1.0
@@ -73,7 +73,7 @@ def run_plan(
     `bless` makes.
 
     Raises WorkbookError, before anything starts, for what is wrong with the plan, or
-    where another process runs it; KeyboardInterrupt once all is ended after SIGINT or SIGTERM.
+    where another process runs it; Stopped (a KeyboardInterrupt) once all is ended after SIGINT or SIGTERM.
     """
     lang = language(lang)
     at_least_one(workers=workers or 1, deadline=deadline_s or 1)
@@ -114,8 +114,8 @@ def run_all(
         report = _sent(mirror.close(report), last)
         progress.close()
         if stop.is_set() and _left(progress):
-            say_progress(say("plan.interrupted", lang, page=str(folder / "index.html")))
-            raise KeyboardInterrupt
+            told = {"page": str(folder / "index.html")}
+            raise Stopped("plan.interrupted", **told) if stop.by_user else WorkbookError("plan.interrupted", **told)
     return report
 
 

@@ -10,6 +10,7 @@ from helpers.batch.results.expected import ended
 from helpers.batch.results.history import SCHEMA_VERSION
 from helpers.batch.results.rows import Row, StageRow
 from helpers.batch.results.summary import Results
+from helpers.errors import Stopped
 from helpers.finding import Status
 from helpers.report import Report
 from helpers.words import LANGUAGES, Scalar, show
@@ -23,7 +24,7 @@ def content(results: Results, report: Report) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION, "plan": results.name,
         "created": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
         "finished": results.finished, "complete": results.complete, "status": report.status.name,
-        "exit_code": 2 if results.stopped else int(report.status is Status.FAIL),
+        "exit_code": _exit_code(results, report),
         "verdict": {lang: report.verdict(lang) for lang in LANGUAGES},
         "simulated": bool(report.facts["simulated"]), "counts": _counts(results),
         "first_red": first and {"run": first.name, "verdict": said(first.ended.verdict), "page": first.page},
@@ -36,6 +37,12 @@ def content(results: Results, report: Report) -> dict[str, Any]:
                        LANGUAGES}} for one in results.shards]  # fmt: skip
     told["runs"] = [_run(row, red=row in reds) for row in results.rows]
     return told
+
+
+def _exit_code(results: Results, report: Report) -> int:
+    """As the command's own."""
+    stopped = {"user": Stopped.EXIT, "bound": 2}
+    return stopped.get(results.stopped) or int(report.status is Status.FAIL)
 
 
 def said(value: Scalar) -> dict[str, str]:

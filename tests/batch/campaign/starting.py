@@ -8,7 +8,7 @@ from pathlib import Path
 
 from helpers.batch.campaign.pool import conduct, local
 from helpers.batch.campaign.pool.devices import Here
-from helpers.errors import WorkbookError
+from helpers.errors import Stopped, WorkbookError
 from tests.batch.campaign.conftest import all_of, item
 
 HERE = Here("cpu", 1, {"tier": "cpu", "torch": "1"})
@@ -23,8 +23,9 @@ def main(root: str, books: str, options: str, *names: str) -> int:
     except WorkbookError as error:
         print(error, file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 2
+    except Stopped as stop:
+        print(stop, file=sys.stderr)
+        return stop.EXIT
     return 0
 
 

@@ -262,7 +262,7 @@ def test_a_night_that_the_user_stopped_says_so_and_has_its_exit_code(tmp_path: P
     done["c"] = replace(done["c"], state=STOPPED)
     publish(plan, done, tmp_path, "en", stopped="user")
     content = written(tmp_path)
-    assert content["exit_code"] == 2 and content["status"] == "FAIL" and not content["complete"]
+    assert content["exit_code"] == 130 and content["status"] == "FAIL" and not content["complete"]
     assert content["verdict"]["en"] == "stopped by the user: 2 of 4 runs ended by themselves, 1 of them red"
 
 

@@ -80,12 +80,12 @@ def test_an_interrupt_ends_what_goes_and_the_page_says_so(notebooks: Make, tmp_p
     with runner(tmp_path, notebooks(environment="as_named"), "leaves", "good", workers=1) as process:
         until(lambda: sleeper(night / "leaves"))
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 2
+        assert process.wait(20) == 130
         assert f"the same command goes on from there; {night / 'index.html'}" in (process.stderr or []).read()  # type: ignore[union-attr]
     assert not of(night / "leaves")
     assert {name: one.state for name, one in ended(night).items()} == {"leaves": "stopped", "good": "not_run"}
     told = json.loads((night / "summary.json").read_text())
-    assert told["exit_code"] == 2 and told["verdict"]["en"].startswith("stopped by the user: 0 of 2 runs")
+    assert told["exit_code"] == 130 and told["verdict"]["en"].startswith("stopped by the user: 0 of 2 runs")
 
 
 @pytest.mark.full
@@ -101,6 +101,6 @@ def test_a_killed_process_is_told_and_tried_again(victim: str, notebooks: Make, 
         second = until(lambda: (one := sleeper(folder)) and one.pid != first.pid and one)
         assert not first.is_running() and second.is_running()
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 2
+        assert process.wait(20) == 130
     run = ended(tmp_path / "night")["leaves"]
     assert run.attempts == 2 and run.state == "stopped" and "died" in str(run.notes)

@@ -182,6 +182,18 @@ def test_expect_takes_the_scan_as_json_of_a_folder_above_too(tmp_path: Path) -> 
         rewrite(source, expect=seen)
 
 
+def test_expect_takes_the_scan_of_a_script_without_cuda(tmp_path: Path) -> None:
+    """It found nothing, so it has no text; what changed since so that there is something to repair is refused."""
+    source = _tree(tmp_path / "in", {"train.py": b"import torch\n\nmodel = torch.nn.Linear(4, 4)\n"})
+    seen = scan(source / "train.py").facts["sha256"]
+    assert seen == {}
+    done = rewrite(source / "train.py", tmp_path / "out", expect=seen)
+    assert list(done.facts["sha256"]) == ["train.py"] and "torch_npu" in (tmp_path / "out" / "train.py").read_text()
+    (source / "train.py").write_bytes(AWKWARD["a.py"])
+    with pytest.raises(WorkbookError, match="has changed since"):
+        rewrite(source / "train.py", tmp_path / "more", expect=seen)
+
+
 def test_expect_refuses_the_scan_of_another_repository(tmp_path: Path) -> None:
     script = {"train.py": b"import torch\nmodel.cuda()\nfor x in y:\n    x.cuda()\n"}
     ours = _tree(tmp_path / "ours", {**script, "model.py": AWKWARD["a.py"]})

@@ -115,7 +115,7 @@ def _papermill(
         report = saved_report(folder)
         if error.ename == WorkbookError.__name__ and report is not None and report.status is Status.FAIL:
             return Outcome(stage, RED, key, cell=error.exec_count, error=report.verdict("en"))
-        return Outcome(stage, FAILED, key, cell=error.exec_count, error=f"{error.ename}: {error.evalue}")
+        return Outcome(stage, FAILED, key, cell=error.exec_count, error=_told_as(error))
     except DeadKernelError as error:
         return Outcome(stage, DIED, key, cell=_unfinished(target), error=str(error))
     except RuntimeError as error:
@@ -132,6 +132,12 @@ def _papermill(
     if report is not None and report.status is Status.FAIL:  # a notebook that does not raise for its own verdict
         return Outcome(stage, RED, key, error=report.verdict("en"))
     return Outcome(stage, GOOD, key)
+
+
+def _told_as(error: Any) -> str:
+    """The exception on one line: of ours, the next step stands on a line of its own."""
+    lines = [line.strip() for line in str(error.evalue).splitlines() if line.strip()]
+    return f"{error.ename}: {' → '.join(lines) if error.ename == WorkbookError.__name__ else error.evalue}"
 
 
 def _unfinished(notebook: Path) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from helpers.batch.campaign.ended import RED, Ended
+from helpers.batch.campaign.ended import RED, STOPPED, Ended
 from helpers.diagnosis import explanation
 from helpers.words import Scalar, catalogue
 
@@ -19,6 +19,8 @@ LONGEST = 200
 
 def cause_of(ended: Ended, stage: StageRow | None) -> str:
     """`known:ID`, `error:TEXT` with what passes taken out, or `verdict:KEY`."""
+    if stage is not None and stage.state == STOPPED:  # from outside: the run tells why
+        stage = None
     if stage is None or not stage.error or stage.state == "red":
         return f"verdict:{_key(stage.verdict if stage else ended.verdict, ended.state)}"
     found = explanation(stage.error)

@@ -18,8 +18,10 @@ from helpers.words import say, title
 
 STYLE = """
 .aw .plan td, .aw .plan th { padding: .2em .5em; } .aw .plan .badge { font-size: .85em; padding: 0 .35em; }
-.aw .plan .files { font-size: .85em; white-space: nowrap; } .aw .plan td.why { min-width: 14em; }
-.aw .plan td.name { min-width: 13em; overflow-wrap: anywhere; }
+.aw .plan .files { font-size: .85em; white-space: nowrap; }
+.aw .plan .browse:has(td.s) td:not(.why):not(.name) { min-width: 2.5em; }
+.aw .plan .browse:has(td.s) td.why:not(.s):not(.k) { min-width: 20em; } .aw .plan .browse select { max-width: 6em; }
+.aw .plan .browse:has(td.s) td.name:not(.s):not(.k) { min-width: 13em; overflow-wrap: anywhere; }
 .aw .badge.plain { background: #6e7781; } .aw .first { font-size: 1.02em; margin: .2em 0 .8em; }
 .aw .counts span { margin-right: 1.2em; white-space: nowrap; } .aw .counts b { font-size: 1.25em; }
 .aw a.badge { text-decoration: none; } .aw .reasons li, .aw .changes li { margin: .3em 0; }
@@ -38,7 +40,7 @@ def render(results: Results, report: Report, lang: str) -> str:
         _list("shards", f"plan.heading.{results.beside}", results.shards, lang),
         _list("changes", "plan.heading.changes", [one for one in report.findings if one.rule == "RUN411"], lang),
         reasons(results, lang),
-        _list("expected", "plan.heading.expected", results.remarks, lang),
+        _list("expected", "plan.heading.expected", [*results.clock, *results.remarks], lang),
         table(results, lang),
     ]
     body = "\n".join(filter(None, pieces))

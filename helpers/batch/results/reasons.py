@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from helpers.batch.execute import STOPPED
 from helpers.batch.results.links import run_link, where_to_look
 from helpers.batch.results.rows import Row
 from helpers.batch.results.summary import Results
@@ -31,7 +32,8 @@ def reasons(results: Results, lang: str) -> str:
 def _group(rows: list[Row], lang: str) -> str:
     first = rows[0]
     stage = first.red_stage
-    verdict = show(stage.verdict if stage else first.ended.verdict, lang)
+    # what ended a run from outside is its own to tell, not the stage's
+    verdict = show(stage.verdict if stage and stage.state != STOPPED else first.ended.verdict, lang)
     count = f"<b>{escape(say('plan.same_cause', lang, count=len(rows)))}</b> " if len(rows) > 1 else ""
     found = explanation(stage.error) if stage and stage.error else None
     told = "" if found is None else f'<br><span class="hint">→ {escape(show(found.fix, lang))}</span>'

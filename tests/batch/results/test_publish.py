@@ -7,6 +7,7 @@ import xml.etree.ElementTree as xml
 from dataclasses import replace
 from datetime import date
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from helpers.batch.plan.model import Expected, LeftOut
 from helpers.batch.results import history, publish
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
+from helpers.words import say
 from tests.batch.results.made import ended, night, run_folder
 from tests.conftest import ROOT
 
@@ -138,6 +140,18 @@ def test_a_failure_other_than_the_expected_is_red(tmp_path: Path, how: str, boun
     assert written(tmp_path)["runs"][0]["red"] is not met
     assert [one["code"] for one in written(tmp_path)["expected"]] == [f"RUN412.{'expected' if met else 'elsewhere'}"]
     assert (report.status is Status.FAIL) is not met
+
+
+def test_a_run_that_was_ended_from_outside_says_why_and_not_its_stage(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"a": "timed_out", "b": "timed_out"})
+    for name in done:
+        run_folder(tmp_path / name, name, [Outcome("environment", "good", "k"), Outcome("migration", "stopped", "k")])
+    done["a"] = replace(done["a"], verdict={"say": "plan.no_time"})
+    done["b"] = replace(done["b"], verdict={"say": "plan.beyond_disk"})
+    publish(plan, done, tmp_path, "en", finished=True)
+    assert len(written(tmp_path)["causes"]) == 2
+    listed = (tmp_path / "index.html").read_text().partition('<ul class="reasons">')[2].partition("</ul>")[0]
+    assert all(escape(say(key, "en")) in listed for key in ("plan.no_time", "plan.beyond_disk"))
 
 
 def test_every_red_stage_must_say_what_is_expected(tmp_path: Path) -> None:

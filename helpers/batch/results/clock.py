@@ -7,6 +7,7 @@ from pathlib import Path
 
 from helpers.batch.results import history
 from helpers.finding import Finding, Status
+from helpers.words import Scalar
 
 #: Two machines of one folder may differ by so much.
 ALIKE = timedelta(minutes=10)
@@ -19,5 +20,6 @@ def day(folder: Path, now: datetime) -> tuple[date, tuple[Finding, ...]]:
     if known is None or known[0] <= now + ALIKE:
         return now.date(), ()
     then, path = known
-    told = {"now": f"{now:%Y-%m-%d %H:%M}", "then": f"{then:%Y-%m-%d %H:%M}", "path": str(path)}
+    told: dict[str, Scalar] = {"now": f"{now:%Y-%m-%d %H:%M}", "then": f"{then:%Y-%m-%d %H:%M}",
+                               "path": str(path)}  # fmt: skip
     return then.date(), (Finding("RUN416", Status.WARN, "RUN416.clock", told, weight=90),)

@@ -26,7 +26,7 @@ def on_device(tier: str) -> dict[str, str]:
     return device.child_environment(tier)
 
 
-def without_cann() -> dict[str, str]:
+def scene() -> dict[str, str]:
     """The environment of a machine where torch_npu is installed and CANN is not, or was not sourced.
 
     Raises WorkbookError `course.no_torch_npu` where there is neither a built simulator nor an installed torch_npu.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.course.child import checked, on_device, raised, run_script, without_cann
+from helpers.course.child import checked, on_device, raised, run_script, scene
 from helpers.errors import WorkbookError
 from helpers.finding import Status
 
@@ -19,15 +19,15 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
-def test_import_torch_fails_without_cann_and_goes_with_it(script: Path, simulator_env: dict[str, str]) -> None:
-    broken = run_script(script, without_cann())
+def test_import_torch_fails_there_and_goes_with_it(script: Path, simulator_env: dict[str, str]) -> None:
+    broken = run_script(script, scene())
     assert broken.code == 1 and "libhccl.so" in raised(broken.stderr) and not broken.stdout
     mended = run_script(script, on_device("npu-simulated"))
     assert mended.code == 0 and mended.stdout == "torch 2.0\n"
 
 
 def test_the_check_is_that_of_the_machine(tmp_path: Path, simulator_env: dict[str, str]) -> None:
-    here = {found.rule: found.status for found in checked(without_cann(), tmp_path / "check.json").findings}
+    here = {found.rule: found.status for found in checked(scene(), tmp_path / "check.json").findings}
     assert here["ENV051"] is Status.WARN and here["ENV053"] is Status.OK
 
 
@@ -39,7 +39,7 @@ def test_a_check_that_wrote_nothing_is_an_error(tmp_path: Path) -> None:
 def test_the_environment_points_to_no_cann(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCEND_HOME_PATH", "/usr/local/Ascend/cann")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/usr/local/Ascend/cann/lib64:/opt/ascend-kit:/lib/x")
-    clean = without_cann()
+    clean = scene()
     assert "ASCEND_HOME_PATH" not in clean
     assert clean["LD_LIBRARY_PATH"].split(os.pathsep) == ["/opt/ascend-kit", "/lib/x"]
 

@@ -41,6 +41,8 @@ SAID = {
 RIGHT: dict[str, dict[str, object]] = {
     "01_environment": {"missing": "cann", "trains_on": "cpu", "culprit": "torch"},
     "02_migration": {"first_to_fail": "set_device", "places": 8, "one_line": "wrong", "one_more": "0"},
+    "03_mixed_precision": {"guess": "backward"},
+    "04_slow_loop": {"guess": "loader"},
 }
 
 

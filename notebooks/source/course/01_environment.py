@@ -11,7 +11,7 @@
 #
 # | 时间 | 硬件 | 需要先会 |
 # |---|---|---|
-# | 阅读与思考 20 分钟，运行约 40 秒 | 任意机器；没有 NPU 时使用模拟 NPU | [课程 0](00_start.ipynb) |
+# | 阅读与思考 20 分钟，运行约 30 秒 | 任意机器；没有 NPU 时使用模拟 NPU | [课程 0](00_start.ipynb) |
 #
 # 一台新的机器，一个五行的脚本，昨天在 GPU 服务器上还好好的。今天第一行就报错。你来找原因。
 #
@@ -24,7 +24,7 @@
 #
 # | time | hardware | known before |
 # |---|---|---|
-# | 20 minutes to read and think, about 40 s to run | any machine; without an NPU the simulated one | [course 0](00_start.ipynb) |
+# | 20 minutes to read and think, about 30 s to run | any machine; without an NPU the simulated one | [course 0](00_start.ipynb) |
 #
 # A new machine, and a script of five lines that ran on the GPU server yesterday. Today its first line fails. Find out
 # why.
@@ -45,7 +45,7 @@ culprit: str = ""  # your prediction for the second case, which package / 预测
 
 # %%
 from helpers import explain
-from helpers.course.child import checked, raised, run_script, without_cann
+from helpers.course.child import checked, raised, run_script, scene
 from helpers.course.prediction import predicted
 from helpers.course.supposed import supposed
 from helpers.device import child_environment, find
@@ -59,21 +59,21 @@ scripts = run.path("notebooks/course/scripts")
 # %% [markdown] lang="zh"
 # ## 现场
 #
-# 脚本里没有一个字提到 NPU。`without_cann()` 给出出事机器的环境：装了 torch 和 torch_npu，没有 CANN（或者没有 source）。
-# 失败是真的：下面启动一个新的 Python 进程，运行这个脚本。
+# 脚本里没有一个字提到 NPU。`scene()` 给出出事机器的环境变量，其中缺了一样东西。失败是真的：下面启动一个新的 Python
+# 进程，运行这个脚本。
 
 # %% [markdown] lang="en"
 # ## The scene
 #
-# The script says nothing of an NPU. `without_cann()` is the environment of the machine in question: torch and torch_npu
-# are installed, CANN is not (or was not sourced). The failure is a real one: a new Python process runs the script.
+# The script says nothing of an NPU. `scene()` gives the environment variables of the machine in question; something is
+# missing there. The failure is a real one: a new Python process runs the script.
 
 # %%
 script = scripts / "five_lines.py"
 print(script.read_text(encoding="utf-8"))
 
 # %%
-broken = without_cann()
+broken = scene()
 failed = run_script(script, broken)
 print("exit code:", failed.code)
 print(raised(failed.stderr))
@@ -138,19 +138,26 @@ print(run_script(asks, broken).stdout)
 #
 # 报错只说出第一个缺失的文件，`check` 则看整台机器。它在那台机器的环境中运行，不导入 torch 本身，而是让子进程去试。
 # 看每条的状态和下一步。
+#
+# 第一行（ENV000）是总的结论：没有真实 NPU 时，`check` 会找到本机自带的模拟 NPU，说可以在它上面运行。这不是说
+# 当前的环境没有问题：问题在它下面的各行里。
 
 # %% [markdown] lang="en"
 # ## Revealed: `check` looks at the machine
 #
 # An error names the first file that is missing; `check` looks at the whole machine. It runs in that machine's
 # environment and does not import torch itself: a child tries. Look at status and next step.
+#
+# The first line (ENV000) is the verdict: without a real NPU `check` finds the simulated one that came with the workbook,
+# and says that one can run there. It does not say that this environment is sound: what is wrong stands below it.
 
 # %% tags=["nbval-ignore-output"]
 before = checked(broken, run.folder / "check_before.json")
 for found in before.findings:
     if found.status.name in ("WARN", "FAIL"):
         print(found.status.name, found.rule, found.message(lang))
-        print("     ", found.hint(lang))
+        if found.hint(lang):
+            print("     ", found.hint(lang))
 
 # %%
 def status_of(report, rule):
@@ -240,7 +247,7 @@ for rule in ("ENV051", "ENV053"):
     print(rule, status_of(before, rule), "->", status_of(after, rule))
 
 # %% [markdown] lang="zh"
-# ## 第二个案件：谁换了 torch？
+# ## 第二个案件：昨天还好好的
 #
 # 另一台机器，CANN 已经 source。昨天一切正常，今天有人执行了 `pip install` 装一个新的数据增强库。现在报错：
 #
@@ -249,7 +256,7 @@ for rule in ("ENV051", "ENV053"):
 # **先预测**：该怪谁？把 `torch`、`torch_npu` 或 `cann` 写进参数 `culprit`。线索：符号名里有 `c10`，它属于哪个包？
 
 # %% [markdown] lang="en"
-# ## The second case: who replaced torch?
+# ## The second case: all was well yesterday
 #
 # Another machine, CANN is sourced. All was well yesterday; today somebody ran `pip install` for a new augmentation
 # library. Now:
@@ -323,7 +330,7 @@ print("torch 2.8.0 with torch_npu 2.8.0.post4:", status_of(fits, "ENV053"))
 # - CANN 的环境要在进程启动之前准备好；修好之后再检查一遍。
 # - `undefined symbol` 说明版本不配套，多半是某次 `pip install` 换掉了 torch。
 #
-# 下一课：[02 迁移](02_migration.ipynb)，脚本不报错，但算错了。
+# 下一课：[02 迁移](02_migration.ipynb)，只加一行的迁移够不够？
 
 # %% [markdown] lang="en"
 # ## What was learnt
@@ -334,4 +341,4 @@ print("torch 2.8.0 with torch_npu 2.8.0.post4:", status_of(fits, "ENV053"))
 # - CANN's environment has to be there before a process starts; and after the mending, check again.
 # - `undefined symbol` means versions that do not belong together, most often since some `pip install` replaced torch.
 #
-# Next: [02 migration](02_migration.ipynb), where the script raises nothing and is wrong.
+# Next: [02 migration](02_migration.ipynb): is a migration of one line enough?

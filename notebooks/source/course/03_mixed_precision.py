@@ -7,24 +7,36 @@
 # ---
 
 # %% [markdown] lang="zh"
-# # 课程：损失为什么一动不动？
+# # 课程 3.2：损失为什么一动不动？
+#
+# | 时间 | 硬件 | 需要先会 |
+# |---|---|---|
+# | 阅读与思考 30 分钟，运行约 60 秒 | 任意机器；没有 NPU 时使用模拟 NPU | [课程 3.1](03_divergence.ipynb) |
 #
 # 同一个脚本，float32 训练正常，换成 float16 之后损失四十步一个数字都没有变：不报错，不出现 NaN，进度条照走。
 # 本课先看这次失败的运行，请你预测原因，再用数据揭晓；然后用同样的数据推算损失缩放应取多大，并看着它在训练中变化。
 #
 # 不需要 NPU：训练在模拟 NPU 上进行，使用真正的 torch_npu 的 autocast 与 GradScaler；数值由 CPU 计算，报告中会注明
-# simulated。有 NPU 时把 `device` 改为 `npu` 即可。大约需要 30 分钟，运行本身不到两分钟。
+# simulated。有 NPU 时把 `device` 改为 `npu` 即可。
+#
+# **学完之后**，你能看出梯度下溢，由梯度的直方图选取损失缩放，读懂动态缩放的每一次升降，并说出哪些算子必须留在 float32。
 
 # %% [markdown] lang="en"
-# # Course: why does the loss not move?
+# # Course 3.2: why does the loss not move?
+#
+# | time | hardware | known before |
+# |---|---|---|
+# | 30 minutes to read and think, about 60 s to run | any machine; without an NPU the simulated one | [course 3.1](03_divergence.ipynb) |
 #
 # One script. In float32 it trains well; in float16 not a digit of the loss changes over forty steps: no error, no NaN,
 # the progress bar goes on. This lesson opens with the failing run, asks what you think, and reveals the cause from the
 # data. The same data then say how large the loss scale should be, and you watch it move while the training runs.
 #
 # No NPU is needed: the training runs on the simulated NPU with torch_npu's real autocast and GradScaler; the CPU
-# computes the values, and reports say simulated. With an NPU, set `device` to `npu`. Take 30 minutes; the runs
-# themselves take less than two.
+# computes the values, and reports say simulated. With an NPU, set `device` to `npu`.
+#
+# **Afterwards** you can see gradients underflow, choose a loss scale by their histogram, read every move of a dynamic one,
+# and say which operators must stay in float32.
 
 # %% tags=["parameters"]
 lang: str = "en"  # language of reports / 报告语言: en | zh
@@ -133,7 +145,7 @@ bare = gradient_exponents(run.folder / "gradients")
 run.picture(bare)
 
 # %%
-print(bare.verdict(lang), bare.headline.hint(lang), sep="\n")
+print(bare.verdict(lang))
 
 # %% [markdown] lang="zh"
 # 几乎所有梯度都在 float16 的左边之外，右边的四十个 2 的幂却空着。损失乘以 S，反向中每个梯度就都乘以 S（链式法则），
@@ -151,6 +163,7 @@ print(bare.verdict(lang), bare.headline.hint(lang), sep="\n")
 # %%
 for power in sorted({16, scale_guess or 16, 30, 36}):
     print(f"2**{power}:", gradient_exponents(run.folder / "gradients", scale=2.0**power).verdict(lang))
+print(bare.headline.hint(lang))
 
 # %%
 moved = gradient_exponents(run.folder / "gradients", scale=2.0**30)
@@ -216,7 +229,8 @@ print("the scale stopped falling at", floor, "| the histogram of float32 said", 
 # 某个梯度超过了 65504 / S。之后它又增长，因为模型在学习，损失变小，梯度也随之变小；每次试探过头就退回，
 # 代价是跳过一步。几千步中跳过几步是正常的；一路降到最小值则不正常：那不是缩放的问题，而是梯度本身已是 inf 或 NaN。
 #
-# 表中最初的几次下降没有更新，损失因此不变，图的下半部分看得见。
+# 表中最初的几次下降没有更新，损失因此不变，图的下半部分看得见。表从 2**39 开始，是因为缩放在一步结束时记录：
+# 第 1 步就已从 2**40 减半。所以它列出 8 次下降，而跳过的更新是 9 次。
 # </details>
 #
 # ## 太大，而且没有人检查
@@ -228,11 +242,13 @@ print("the scale stopped falling at", floor, "| the histogram of float32 said", 
 #
 # It stopped at the bound that the histogram gave: the first step's largest gradient times this scale is just below
 # the largest float16, 65504. Every fall is a measurement: some gradient was above 65504 / S. Then it grows again,
-# because the model learns: the loss gets smaller, and its gradients with it. Each time it tries too much it steps back, at the price of one
-# update. A few left out in thousands is normal. Falling all the way to the minimum is not: then the scale is not to
-# blame, the gradients themselves are inf or NaN.
+# because the model learns: the loss gets smaller, and its gradients with it. Each time it tries too much it steps back, at
+# the price of one update. A few left out in thousands is normal. Falling all the way to the minimum is not: then the
+# scale is not to blame, the gradients themselves are inf or NaN.
 #
-# During the first falls nothing was updated, so the loss stood still: see the lower half of the picture.
+# During the first falls nothing was updated, so the loss stood still: see the lower half of the picture. The table begins
+# at 2**39 because the scale is noted when a step ends, and the first step has halved 2**40 already: it lists 8 falls, and
+# 9 updates were left out.
 # </details>
 #
 # ## Too large, and nobody looks
@@ -429,6 +445,15 @@ print("saturated:", float(saturated), "-> unscaled", float(saturated) / 2**18, "
 # 2. 大约每三步一次：两步之后加倍，超出上界，退回。间隔越短，试探越勤，跳过越多；默认 2000 步试探一次。
 # 3. 梯度本身是否为 inf 或 NaN（学习率、数据、前向溢出）。缩放只能移动范围，不能修复 NaN；`curves` 会在它到达最小值时报告。
 # </details>
+#
+# ## 学到了什么
+#
+# - 下溢不报错：损失不动时，先看梯度中 0 的比例。
+# - 缩放的上界由最大的梯度决定，下界由大多数梯度决定；动态缩放自己寻找上界，代价是偶尔跳过一步。
+# - 静态缩放不检查 inf；bfloat16 不需要缩放，代价是精度。
+# - 求和、指数、归一化、损失和权重的副本留在 float32。
+#
+# 下一课：[04 性能](04_slow_loop.ipynb)，训练循环为什么慢？
 
 # %% [markdown] lang="en"
 # **Last exercise**: predict, change, run.
@@ -446,3 +471,13 @@ print("saturated:", float(saturated), "-> unscaled", float(saturated) / 2**18, "
 # 3. Whether the gradients themselves are inf or NaN (learning rate, data, an overflow in the forward). A scale moves
 #    the range, it does not mend a NaN; `curves` tells when it has reached its minimum.
 # </details>
+#
+# ## What was learnt
+#
+# - Underflow reports nothing: where a loss does not move, look at the share of gradients that are 0.
+# - The largest gradient bounds the scale from above, the bulk of them from below; a dynamic scale finds the upper bound by
+#   itself, and pays with an update now and then.
+# - A static scale does not look for inf; bfloat16 needs no scale and pays in digits.
+# - Sums, exponentials, norms, losses and a copy of the weights stay in float32.
+#
+# Next: [04 profiling](04_slow_loop.ipynb): why is the loop slow?

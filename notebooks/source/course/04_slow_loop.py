@@ -7,20 +7,33 @@
 # ---
 
 # %% [markdown] lang="zh"
-# # 课程：训练循环为什么慢？
+# # 课程 4：训练循环为什么慢？
+#
+# | 时间 | 硬件 | 需要先会 |
+# |---|---|---|
+# | 阅读与思考 25 分钟，运行约 25 秒 | 任意机器，不需要 NPU | 写过 PyTorch 的训练循环 |
 #
 # 一个真正慢的脚本，慢的原因都在主机上。按四步来做：测量、找原因、修改、再测量。每次测量之前先写下你的预测：
 # 猜错的预测比猜对的更有用。
+#
+# **学完之后**，你能由一步的构成找出最耗时的部分，算出修改的上限，并证明改快之后算的还是同一件事。
 #
 # 不需要 NPU：脚本在 CPU 上运行，时间是实测的。主机上的这两个毛病在 GPU 和 NPU 上同样常见，而且代价更大，
 # 因为设备会跟着空等。
 
 # %% [markdown] lang="en"
-# # Course: why is the loop slow?
+# # Course 4: why is the loop slow?
+#
+# | time | hardware | known before |
+# |---|---|---|
+# | 25 minutes to read and think, about 25 s to run | any machine, no NPU needed | a training loop in PyTorch |
 #
 # A script that is truly slow, for reasons that all lie on the host. Four moves: measure, find the cause, change it,
 # measure again. Before each measurement write down what you expect: a prediction that fails teaches more than one that
 # holds.
+#
+# **Afterwards** you find what costs most in a step, know the most that a change can save, and prove that the faster loop
+# still computes the same.
 #
 # No NPU is needed: the script runs on the CPU, and the times are measured. Both troubles are as common with a GPU or an
 # NPU, and cost more there, because the device waits along.
@@ -30,11 +43,12 @@ lang: str = "en"  # language of reports / 报告语言: en | zh
 device: str = "cpu"  # auto | npu | npu-simulated | cuda | cpu
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 steps: int = 8  # steps to record in each measurement / 每次测量采集的步数
-guess: str = "network"  # your prediction of what costs most / 你预测最耗时的部分: network | loader | watch
+guess: str = ""  # your prediction of what costs most / 你预测最耗时的部分: network | loader | watch
 
 # %%
 import ast
 
+from helpers.course.prediction import predicted
 from helpers.notebook import begin
 from helpers.profiling import analyse, profile
 from helpers.view.timeline.page import timeline_view
@@ -91,17 +105,26 @@ def measure(name, *changes):
 # %%
 first = measure("first")
 parts = measured["first"]
-print("recorded steps:", len(parts["time_by_kind"].facts["steps"]), "| you predicted:", guess)
+print("recorded steps:", len(parts["time_by_kind"].facts["steps"]))
 
 # %% tags=["nbval-ignore-output"]
 run.picture(parts["time_by_kind"])
 
 # %% [markdown] lang="zh"
-# 看“等待数据”占多少。与预测相差多少？再看时间线：一步之中，加载与算子是同时进行，还是一个等另一个？
+# 看“等待数据”占多少，再与预测对照。
 
 # %% [markdown] lang="en"
-# Look at how much is "waiting for data". How far off was the prediction? Then the timeline: do loading and operators go
-# on at the same time, or does one wait for the other?
+# Look at how much is "waiting for data", and hold it against the prediction.
+
+# %%
+spent = parts["time_by_kind"].facts["parts_ns"]
+print(predicted("guess", guess, "loader" if 2 * spent["loading"] > sum(spent.values()) else "network", lang))
+
+# %% [markdown] lang="zh"
+# 再看时间线：一步之中，加载与算子是同时进行，还是一个等另一个？
+
+# %% [markdown] lang="en"
+# Then the timeline: do loading and operators go on at the same time, or does one wait for the other?
 
 # %% tags=["nbval-ignore-output"]
 timeline_view(parts["timeline"], lang)
@@ -273,6 +296,15 @@ print("losses agree within 0.0001:", apart < 1e-4)
 # 2. 上限（毫秒）不变，占比变小。同一段加载时间在大网络上可以完全被掩盖（有工作进程时），不值得先做。
 #    先看占比，再动手。
 # </details>
+#
+# ## 学到了什么
+#
+# - 先测量，再动手：预测与实测的差距，就是猜测要付的代价。
+# - 一部分所占的时间是改进它的上限；工作进程移动工作，数组运算减少工作。
+# - `.item()` 让主机等设备：日志隔若干步再取数。
+# - 先证明损失没变，再谈快了多少。
+#
+# 下一课：[05 练习](05_exercises.ipynb)，六个真正坏掉的东西。
 
 # %% [markdown] lang="en"
 # **Last exercise**: predict, change, run.
@@ -287,3 +319,12 @@ print("losses agree within 0.0001:", apart < 1e-4)
 # 2. The bound in milliseconds stays, its share shrinks. With workers a large network hides the same loading wholly, and
 #    it is not the first thing to do. Look at the share before you change anything.
 # </details>
+#
+# ## What was learnt
+#
+# - Measure, then change: how far the prediction was off is what guessing would have cost.
+# - What a part takes is the most that changing it can save; workers move work, arrays remove it.
+# - `.item()` makes the host wait for the device: fetch what is logged every so many steps.
+# - Prove that the losses have stayed, then speak of how much faster it is.
+#
+# Next: [05 exercises](05_exercises.ipynb): six things that are really broken.

@@ -247,7 +247,7 @@ void CpuKernel::compute_half(const c10::OperatorHandle& op, torch::jit::Stack* s
   if (in_steps_ && type == at::kHalf) {
     return compute_in_steps(op, stack);
   }
-  if (in_float_.load(std::memory_order_relaxed) || (factor_ && scales((*stack)[first + *factor_]))) {
+  if (in_float_.load(std::memory_order_relaxed) || (factor_ && scales((*stack)[first + *factor_], type))) {
     return compute_in_float(op, stack, type);
   }
   const torch::jit::Stack given(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());

@@ -194,7 +194,13 @@ std::optional<size_t> factor_argument(const c10::OperatorHandle& op) {
   return index ? std::make_optional(static_cast<size_t>(*index)) : std::nullopt;
 }
 
-bool scales(const c10::IValue& factor) { return factor.isScalar() && !factor.toScalar().equal(1); }
+bool scales(const c10::IValue& factor, at::ScalarType type) {
+  if (!factor.isScalar() || factor.toScalar().equal(1)) {
+    return false;
+  }
+  const at::Scalar& by = factor.toScalar();
+  return type != at::kHalf || by.isComplex() || !c10::overflows<at::Half>(by.toDouble());
+}
 
 bool lacks_half(const c10::Error& error) {
   const std::string text = error.what_without_backtrace();

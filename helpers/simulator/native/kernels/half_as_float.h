@@ -22,9 +22,10 @@ bool mixes_half(const c10::OperatorHandle& op);
 // Whether the operator's CPU road rounds between its parts.
 bool rounds_between(const c10::OperatorHandle& op);
 
-// Where the operator's factor of an addition stands, alpha in x + alpha * y; and whether a given one is not 1.
+// Where the operator's factor of an addition stands, alpha in x + alpha * y; and whether a given one is not 1. One that
+// `type` cannot hold is left to the CPU kernel, which refuses it: what an NPU makes of it is not documented.
 std::optional<size_t> factor_argument(const c10::OperatorHandle& op);
-bool scales(const c10::IValue& factor);
+bool scales(const c10::IValue& factor, at::ScalarType type);
 
 // Whether a CPU kernel refused for want of half precision: "... not implemented for 'Half'".
 bool lacks_half(const c10::Error& error);

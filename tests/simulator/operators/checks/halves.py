@@ -77,6 +77,13 @@ def check_lists_of_another_length_are_refused() -> None:
     raises(lambda: torch._foreach_add([a, b], [a], alpha=2.0), "same number")
 
 
+def check_a_factor_beyond_the_range_is_refused() -> None:
+    a = torch.ones(3)
+    raises(lambda: torch.add(a.half().npu(), a.half().npu(), alpha=1e20), "without overflow")
+    assert torch.add(a.bfloat16().npu(), a.bfloat16().npu(), alpha=1e20).cpu().isfinite().all()
+    assert torch.add(a.half().npu(), a.half().npu(), alpha=65504.0).cpu().tolist() == [65504.0] * 3
+
+
 ONCE: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "mse_loss": lambda a, b: F.mse_loss(a, b),
     "soft_margin_loss": lambda a, b: F.soft_margin_loss(a, b.sign()),

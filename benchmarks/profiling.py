@@ -35,9 +35,9 @@ BARS = {BREAKDOWN: 12, HTA: 15}
 ANALYSE = """
 import sys
 from helpers.profiling import analyse
-print(analyse(sys.argv[1]).verdict("en"))
+print(analyse(sys.argv[1], steps="all").verdict("en"))
 """
-SOME = ANALYSE.replace("sys.argv[1]", 'sys.argv[1], steps="auto"')
+SOME = ANALYSE.replace('"all"', '"auto"')
 EVENTS = """
 import sys
 from helpers.profiling.readers import read

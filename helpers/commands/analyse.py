@@ -48,9 +48,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              " of folders of several ranks the one that --ranks names;"
                              " --steps A-B is of both sides")  # fmt: skip
     parser.add_argument("--step", type=int, metavar="N", help="show this step on the timeline (default: a median one)")
-    parser.add_argument("--steps", default="all", metavar="A-B",
-                        help="look at these steps alone (default: all); auto: all of a trace up to 512 MiB, of a larger"
-                             " one so many as fit that, alike to the mean, so that memory does not grow")  # fmt: skip
+    parser.add_argument("--steps", default="auto", metavar="A-B",
+                        help="look at these steps alone, or at all (default: auto, all of a trace up to 512 MiB,"
+                             " of a larger one so many as fit that, alike to the mean, so that memory does"
+                             " not grow)")  # fmt: skip
     for name, what in FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {what} ({', '.join(ENDINGS[name])})")
     parser.add_argument("--advisor", action="store_true",

@@ -48,7 +48,7 @@ def analyse(
     ranks: str | Sequence[int] = (),
     scheduler: str = "",
     advisor: bool = False,
-    steps: str = ALL,
+    steps: str = AUTO,
 ) -> Report:
     """The report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote.
 
@@ -60,8 +60,9 @@ def analyse(
     in the language `lang`. With a `baseline` (such a profile) the report says what differs between the two
     (compare.report), of folders of several ranks between those of the one rank in `ranks`.
     `steps`: which steps are looked at: `all`, numbers such as `40-60`, or `auto`: all of a trace up to 512 MiB, of a
-    larger one so many that follow one another and are like the mean. At their edges device work that the steps around
-    launched does not count. With a `baseline` numbers are those of both sides, and `auto` chooses for each by itself.
+    larger one so many that follow one another and are like the mean. What other steps
+    launched counts as in a reading of all. With a `baseline` numbers are those of both sides, and `auto` chooses for
+    each by itself.
     Raises WorkbookError for what is no profile, or a broken one.
     `advisor`: ask msprof-analyze too, where it is installed.
     """

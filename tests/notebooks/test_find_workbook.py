@@ -14,7 +14,7 @@ from tests.notebooks.test_sources import PAIRS, build, code, stem
 
 CELL = build.find_cell().source
 SHOWN = "import pathlib\n\ndef prepare(lang):\n    print('prepared', lang, pathlib.Path(__file__).parents[1])\n"
-MOST_LINES = 14
+MOST_LINES = 17
 #: Of the home folder what ModelArts keeps.
 KEPT = "work"
 
@@ -112,6 +112,19 @@ def test_moxing_brings_it_from_obs(alone: Path, workbook: Path) -> None:
     (alone / "moxing.py").write_text("")
     done = run(alone, ASCEND_WORKBOOK_SOURCE="obs://bucket/it")
     assert done.returncode and "has no attribute 'file'" in done.stderr
+
+
+@pytest.mark.parametrize("where", [{}, {"ASCEND_WORKBOOK_HOME": "../kept"}], ids=["beside", "in-work"])
+def test_a_fetch_that_was_killed_is_done_again(alone: Path, workbook: Path, where: dict[str, str]) -> None:
+    head = "import os, shutil\nclass file:\n    def copy_parallel(source, target):\n"
+    copy = f"{head}        shutil.copytree({str(workbook)!r}, target)\n"
+    lost = "        shutil.rmtree(os.path.join(target, 'helpers'))\n        os._exit(9)\n"
+    told = {"ASCEND_WORKBOOK_SOURCE": "obs://bucket/it", **where}
+    (alone / "moxing.py").write_text(copy + lost)
+    assert run(alone, **told).returncode == 9
+    (alone / "moxing.py").write_text(copy)
+    done = run(alone, **told)
+    assert done.stdout.startswith("prepared en") and not [*alone.parent.rglob("*.part")], done.stderr
 
 
 def test_a_failed_fetch_stops_with_gits_words(alone: Path) -> None:

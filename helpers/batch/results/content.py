@@ -39,9 +39,11 @@ def content(results: Results, report: Report) -> dict[str, Any]:
     return told
 
 
-def _exit_code(results: Results, report: Report) -> int:
-    """As the command's own."""
+def _exit_code(results: Results, report: Report) -> int | None:
+    """As the command's own; None where it has none yet, or was killed."""
     stopped = {"user": Stopped.EXIT, "bound": 2}
+    if not results.finished and results.stopped not in stopped:
+        return None
     return stopped.get(results.stopped) or int(report.status is Status.FAIL)
 
 

@@ -51,7 +51,8 @@ def test_any_red_makes_the_night_red(tmp_path: Path, how: str) -> None:
 def test_what_is_still_to_come_is_not_red_yet(tmp_path: Path) -> None:
     plan, done = night(tmp_path, {"a": "good", "b": "not_run"})
     assert publish(plan, done, tmp_path, "en").status is Status.SKIPPED
-    assert not written(tmp_path)["finished"]
+    content = written(tmp_path)
+    assert not content["finished"] and content["exit_code"] is None
 
 
 def test_a_good_night_is_good_though_runs_were_left_out(tmp_path: Path) -> None:

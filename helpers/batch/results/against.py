@@ -64,8 +64,8 @@ def _changed(row: Row, earlier: dict[str, Any] | None) -> Row:
         return row
     if earlier is None:
         return replace(row, change=NEWLY_RED if row.red else NEW)
-    if not _ran(earlier):
-        return replace(row, change=NEWLY_RED) if row.red else row
+    if not _ran(earlier):  # neither newly red nor still: told as not compared
+        return row
     row = replace(row, before_s=float(earlier["seconds"]))
     if row.red:
         return replace(row, change=STILL_RED if earlier["red"] else NEWLY_RED)

@@ -201,6 +201,20 @@ def test_what_changed_comes_first(tmp_path: Path) -> None:
     assert content["first_red"]["run"] == "a" and "1 newly" in content["verdict"]["en"]
 
 
+def test_a_red_that_was_left_out_the_last_time_is_not_compared_and_not_newly_red(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"a": "good", "b": "red"})
+    publish(plan, done, tmp_path, "en", finished=True)
+    part, _ = night(tmp_path, {"a": "good"}, left_out=(LeftOut("b", "--only"),))
+    publish(part, {"a": done["a"]}, tmp_path, "en", finished=True)
+    before = history.find("last", tmp_path, "night")
+    report = publish(plan, done, tmp_path, "en", finished=True, before=before, asked="last")
+    content = written(tmp_path)
+    assert (content["against"]["newly_red"], content["against"]["uncompared"]) == ([], ["b"])
+    assert content["runs"][1]["change"] == "" and content["first_red"]["run"] == "b"
+    assert "newly" not in report.verdict("en")
+    assert "RUN411.newly_red" not in [one.key for one in report.findings]
+
+
 @pytest.mark.parametrize(
     "change", [{"seconds": 74.9}, {"seconds": 39.9, "before": 30.0}, {"seconds": 90.0, "reused": True},
                {"seconds": 90.0, "attempts": 2}],

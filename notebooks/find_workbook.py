@@ -1,17 +1,14 @@
-# 查找本手册；不在本机时从 source 获取 / Finds the workbook; where it is not here, fetches it from `source`
-import importlib.util, os, shutil, subprocess, sys
-from pathlib import Path
+import importlib.util, os, shutil, subprocess, sys; from pathlib import Path  # 查找本手册 / finds the workbook
 source = os.environ.get("ASCEND_WORKBOOK_SOURCE", "")  # git 地址、.zip、obs:// 目录 / git address, .zip, obs:// folder
 if not importlib.util.find_spec("ascend_workbook"):
     home = Path(os.environ.get("ASCEND_WORKBOOK_HOME", "ascend-workbook")).resolve()
-    near = [home, Path.cwd(), *Path.cwd().parents, *Path.home().glob("work/*")]
+    near = [home, *home.glob("*"), Path.cwd(), *Path.cwd().parents, *Path.home().glob("work/*")]
     if source and not any((one / "ascend_workbook.py").is_file() for one in near):
-        part = Path(f"{home}.part", "new")  # 中断后不会被当作完整的 / what was broken off is never taken for whole
-        shutil.rmtree(part.parent, ignore_errors=True)
+        part = Path(f"{home}.part", "new"); shutil.rmtree(part.parent, ignore_errors=True)
         if source.startswith("obs://"): importlib.import_module("moxing").file.copy_parallel(source, str(part))
-        elif source.endswith(".zip"): shutil.unpack_archive(source, part)
+        elif source.endswith(".zip"): shutil.unpack_archive(Path(source).expanduser(), part)
         else: subprocess.run(["git", "clone", "--depth=1", "--", source, str(part)], check=True)
         part.rename(home), part.parent.rmdir()
-    sys.path[:0] = [str(one) for one in (*near, *home.glob("*")) if (one / "ascend_workbook.py").is_file()][:1]
+    sys.path[:0] = [str(one) for one in (*near, home, *home.glob("*")) if (one / "ascend_workbook.py").is_file()][:1]
     assert importlib.util.find_spec("ascend_workbook"), f"设置 source 后重新运行 / set source, or: git clone URL {home}"
 importlib.import_module("helpers.notebook").prepare(lang)

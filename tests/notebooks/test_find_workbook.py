@@ -14,7 +14,7 @@ from tests.notebooks.test_sources import PAIRS, build, code, stem
 
 CELL = build.find_cell().source
 SHOWN = "import pathlib\n\ndef prepare(lang):\n    print('prepared', lang, pathlib.Path(__file__).parents[1])\n"
-MOST_LINES = 17
+MOST_LINES = 14
 #: Of the home folder what ModelArts keeps.
 KEPT = "work"
 
@@ -99,6 +99,19 @@ def test_it_is_unpacked(alone: Path, workbook: Path, top: bool) -> None:
     done = run(alone, ASCEND_WORKBOOK_SOURCE="it.zip")
     expected = alone / "ascend-workbook" / ("ascend-workbook-main" if top else "")
     assert done.stdout.split()[-1:] == [str(expected)], done.stderr
+    (expected / "helpers" / "__init__.py").write_text("edited = True\n")
+    assert run(alone, ASCEND_WORKBOOK_SOURCE="it.zip").stdout == done.stdout
+    assert (expected / "helpers" / "__init__.py").read_text() == "edited = True\n" and not [*alone.glob("*.part")]
+
+
+def test_a_folder_of_its_name_that_is_another_stays(alone: Path, workbook: Path) -> None:
+    shutil.make_archive(str(alone.parent / "it"), "zip", workbook)
+    (alone / "ascend-workbook").mkdir()
+    (alone / "ascend-workbook" / "mine.txt").touch()
+    done = run(alone, ASCEND_WORKBOOK_SOURCE="~/work/it.zip")
+    assert done.returncode and "Directory not empty" in done.stderr
+    (alone / "ascend-workbook" / "mine.txt").unlink()
+    assert run(alone, ASCEND_WORKBOOK_SOURCE="~/work/it.zip").stdout.startswith("prepared en")
 
 
 def test_moxing_brings_it_from_obs(alone: Path, workbook: Path) -> None:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 #: What differs between two runs of one error: numbers, addresses, paths, quoted names.
 PASSING = re.compile(r"0x[0-9a-fA-F]+|(?:/[^\s/:'\"]+){2,}|'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?")
 LONGEST = 200
+#: Sentences that pass on what another says, and under which name they have it; the others have it as `verdict`.
+PASSED_ON = {"MIG150.joined": "run", "MIG140.failed": "why"}
+#: Of these the error is the cause, not that there was one.
+FAILED = ("launch.failed", "launch.failed_known")
 
 
 def cause_of(ended: Ended, stage: StageRow | None) -> str:
@@ -26,15 +30,24 @@ def cause_of(ended: Ended, stage: StageRow | None) -> str:
     found = explanation(stage.error)
     if found is not None:
         return f"known:{found.known.id}"
-    return f"error:{stage.state}:{PASSING.sub('#', stage.error.splitlines()[0])[:LONGEST]}"
+    return f"error:{stage.state}:{_lasting(stage.error)}"
+
+
+def _lasting(error: str) -> str:
+    """An error's first line without what passes."""
+    return PASSING.sub("#", error.partition("\n")[0])[:LONGEST]
 
 
 def _key(verdict: Scalar, state: str) -> str:
-    """The innermost sentence: `RUN400.red` only passes on what a stage's report said."""
+    """The innermost sentence: `RUN400.red` only passes on what a stage's report said, and that the script's error."""
+    joined = ""
     while isinstance(verdict, dict):
-        inner = (verdict.get("args") or {}).get("verdict")
+        key, args = str(verdict.get("say", "")), verdict.get("args") or {}
+        inner = args.get(PASSED_ON.get(key, "verdict"))
         if not isinstance(inner, dict):
-            key = str(verdict.get("say", ""))
-            return key if key in catalogue() else state
+            if key in FAILED:
+                return f"launch.failed:{_lasting(str(args.get('error', '')))}"
+            return f"{joined}{key}" if key in catalogue() else state
+        joined = f"{key}:" if key == "MIG150.joined" else joined  # its run may be good, and the scan be red
         verdict = inner
     return state if state != RED else str(verdict)[:LONGEST]

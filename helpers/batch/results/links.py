@@ -16,8 +16,8 @@ def address(row: Row, file: str) -> str:
 
 
 def run_link(row: Row) -> str:
-    """To the run's own page, where there is a way to it."""
-    return f'<a href="{address(row, "index.html")}">{escape(row.name)}</a>' if row.place else escape(row.name)
+    """To the run's own page, where there is one and a way to it."""
+    return f'<a href="{address(row, "index.html")}">{escape(row.name)}</a>' if row.page else escape(row.name)
 
 
 def stage_link(row: Row, stage: StageRow, file: str, words: str, lang: str) -> str:

@@ -69,8 +69,8 @@ class Row:
 
     @property
     def page(self) -> str:
-        """The run's page, from the folder of the plan's."""
-        return f"{self.place}/index.html" if self.place else ""
+        """The run's page, from the folder of the plan's; empty where there is none: a run that could not start."""
+        return f"{self.place}/index.html" if self.place and "index.html" in self.files else ""
 
     @property
     def status(self) -> str:

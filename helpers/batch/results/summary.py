@@ -101,7 +101,7 @@ def _total(results: Results) -> Finding:
         args |= {"run": first.name, "why": first.ended.verdict}
         ended_all = done == len(selected) or results.finished
         key = f"red{plain}" if ended_all else "red_so_far"
-        return Finding("RUN410", Status.FAIL, f"RUN410.{key}", args, Place(first.page), weight=300)
+        return Finding("RUN410", Status.FAIL, f"RUN410.{key}", args, _page(first), weight=300)
     if not selected:
         return Finding("RUN410", Status.NOTE, "RUN410.none", args, weight=300)
     if done < len(selected):
@@ -154,4 +154,9 @@ def _changed(results: Results) -> Iterator[Finding]:
 def _finding(row: Row) -> Finding:
     said: dict[str, Scalar] = {"run": row.name, "verdict": row.ended.verdict}
     weight = 20 if row.red else 10
-    return Finding("RUN413", Status[row.status], "RUN413.run", said, Place(row.page), weight=weight)
+    return Finding("RUN413", Status[row.status], "RUN413.run", said, _page(row), weight=weight)
+
+
+def _page(row: Row) -> Place | None:
+    """Where to look."""
+    return Place(row.page) if row.page else None

@@ -85,7 +85,7 @@ def _stage(row: Row, stage: StageRow | None, lang: str) -> str:
 
 def _name(row: Row, lang: str) -> str:
     """The run with links to what is there."""
-    shown = run_link(row) if "index.html" in row.files else escape(row.name)
+    shown = run_link(row)
     files = _files(row, lang)
     return f'{shown}<br><span class="files">{files}</span>' if files else shown
 

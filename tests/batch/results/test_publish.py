@@ -64,6 +64,16 @@ def test_a_good_night_is_good_though_runs_were_left_out(tmp_path: Path) -> None:
     assert '<span class="badge SKIPPED">left out</span>' in page
 
 
+def test_a_run_that_left_no_page_has_no_link_to_one(tmp_path: Path) -> None:
+    plan, done = night(tmp_path, {"a": "good", "b": "died"})
+    (tmp_path / "b" / "index.html").unlink()
+    report = publish(plan, done, tmp_path, "en", finished=True)
+    content = written(tmp_path)
+    assert [run["page"] for run in content["runs"]] == ["a/index.html", ""] and content["first_red"]["page"] == ""
+    assert "b/index.html" not in report.to_json()
+    assert not [name for name in ("index.html", "junit.xml") if "b/index.html" in (tmp_path / name).read_text()]
+
+
 def test_cases_of_the_junit_file(tmp_path: Path) -> None:
     plan, done = night(tmp_path, {"g": "good", "r": "red", "o": "oom", "d": "died"})
     publish(plan, done, tmp_path, "zh", finished=True)

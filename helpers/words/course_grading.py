@@ -85,6 +85,11 @@ _GRADING = {
         "{count} submissions are of {student}", "{student} 有 {count} 份提交",
         "Say with --names whose each is.", "请用 --names 指明每份属于谁。",
     ),
+    "CRS001.not_graded": Words(
+        "not graded: {name}", "未评分：{name}",
+        "A submission is a .ipynb, a .zip with one, or a folder with one.",
+        "一份提交是一个 .ipynb、一个含笔记本的 .zip，或一个含笔记本的文件夹。",
+    ),
     "grading.partly": Words("--partly {given}: expected 0 to 1", "--partly {given}：应为 0 到 1"),
     "CRS001.trouble": Words("{name}: {why}", "{name}：{why}"),
 }  # fmt: skip

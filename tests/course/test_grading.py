@@ -150,6 +150,19 @@ def test_two_of_one_student_are_told(tmp_path: Path) -> None:
     assert [each.args["student"] for each in report.findings if each.key == "CRS001.twice"] == ["ann"]
 
 
+def test_what_is_no_submission_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name, text in (("ann.ipynb", "{"), ("copycat.py", ""), ("readme.txt", ""), (".hidden", ""), ("names.csv", "")):
+        (folder / name).write_text(text)
+    for _ in range(2):  # the table itself lies there the second time
+        report = grade(folder, folder / "grades.csv", names=folder / "names.csv")
+    assert list(rows(folder / "grades.csv")) == ["ann.ipynb"]
+    told = [each for each in report.findings if each.key == "CRS001.not_graded"]
+    assert [each.args["name"] for each in told] == ["copycat.py", "readme.txt"]
+    assert {each.status for each in told} == {Status.WARN}
+
+
 def child(tmp_path: Path, code: str, told: Limits) -> limits.Ended:
     return limits.run([sys.executable, "-c", code], dict(os.environ), tmp_path, tmp_path / "log", told)
 
@@ -196,10 +209,10 @@ def test_a_grade_without_a_simulated_npu_is_made_again_with_one(
     from helpers.course.grading.grade import _key, simulator
 
     monkeypatch.setattr(simulator, "location", lambda: tmp_path)
-    before = _key("x", "a")
-    assert _key("x", "a") == before != _key("x", "b")
+    before = _key("x", "a", "exercises")
+    assert _key("x", "a", "exercises") == before != _key("x", "b", "exercises")
     (tmp_path / "version.cfg").write_text("built")
-    assert _key("x", "a") != before
+    assert _key("x", "a", "exercises") != before
 
 
 def test_the_record_of_a_grade_is_checked(tmp_path: Path) -> None:

@@ -15,15 +15,14 @@ from helpers import simulator
 from helpers.batch.fingerprint import own_code
 from helpers.course.grading.attempt import Grade, grade_one
 from helpers.course.grading.limits import Limits
-from helpers.course.grading.sheet import points, sheet
-from helpers.course.grading.submission import entries, name_of, read
-from helpers.course.outcome import DONE, PARTLY
+from helpers.course.grading.sheet import sheet
+from helpers.course.grading.submission import entries, left_out, name_of, read
+from helpers.course.grading.summary import report
 from helpers.course.registry import EXERCISES, tasks_of
 from helpers.errors import WorkbookError
-from helpers.finding import Finding, Place, Status
-from helpers.report import Column, Report, Table
+from helpers.report import Report
 from helpers.storage import open_storage
-from helpers.words import Scalar, language, say
+from helpers.words import language, say
 
 
 def grade(
@@ -47,19 +46,21 @@ def grade(
     student; else a submission is its student's name. limits: of each submission; each cell has `cell_timeout_s`. A
     submission that was graded before and has not changed is taken over unless `force`. Raises WorkbookError where there
     is nothing to grade, for a task that there is not, and for a `names` that cannot be read. A submission that is
-    broken has its row.
+    broken has its row; a file that is no submission has a finding.
     """
     lang, told = language(lang), limits or Limits()
     valued = _worth(worth or {}, notebook)
-    who, found = _names(names), entries(Path(submissions))
-    target, work = Path(out), Path(f"{out}.work")
+    who, target, work = _names(names), Path(out), Path(f"{out}.work")
+    ours = {path.resolve() for path in (target, work, Path(names or target))}
+    found = [path for path in entries(Path(submissions)) if path.resolve() not in ours]
+    other = [path.name for path in left_out(Path(submissions)) if path.resolve() not in ours]
     grades: list[Grade] = []
     for number, path in enumerate(found, 1):
         tell(say("grading.progress", lang, number=number, of=len(found), name=path.name))
         one = _graded(path, who.get(name_of(path), name_of(path)), notebook, work, lang, cell_timeout_s, told, force)
         grades.append(one)
         open_storage(str(target.resolve().parent)).write_text(target.name, sheet(grades, valued, lang, partly))
-    return _report(grades, valued, partly, target)
+    return report(grades, other, valued, partly, target)
 
 
 def _graded(
@@ -120,24 +121,3 @@ def _names(path: str | os.PathLike[str]) -> dict[str, str]:
     if short:
         raise WorkbookError("grading.names", path=str(path), line=short[0])
     return {row[0].strip(): row[1].strip() for row in rows}
-
-
-def _report(grades: list[Grade], worth: Mapping[str, float], partly: float, target: Path) -> Report:
-    columns = (Column("submission"), Column("points"), Column("grade_done"), Column("grade_partly"),
-               Column("seconds", "s"), Column("message"))  # fmt: skip
-    rows: list[tuple[Scalar, ...]] = []
-    for one in grades:
-        done, some = ([task for task, status in one.status.items() if status == kind] for kind in (DONE, PARTLY))
-        told: Scalar = dict(one.trouble) if one.trouble else ""
-        rows.append((one.name, sum(points(one, worth, partly).values()), done, some, one.seconds, told))
-    troubled = [one for one in grades if one.trouble]
-    findings = [Finding("CRS001", Status.OK, "CRS001.graded", {"count": len(grades), "path": str(target)}, weight=1)]
-    findings += [Finding("CRS001", Status.WARN, "CRS001.trouble", {"name": one.name, "why": dict(one.trouble or {})},
-                         Place(one.name)) for one in troubled]  # fmt: skip
-    students = [one.student for one in grades]
-    findings += [Finding("CRS001", Status.WARN, "CRS001.twice", {"student": name, "count": students.count(name)})
-                 for name in dict.fromkeys(students) if students.count(name) > 1]  # fmt: skip
-    if troubled:
-        args: dict[str, Scalar] = {"count": len(grades), "path": str(target), "troubled": len(troubled)}
-        findings.append(Finding("CRS001", Status.WARN, "CRS001.graded_but", args, weight=10))
-    return Report("course", "course_grade", tuple(findings), Table(columns, tuple(rows)))

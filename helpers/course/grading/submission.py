@@ -45,11 +45,23 @@ def entries(folder: Path) -> list[Path]:
     """Submissions in the folder, by name: notebooks, zips and folders. Raises WorkbookError where there is none."""
     if not folder.is_dir():
         raise WorkbookError("grading.no_folder", path=str(folder))
-    found = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".") and path.name not in BESIDE]
-    found = [path for path in found if path.suffix in (".ipynb", ".zip") or path.is_dir() or path.is_symlink()]
+    found = [path for path in _seen(folder) if _submission(path)]
     if not found:
         raise WorkbookError("grading.empty", path=str(folder))
     return found
+
+
+def left_out(folder: Path) -> list[Path]:
+    """What else lies in the folder, by name: files of another kind, which are not graded."""
+    return [path for path in _seen(folder) if not _submission(path)]
+
+
+def _seen(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if not path.name.startswith(".") and path.name not in BESIDE]
+
+
+def _submission(path: Path) -> bool:
+    return path.suffix in (".ipynb", ".zip") or path.is_dir() or path.is_symlink()
 
 
 def name_of(path: Path) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from helpers import own_results
 from helpers.errors import WorkbookError
 from helpers.packages import add, lacking, older
 from helpers.report import Report
@@ -118,6 +119,8 @@ def begin(stage: str, lang: str = "en", run_dir: str = "runs/notebook", device: 
     reading.watch(listings=False)  # looking for CANN lists half of the machine
     os.environ["ASCEND_WORKBOOK_LANG"] = language(lang)
     base = Path(run_dir).expanduser()
-    folder = (base if base.is_absolute() else results_begin_at() / base) / stage
-    folder.mkdir(parents=True, exist_ok=True)
+    results = base if base.is_absolute() else results_begin_at() / base
+    own_results.mark(results)
+    folder = results / stage
+    folder.mkdir(exist_ok=True)
     return NotebookRun(stage, lang, device, folder)

@@ -18,7 +18,7 @@ LAYERS = (
     ("errors",),
     ("finding",),
     ("report", "rules", "gates"),
-    ("storage", "bounded", "number_lists", "redaction", "scheduler", "native"),
+    ("storage", "bounded", "number_lists", "own_results", "redaction", "scheduler", "native"),
     ("diagnosis",),  # reads texts only; launch, the stages and batch show what it says of an error
     ("cann", "kernelspec", "npu_smi", "packages"),
     ("versions",),  # the vendor's lists: what the environment is judged by and a migration is advised

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
+from helpers import own_results
 from helpers.batch import index, reuse
 from helpers.batch.execute import FAILED, GOOD, RED, Outcome, execute, remembered, saved_report
 from helpers.batch.fingerprint import fingerprint, parts, versions
@@ -53,6 +54,7 @@ def run(
     outcomes: list[Outcome] = []
     publish = partial(_publish, name, folder, stages, lang)
     publish(outcomes)  # from here on an earlier run's green page is gone
+    own_results.mark(folder)
     for stale in ("acceptance.html", "acceptance.json"):
         (folder / stale).unlink(missing_ok=True)
     mirror = Mirror(root, folder)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from helpers import own_results
 from helpers.errors import WorkbookError
 from helpers.migration.texts import settings
 from helpers.migration.texts.lines import is_text, only_settings
@@ -86,7 +87,7 @@ def _is_text(file: Path) -> bool:
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """All files in order of name; hidden folders, virtual environments, linked folders
+    """All files in order of name; hidden folders, virtual environments, linked folders, the workbook's own results
     and what is no regular file (a pipe, a device, a link to one) are left out."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not _is_foreign(Path(folder) / name))
@@ -104,6 +105,8 @@ def _is_regular(file: Path) -> bool:
 
 def _is_foreign(folder: Path) -> bool:
     if folder.name.startswith(".") or folder.name.endswith(".egg-info") or (folder / "pyvenv.cfg").exists():
+        return True
+    if own_results.is_marked(folder):
         return True
     return folder.name in SKIPPED_FOLDERS and not (folder / "__init__.py").exists()
 

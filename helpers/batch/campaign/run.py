@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
+from helpers import own_results
 from helpers.batch.campaign.ended import STOPPED, Ended
 from helpers.batch.campaign.pool import locks
 from helpers.batch.campaign.pool.ahead import ahead
@@ -161,7 +162,7 @@ def _left(progress: Progress) -> bool:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """One runner per plan; what a killed one left running is ended first. Raises WorkbookError for a second."""
-    folder.mkdir(parents=True, exist_ok=True)
+    own_results.mark(folder)
     path = folder / ".lock"
     handle = locks.take(path)
     if handle is None:

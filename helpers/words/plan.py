@@ -98,6 +98,7 @@ WORDS: dict[str, Words] = {
     "plan.expects.out_of_memory": Words("out of memory", "内存不足"),
     "plan.expects.differs": Words("another result than the reference", "与参考不一致"),
     "plan.expects.says": Words("with the text \"{text}\"", "信息含“{text}”"),
+    "plan.expects.failed": Words("{run} {at}: {said}", "{run} {at}：{said}"),
     "plan.again": Words(
         "the plan {path}, line {line}: {place} has {name} a second time",
         "计划 {path} 第 {line} 行：{place} 的 {name} 重复",
@@ -705,8 +706,8 @@ WORDS: dict[str, Words] = {
         "请从 `expect:` 中删除；留着它，失败再次出现时会被掩盖。",
     ),
     "RUN412.elsewhere": Words(
-        "{runs}: failed otherwise than expected ({what}; {reason}); they count as red",
-        "{runs}：失败情形与预期（{what}；{reason}）不同，按未通过计",
+        "{runs}: failed otherwise than expected ({what}; {reason}); they count as red. They failed so: {how}",
+        "{runs}：失败情形与预期（{what}；{reason}）不同，按未通过计。实际失败情形：{how}",
         "Look at them as at any red.",
         "请按普通失败处理。",
     ),

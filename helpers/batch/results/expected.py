@@ -12,10 +12,12 @@ from helpers.batch.campaign.ended import DIED, DIFFERS, EXPECTED, GOOD, LEFT_OUT
 from helpers.batch.plan.model import Expected
 from helpers.batch.results.rows import Row
 from helpers.finding import Finding, Status
-from helpers.words import LANGUAGES, Scalar, show
+from helpers.words import LANGUAGES, Scalar, catalogue, show
 
 #: What may be expected. A run that was stopped from outside says nothing of its failure.
 FAILURES = (RED, DIED, TIMED_OUT, OUT_OF_MEMORY, DIFFERS)
+#: Runs that failed otherwise of which a sentence tells how; the table has all.
+TOLD = 3
 
 
 def apply(rows: Iterable[Row], expect: tuple[Expected, ...], today: date) -> tuple[list[Row], list[Finding]]:
@@ -68,7 +70,7 @@ def _said(wanted: Expected, rows: list[Row], *, over: bool) -> Iterator[Finding]
     args: dict[str, Scalar] = {"run": wanted.run, "until": wanted.until, "reason": wanted.reason,
                                "what": list(_bounds(wanted)), "runs": list(met), "count": len(met)}  # fmt: skip
     good: list[Scalar] = [row.name for row in named if row.state == GOOD]
-    otherwise: list[Scalar] = [row.name for row in named if row.state in FAILURES and not _so(row, wanted)]
+    otherwise = [row for row in named if row.state in FAILURES and not _so(row, wanted)]
     if not named:
         yield Finding("RUN412", Status.WARN, "RUN412.nothing", args, weight=30)
     if met:
@@ -77,8 +79,19 @@ def _said(wanted: Expected, rows: list[Row], *, over: bool) -> Iterator[Finding]
     elif good and all(row.state in (GOOD, *FAILURES) for row in named):  # none that might yet meet it
         yield Finding("RUN412", Status.WARN, "RUN412.passes", {**args, "runs": good, "count": len(good)}, weight=30)
     if otherwise:
-        more: dict[str, Scalar] = {"runs": otherwise, "count": len(otherwise)}
+        how: list[Scalar] = [*map(_how, otherwise[:TOLD]), *(["…"] if len(otherwise) > TOLD else [])]
+        more: dict[str, Scalar] = {"runs": [row.name for row in otherwise], "count": len(otherwise), "how": how}
         yield Finding("RUN412", Status.FAIL, "RUN412.elsewhere", {**args, **more}, weight=35)
+
+
+def _how(row: Row) -> Scalar:
+    """Where a run failed and what it said there, in the words of what may be expected of it."""
+    stage, state = row.red_stage, _state(row)
+    state = state if f"plan.expects.{state}" in catalogue() else ""  # one that cannot be expected: its sentence tells
+    at = [*_bounds(Expected(row.name, "", "", stage.stage if stage else "", state))]
+    at = at or [{"say": f"plan.state.{row.state}"}]
+    said = row.ended.verdict if stage is None or row.state != RED else stage.verdict
+    return {"say": "plan.expects.failed", "args": {"run": row.name, "at": at, "said": said}}
 
 
 def _bounds(wanted: Expected) -> Iterator[Scalar]:

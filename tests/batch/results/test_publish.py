@@ -135,6 +135,36 @@ def test_what_an_expectation_is_worth_is_told(tmp_path: Path, run: str, how: str
     assert (report.status is Status.FAIL) == (how == "red")
 
 
+@pytest.mark.parametrize("how, told", [
+    ("red", "They failed so: b at Precision, a red verdict: "),
+    ("oom", "They failed so: b at Precision, a cell that raises: code cell 7 failed: RuntimeError: NPU out of memory"),
+    ("timed_out", "They failed so: b out of time: stopped"), ("died", "They failed so: b a process that dies: "),
+])  # fmt: skip
+def test_a_failure_other_than_the_expected_says_what_it_is(tmp_path: Path, how: str, told: str) -> None:
+    plan, done = night(tmp_path, {"b": how}, expect=(Expected("b", "2026-12-31", "a bug", says="no such text"),))
+    publish(plan, done, tmp_path, "en", finished=True, today=TODAY)
+    assert told in written(tmp_path)["expected"][0]["message"]["en"]
+
+
+@pytest.mark.parametrize("outcomes, told", [
+    ([Outcome("migration", "kernel_died", "k", 1.0, 3, "DeadKernelError")], "b at Migration: the kernel died"),
+    ([], "b red: "),
+])  # fmt: skip
+def test_a_failure_that_cannot_be_expected_is_told_too(tmp_path: Path, outcomes: list[Outcome], told: str) -> None:
+    plan, done = night(tmp_path, {"b": "red"}, expect=(Expected("b", "2026-12-31", "a bug", says="no such text"),))
+    run_folder(tmp_path / "b", "b", outcomes)
+    publish(plan, done, tmp_path, "en", finished=True, today=TODAY)
+    assert told in written(tmp_path)["expected"][0]["message"]["en"]
+
+
+def test_of_many_that_fail_otherwise_the_first_are_told(tmp_path: Path) -> None:
+    runs = {f"b{number}": "red" for number in range(5)}
+    plan, done = night(tmp_path, runs, expect=(Expected("b*", "2026-12-31", "a bug", "migration"),))
+    publish(plan, done, tmp_path, "en", finished=True, today=TODAY)
+    said = written(tmp_path)["expected"][0]["message"]["en"].partition("They failed so")[2]
+    assert said.count(" at Precision") == 3 and said.endswith(", …")
+
+
 OF_STAGE = {"state": "cell_failed", "says": "out of memory"}
 
 

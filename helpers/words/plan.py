@@ -628,8 +628,8 @@ WORDS: dict[str, Words] = {
     ),
     "plan.more.first_time": Words("no earlier complete time to compare with", "没有可供对比的完整历史结果"),
     "RUN410.red": Words(
-        "{red} of {runs} runs are red; first {run}: {why} ({more})",
-        "{runs} 个运行中 {red} 个未通过；首个为 {run}：{why}（{more}）",
+        "{red} of {runs} runs are red ({more}); first {run}: {why}",
+        "{runs} 个运行中 {red} 个未通过（{more}）；首个为 {run}：{why}",
     ),
     "RUN410.red_plain": Words(
         "{red} of {runs} runs are red; first {run}: {why}", "{runs} 个运行中 {red} 个未通过；首个为 {run}：{why}"

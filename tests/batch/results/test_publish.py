@@ -48,6 +48,16 @@ def test_any_red_makes_the_night_red(tmp_path: Path, how: str) -> None:
     assert int(root.get("failures", "")) + int(root.get("errors", "")) == 1
 
 
+def test_the_counts_of_all_runs_stand_before_what_the_first_red_says(tmp_path: Path) -> None:
+    plan, _ = night(tmp_path, {"a": "good", "b": "red"})
+    done = {name: ended(tmp_path, name, how, tier="npu-simulated") for name, how in (("a", "good"), ("b", "red"))}
+    publish(plan, done, tmp_path, "en", finished=True)
+    verdict = written(tmp_path)["verdict"]
+    assert verdict["en"].startswith("1 of 2 runs are red (2 on the simulated NPU); first b: ")
+    assert verdict["zh"].startswith("2 个运行中 1 个未通过（模拟 NPU 上 2 个）；首个为 b：")
+    assert "simulated" not in verdict["en"].partition("first b")[2]
+
+
 def test_what_is_still_to_come_is_not_red_yet(tmp_path: Path) -> None:
     plan, done = night(tmp_path, {"a": "good", "b": "not_run"})
     assert publish(plan, done, tmp_path, "en").status is Status.SKIPPED

@@ -32,6 +32,8 @@ LEAST_FREE_MIB = 400
 CACHE_FREE_MIB = 2048
 #: Versions that pip takes as a constraint (PEP 440); images hold others too (`2.1.16.2ae09d45`), which no index has.
 VERSION = re.compile(r"(\d+!)?\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+([._-][a-z0-9]+)*)?", re.I)
+#: What a line of pip on a connection that failed holds.
+CONNECTION = re.compile(r"connection broken|Connection(Error|Refused)|NewConnectionError|Timeout|ProxyError|SSLError")
 
 
 def add(names: Sequence[str]) -> list[str]:
@@ -107,7 +109,13 @@ def _pip(words: Sequence[str], environ: Mapping[str, str]) -> None:
     if done.returncode:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()] or [f"pip: {done.returncode}"]
         errors = [line for line in said if line.startswith("ERROR")] or said
-        raise WorkbookError("packages.pip", said=" / ".join(errors[-2:])[-600:])
+        raise WorkbookError("packages.pip", said=" / ".join([*_unreached(said, errors), *errors[-2:]])[-1000:])
+
+
+def _unreached(said: Sequence[str], errors: Sequence[str]) -> list[str]:
+    """The last line on a connection that failed: pip repeats it as warnings, and its errors then name no reason."""
+    lines = [line for line in said if CONNECTION.search(line) and line not in errors[-2:]]
+    return [lines[-1][:400]] if lines else []
 
 
 def _see_user_folder() -> None:

@@ -82,6 +82,15 @@ def test_pips_own_error_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(pip.commands) == 1
 
 
+def test_why_no_index_was_reached_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pip's three errors name no reason: that is in the warnings of its retries."""
+    retry = "WARNING: Retrying (Retry(total={})) after connection broken by 'NewConnectionError(Connection refused)'"
+    last = ["ERROR: Could not find a version", "ERROR: No matching distribution"]
+    said = [*(retry.format(left) for left in (1, 0)), "WARNING: x", *last]
+    with_pip(monkeypatch, Pip({}, error="\n".join(said)))
+    assert refused(["msgspec"]).arguments["said"] == " / ".join([retry.format(0), *last])
+
+
 def test_a_disk_that_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     pip = with_pip(monkeypatch, Pip({"msgspec": "0.20.0"}), free_mib=1000)
     adding.add(["msgspec"])

@@ -85,6 +85,17 @@ _GRADING = {
         "{count} submissions are of {student}", "{student} 有 {count} 份提交",
         "Say with --names whose each is.", "请用 --names 指明每份属于谁。",
     ),
+    "CRS001.alike": Words(
+        "the same to the byte: {names}", "逐字节相同：{names}",
+        "Ask who wrote it; an exercise handed in as it was handed out is the same too.",
+        "请询问由谁完成；原样交回的练习也会相同。",
+    ),
+    "CRS001.unnamed": Words(
+        "worked without a name, judged by the questions that everybody has: {names}",
+        "作答时未填姓名，按公共题目评判：{names}",
+        "Let students set student in the first cell: each name has questions of its own.",
+        "请学生在第一个单元格中填写 student：每个姓名对应各自的题目。",
+    ),
     "CRS001.not_graded": Words(
         "not graded: {name}", "未评分：{name}",
         "A submission is a .ipynb, a .zip with one, or a folder with one.",

@@ -18,6 +18,7 @@ from helpers.course.grading import grade, limits
 from helpers.course.grading.attempt import Grade
 from helpers.course.grading.limits import Limits
 from helpers.course.grading.sheet import plain, sheet
+from helpers.course.grading.summary import report
 from helpers.course.registry import tasks
 from helpers.course.tasks import env
 from helpers.errors import WorkbookError
@@ -161,6 +162,17 @@ def test_what_is_no_submission_is_named(tmp_path: Path) -> None:
     told = [each for each in report.findings if each.key == "CRS001.not_graded"]
     assert [each.args["name"] for each in told] == ["copycat.py", "readme.txt"]
     assert {each.status for each in told} == {Status.WARN}
+
+
+def test_equal_submissions_and_missing_names_are_told() -> None:
+    given = [("ann.zip", "ann", "x", False), ("ben.zip", "ben", "x", True), ("cy.ipynb", "cy", "y", False),
+             ("cy.zip", "cy", "y", False), ("d", "d", "", False), ("e", "e", "", False)]  # fmt: skip
+    grades = [Grade(name, student, digest, unnamed=unnamed) for name, student, digest, unnamed in given]
+    told = {each.key: each for each in report(grades, [], {}, 0.0, Path("x.csv")).findings}
+    assert told["CRS001.alike"].args["names"] == ["ann.zip", "ben.zip"] and told["CRS001.alike"].status is Status.WARN
+    assert told["CRS001.unnamed"].args["names"] == ["ben.zip"] and told["CRS001.unnamed"].status is Status.NOTE
+    rest = {each.key for each in report(grades[2:], [], {}, 0.0, Path("x.csv")).findings}
+    assert not {"CRS001.alike", "CRS001.unnamed"} & rest
 
 
 def child(tmp_path: Path, code: str, told: Limits) -> limits.Ended:

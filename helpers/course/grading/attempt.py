@@ -32,7 +32,10 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
 
 @dataclass(frozen=True)
 class Grade:
-    """What a submission came to: task -> status and tries; `trouble` is a sentence: what kept it from more."""
+    """What a submission came to: task -> status and tries; `trouble` is a sentence: what kept it from more.
+
+    unnamed: it was worked without a name, so its questions were everybody's.
+    """
 
     name: str
     student: str
@@ -41,6 +44,7 @@ class Grade:
     tries: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     trouble: dict[str, Scalar] | None = None
+    unnamed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -69,7 +73,7 @@ def grade_one(
     tries = submission.claimed_tries()
     return Grade(submission.name, student, submission.digest, status, {name: tries[name] for name in status
                  if name in tries}, round(ran.seconds + (judging.seconds if judging else 0.0), 1),
-                 trouble or (_stopped(judging, told) if judging else None))  # fmt: skip
+                 trouble or (_stopped(judging, told) if judging else None), bool(answers) and not declared)  # fmt: skip
 
 
 def _hand_over(home: Path, told: Limits) -> None:

@@ -24,7 +24,10 @@ def report(
     findings += [Finding(RULE, Status.WARN, "CRS001.trouble", {"name": one.name, "why": dict(one.trouble or {})},
                          Place(one.name)) for one in troubled]  # fmt: skip
     findings += [Finding(RULE, Status.WARN, "CRS001.not_graded", {"name": name}) for name in left_out]
-    findings += _twice(grades)
+    findings += [*_twice(grades), *_alike(grades)]
+    unnamed: list[Scalar] = [one.name for one in grades if one.unnamed]
+    if unnamed:
+        findings.append(Finding(RULE, Status.NOTE, "CRS001.unnamed", {"names": unnamed}))
     if troubled:
         args: dict[str, Scalar] = {"count": len(grades), "path": str(target), "troubled": len(troubled)}
         findings.append(Finding(RULE, Status.WARN, "CRS001.graded_but", args, weight=10))
@@ -35,6 +38,15 @@ def _twice(grades: Sequence[Grade]) -> list[Finding]:
     students = [one.student for one in grades]
     return [Finding(RULE, Status.WARN, "CRS001.twice", {"student": name, "count": students.count(name)})
             for name in dict.fromkeys(students) if students.count(name) > 1]  # fmt: skip
+
+
+def _alike(grades: Sequence[Grade]) -> list[Finding]:
+    """Submissions of several students that are the same to the byte; what could not be read has no digest."""
+    of: dict[str, list[Grade]] = {}
+    for one in grades:
+        of.setdefault(one.digest, []).append(one)
+    return [Finding(RULE, Status.WARN, "CRS001.alike", {"names": [one.name for one in same]})
+            for digest, same in of.items() if digest and len({one.student for one in same}) > 1]  # fmt: skip
 
 
 def _table(grades: Sequence[Grade], worth: Mapping[str, float], partly: float) -> Table:

@@ -181,7 +181,7 @@ for name in sorted(calls, key=lambda name: (-calls[name], name))[:top]:
 run.save(by_step, name="step_times")
 
 # %%
-print("steps recorded:", *by_kind.facts["steps"])
+print("steps looked at:", *by_kind.facts["steps"])
 print("of them steady:", *by_kind.facts["steady_steps"])
 
 # %% [markdown] lang="zh"

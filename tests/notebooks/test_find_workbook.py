@@ -108,10 +108,10 @@ def test_a_folder_of_its_name_that_is_another_stays(alone: Path, workbook: Path)
     shutil.make_archive(str(alone.parent / "it"), "zip", workbook)
     (alone / "ascend-workbook").mkdir()
     (alone / "ascend-workbook" / "mine.txt").touch()
-    done = run(alone, ASCEND_WORKBOOK_SOURCE="~/work/it.zip")
+    done = run(alone, ASCEND_WORKBOOK_SOURCE=f"~/{KEPT}/it.zip")
     assert done.returncode and "Directory not empty" in done.stderr
     (alone / "ascend-workbook" / "mine.txt").unlink()
-    assert run(alone, ASCEND_WORKBOOK_SOURCE="~/work/it.zip").stdout.startswith("prepared en")
+    assert run(alone, ASCEND_WORKBOOK_SOURCE=f"~/{KEPT}/it.zip").stdout.startswith("prepared en")
 
 
 def test_moxing_brings_it_from_obs(alone: Path, workbook: Path) -> None:

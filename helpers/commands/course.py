@@ -39,7 +39,7 @@ NAME = "course"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the actions and their options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="the exercises and how far they have come")
+    listing = actions.add_parser("list", help="the exercises and the capstone, and how far they have come")
     back = actions.add_parser("reset", help="put an exercise back; what was there is kept under a number")
     marks = actions.add_parser("grade", help="run and judge every submission of a folder, into a CSV")
     solving = actions.add_parser("solve", help="the notebook with its solutions (not in a student's package)")

@@ -167,7 +167,10 @@ _RESETTING = {
     "CRS003.as_it_was": Words(
         "exercise {exercise} is as it was handed out already", "练习 {exercise} 本来就是原样"
     ),
-    "CRS004.listed": Words("{done} of {count} exercises are done", "{count} 个练习中已完成 {done} 个"),
+    "CRS004.listed": Words(
+        "{done} of {count} exercises and {stages_done} of {stages} stages of the capstone are done",
+        "{count} 个练习中已完成 {done} 个，综合课题的 {stages} 个阶段中已完成 {stages_done} 个",
+    ),
 }  # fmt: skip
 
 WORDS: dict[str, Words] = {

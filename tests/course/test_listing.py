@@ -1,0 +1,46 @@
+"""What `course list` says of the exercises and of the capstone's stages, each from its notebook's own record."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from helpers.course.capstone import STAGES
+from helpers.course.listing import exercises
+from helpers.course.outcome import DONE, PARTLY, Outcome
+from helpers.course.record import write
+from helpers.course.registry import CAPSTONE_FOLDER, tasks
+from helpers.errors import WorkbookError
+
+
+def outcome(task: str, status: str, tries: int) -> Outcome:
+    return Outcome(task=task, status=status, tries=tries)
+
+
+def test_nothing_done(tmp_path: Path) -> None:
+    report = exercises(tmp_path)
+    assert report.table is not None
+    assert [row[0] for row in report.table.rows] == [*tasks(), *(task.id for task in STAGES.values())]
+    assert {json.dumps(row[3]) for row in report.table.rows} == {'{"say": "course.status.not_yet", "args": {}}'}
+    assert report.findings[0].args == {"done": 0, "count": 6, "stages_done": 0, "stages": 4}
+
+
+def test_each_from_its_own_record(tmp_path: Path) -> None:
+    write(tmp_path, "", outcome("env", DONE, 3), {})
+    write(tmp_path / CAPSTONE_FOLDER, "", outcome("capstone_migration", DONE, 2), {})
+    write(tmp_path / CAPSTONE_FOLDER, "", outcome("capstone_precision", PARTLY, 1), {})
+    report = exercises(tmp_path)
+    assert report.table is not None
+    tried = {row[0]: (row[3]["say"], row[4]) for row in report.table.rows if row[4]}  # type: ignore[index, call-overload]
+    assert tried == {"env": ("course.status.done", 3), "capstone_migration": ("course.status.done", 2),
+                     "capstone_precision": ("course.status.partly", 1)}  # fmt: skip
+    assert report.findings[0].args == {"done": 1, "count": 6, "stages_done": 1, "stages": 4}
+
+
+def test_a_record_that_is_none_is_told(tmp_path: Path) -> None:
+    (tmp_path / CAPSTONE_FOLDER).mkdir()
+    (tmp_path / CAPSTONE_FOLDER / "course.json").write_text("[]")
+    with pytest.raises(WorkbookError, match="course_capstone"):
+        exercises(tmp_path)

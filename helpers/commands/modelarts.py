@@ -4,7 +4,8 @@
 inputs and outputs, variables, image; --body writes it alone. Nothing is sent, and it holds no credentials. --dry-run
 plays the image on this machine (folders, user ma-user where it may, no sudo, the variables of the preset engine, of
 torchrun, of a custom image and of a notebook) and says which process would do what; nothing of it needs an account.
-`link` prints the console's address for a public notebook's, unverified; docs/modelarts-notebook.md goes on from there.
+`link` prints the console's address for a public notebook's, unverified and of the region cn-north-4 alone, as all
+public ones are; elsewhere upload the file. docs/modelarts-notebook.md goes on from there.
 
 Examples:
   ascend-workbook modelarts job --code obs://bkt/workbook --out obs://bkt/out --flavor modelarts.x --engine-id pytorch-x

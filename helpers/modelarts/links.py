@@ -1,7 +1,9 @@
 """Addresses that open one notebook in ModelArts: `…/console/lab?share-url-b64=<its public address>&imageid=<an image>`.
 
 The form is that of public "Run in ModelArts" buttons (MindSpore's tutorials); no document of Huawei's describes it, and
-these links were never opened. The console fetches the one .ipynb: its first code cell finds or fetches the rest.
+these links were never opened. All of those buttons lead to the region cn-north-4, so it is the only one here: the host
+of another is in no public page that was found, and is not guessed. The console fetches the one .ipynb: its first code
+cell finds or fetches the rest.
 """
 
 from __future__ import annotations

@@ -137,8 +137,9 @@ WORDS: dict[str, Words] = {
         "未模拟：OBS、委托、NPU、节点间网络、镜像自带的软件包",
     ),
     "RUN460.links": Words(
-        "{count} launch link(s), unverified: the form is that of public \"Run in ModelArts\" buttons, none was opened",
-        "已生成 {count} 个启动链接，未经验证：其形式取自公开的“Run in ModelArts”按钮，从未打开过",
+        "{count} launch link(s) for the region cn-north-4, unverified: the form is that of public \"Run in ModelArts\""
+        " buttons, none was opened",
+        "已生成 {count} 个启动链接（区域 cn-north-4），未经验证：其形式取自公开的“Run in ModelArts”按钮，从未打开过",
     ),
     "modelarts.not_hosted": Words(
         "it is not known where the notebooks are hosted",

@@ -59,7 +59,7 @@ def test_with_a_host_every_chinese_notebook_has_one(monkeypatch: pytest.MonkeyPa
 def test_the_command_says_that_none_was_opened(capsys: pytest.CaptureFixture[str]) -> None:
     assert __main__.main(["modelarts", "link", URL, "--lang", "zh"]) == 0
     said = capsys.readouterr().out
-    assert launch_link(URL) in said and "从未" in said
+    assert launch_link(URL) in said and "从未" in said and "区域 cn-north-4" in said
     assert __main__.main(["modelarts", "link", "http://a.example/x.ipynb"]) == 2
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -17,7 +16,6 @@ from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.modelarts import JobRequest, configuration, describe, rehearse
 from helpers.modelarts.imitation import cases, layout, process, rehearsal
-from tests.conftest import ROOT
 
 REQUEST = {"name": "night", "code": "obs://bucket/code/", "out": "obs://bucket/out", "flavor": "f", "engine_id": "e"}
 
@@ -146,15 +144,6 @@ def test_the_images_python_has_the_environments_prefix(image: layout.Layout) -> 
     assert ended.code == 0, ended.output
     assert plan["command"][0] == str(image.python) and set(plan["dropped"]) >= {"RANK_TABLE_FILE", "ASCEND_DEVICE_ID"}
     assert plan["scratch"].startswith(str(image.cache))
-
-
-def test_the_pages_show_the_same_commands() -> None:
-    pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("modelarts-job.md",
-                                                                            "modelarts-job.zh-CN.md")]  # fmt: skip
-    blocks = [re.findall(r"```bash\n(.*?)```", page, re.S) for page in pages]
-    assert blocks[0] == blocks[1] and blocks[0]
-    for line in blocks[0][0].splitlines():
-        __main__.build_parser("modelarts").parse_args(line.split()[1:])
 
 
 def test_the_report_of_a_job_is_written_in_each_form(tmp_path: Path) -> None:

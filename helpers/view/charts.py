@@ -180,12 +180,18 @@ def _bars(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
         colours = ["#cf222e" if label == marked else colour for label in labels]
         axes.barh(places, _numbers(table, name)[:BARS], thick, color=colours, label=title(name, lang))
     if len(chart.y) > 1:
-        axes.figure.legend(ncols=4, fontsize=8, loc="outside lower center", frameon=False)
+        _legend(axes, 4)
     axes.set_yticks(range(len(labels)), labels, fontsize=8)
     axes.invert_yaxis()
-    if chart.log:
+    if chart.log and any(value > 0 for name in chart.y for value in _numbers(table, name)[:BARS]):
         axes.set_xscale("log")
     axes.set_xlabel(_unit(chart, lang, chart.y[0]) if len(chart.y) == 1 else chart.unit)
+
+
+def _legend(axes: Axes, columns: int) -> None:
+    """The names of what is drawn, below the picture; none where nothing is."""
+    if axes.get_legend_handles_labels()[1]:
+        axes.figure.legend(ncols=columns, fontsize=8, loc="outside lower center", frameon=False)
 
 
 def _middle_cut(text: str) -> str:
@@ -205,7 +211,7 @@ def _stacks(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
     axes.set_xticks(range(0, len(labels), every), labels[::every], fontsize=8)
     axes.set_xlabel(title(chart.x, lang))
     axes.set_ylabel(chart.unit)
-    axes.figure.legend(ncols=5, fontsize=8, loc="outside lower center", frameon=False)
+    _legend(axes, 5)
 
 
 def _stack(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
@@ -217,7 +223,7 @@ def _stack(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
     axes.set_yticks([])
     axes.set_xlabel(_unit(chart, lang, chart.y[0]))
     axes.margins(x=0.0)
-    axes.figure.legend(ncols=4, fontsize=8, loc="outside lower center", frameon=False)
+    _legend(axes, 4)
 
 
 def _lines(axes: Axes, chart: Chart, table: Table, lang: str) -> None:

@@ -83,6 +83,16 @@ def test_every_kind_draws(kind: str, lang: str, recwarn: pytest.WarningsRecorder
     assert not [str(w.message) for w in recwarn if "Glyph" in str(w.message)]
 
 
+@pytest.mark.parametrize("value", [0.0, None])
+@pytest.mark.parametrize("kind", [kind for kind in CHART_KINDS if kind not in {*charts.PICTURES, "strip"}])
+def test_a_row_with_nothing_to_draw_draws(kind: str, value: float | None, recwarn: pytest.WarningsRecorder) -> None:
+    table = Table((Column("operator"), Column("time", "ms")), (("add", value),))
+    for log in (False, True):
+        chart = Chart(kind, "operator", ("time",), "ms", limit="time", log=log)
+        charts.draw(Report("profiling", "run", table=table, chart=chart), "en").savefig("/dev/null", format="png")
+    assert not [str(w.message) for w in recwarn]
+
+
 @pytest.mark.parametrize("colourful", [10**6, 2])
 def test_a_picture_takes_little_and_looks_the_same(colourful: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charts, "COLOURFUL", colourful)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from helpers.course import record
 from helpers.course.asking import ask
+from helpers.course.data import NoData, as_data
 from helpers.course.outcome import DONE, NOT_YET, PARTLY, Outcome
 from helpers.course.registry import task as task_named
 from helpers.course.task import Found, Place, Sentence, Task, sentence
@@ -28,16 +30,25 @@ def check_task(
     not_yet with the reason. Raises WorkbookError `course.unknown_task` for a task that there is not.
     """
     chosen, base = name if isinstance(name, Task) else task_named(name), _base(run_dir)
-    before, unreadable = _tries(base, student, chosen.id)
-    value, trouble = ask(answer)
+    value, trouble = _data(*ask(answer))
     stub = trouble is not None and trouble["say"] in ("course.trouble.stub", "course.trouble.none")
     if trouble or os.environ.get(COLLECT) == "1":
         found = Found(missing=(trouble or sentence("course.collected"),))
     else:
         found = judge(chosen, value, base / "course" / chosen.id, student)
-    outcome = Outcome(chosen.id, status_of(found), found.right, found.missing, before + (not stub), found.simulated)
-    remark = _record(base, student, outcome, value, unreadable)
-    return Outcome(**{**vars(outcome), "remark": remark})
+    outcome = Outcome(chosen.id, status_of(found), found.right, found.missing, simulated=found.simulated)
+    kept = _kept(base, student, outcome, value, counts=not stub)
+    return replace(outcome, tries=kept.tries, remark=kept.remark)
+
+
+def _data(answer: Any, trouble: Sentence | None) -> tuple[Any, Sentence | None]:
+    """What is judged is what is kept."""
+    try:
+        return as_data(answer), trouble
+    except NoData as error:
+        return None, trouble or error.why
+    except Exception as error:  # noqa: BLE001 - an object of the student's own, whatever it does when it is read
+        return None, trouble or sentence("course.trouble.raised", error=f"{type(error).__name__}: {error}"[:300])
 
 
 def judge(chosen: Task, answer: Any, folder: Path, student: str) -> Found:
@@ -63,24 +74,11 @@ def _base(run_dir: str | os.PathLike[str]) -> Path:
     return given if given.is_absolute() else ROOT / given
 
 
-def _tries(base: Path, student: str, name: str) -> tuple[int, Sentence | None]:
-    """Answers so far; a record that cannot be read is put aside, and said."""
+def _kept(base: Path, student: str, outcome: Outcome, answer: Any, *, counts: bool) -> record.Kept:
     try:
-        kept = record.read_record(base)
+        return record.keep(base, student, outcome, answer, counts=counts)
     except WorkbookError as error:
-        path = base / record.NAME
-        if path.is_file():
-            path.replace(path.with_suffix(".json.unreadable"))
-        return 0, {"say": error.key, "args": error.arguments}
-    entry = kept.tasks.get(name) if kept.student == student else None
-    return (entry.tries if entry else 0), None
-
-
-def _record(base: Path, student: str, outcome: Outcome, answer: Any, unreadable: Sentence | None) -> Sentence | None:
-    try:
-        record.write(base, student, outcome, answer)
-    except WorkbookError as error:
-        return {"say": error.key, "args": error.arguments}
+        return record.Kept(int(counts), {"say": error.key, "args": error.arguments})
     except OSError as error:
-        return sentence("course.not_recorded", path=str(base / record.NAME), why=reason(error))
-    return unreadable
+        why = sentence("course.not_recorded", path=str(base / record.NAME), why=reason(error))
+        return record.Kept(int(counts), why)

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import tempfile
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from helpers.course.keeping import alone
 from helpers.course.outcome import DONE, NOT_YET, PARTLY, Outcome
+from helpers.course.task import Sentence, sentence
 from helpers.errors import WorkbookError, reason
 
 NAME = "course.json"
+PART = ".part"
 FORMAT = 1
 #: A record is small; what is larger is none of ours.
 LARGEST = 4 << 20
@@ -51,9 +56,7 @@ def read_record(run_dir: str | os.PathLike[str]) -> Record:
     """
     path = Path(run_dir) / NAME
     try:
-        if path.stat().st_size > LARGEST:
-            raise WorkbookError("course.record", path=str(path), why=f"> {LARGEST} bytes")
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(_bytes(path).decode("utf-8"))
     except FileNotFoundError:
         return Record()
     except OSError as error:
@@ -61,6 +64,17 @@ def read_record(run_dir: str | os.PathLike[str]) -> Record:
     except (ValueError, RecursionError) as error:
         raise WorkbookError("course.record", path=str(path), why=f"{type(error).__name__}: {error}"[:200]) from error
     return _checked(data, path)
+
+
+def _bytes(path: Path) -> bytes:
+    """Of a plain file: a pipe would be waited for, and a device has no end."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise WorkbookError("course.record", path=str(path), why={"say": "course.no_file"})
+        data = stream.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise WorkbookError("course.record", path=str(path), why=f"> {LARGEST} bytes")
+    return data
 
 
 def _checked(data: Any, path: Path) -> Record:
@@ -87,31 +101,67 @@ def _entry(name: str, data: Any, wrong: Any) -> Entry:
     return Entry(name, **{key: data[key] for key in types}, answer=data.get("answer"))
 
 
-def write(run_dir: Path, student: str, outcome: Outcome, answer: Any) -> None:
-    """Puts the outcome into the record: written aside, then renamed. Raises as `read_record`, or OSError."""
-    before = read_record(run_dir)
-    kept = before.tasks if before.student == student else {}
-    told = {name: {key: value for key, value in vars(each).items() if key != "task"} for name, each in kept.items()}
-    told[outcome.task] = {
-        "status": outcome.status, "tries": outcome.tries, "simulated": outcome.simulated,
-        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "right": len(outcome.right), "missing": len(outcome.missing), "answer": plain(answer),
-    }  # fmt: skip
-    _replace(run_dir / NAME, json.dumps({"format": FORMAT, "student": student, "tasks": told}, indent=1))
+@dataclass(frozen=True)
+class Kept:
+    """What keeping an outcome came to: the task's answers so far, and what is to be known of the record."""
+
+    tries: int
+    remark: Sentence | None = None
 
 
-def plain(answer: Any) -> Any:
-    """The answer as JSON keeps it; what JSON cannot keep, or is too large, becomes None."""
+def keep(run_dir: Path, student: str, outcome: Outcome, answer: Any, *, counts: bool = True) -> Kept:
+    """Puts the outcome of an answer of plain data into the record, while nobody else changes it; it is written aside,
+    then renamed. `counts`: whether it is a try.
+
+    A record that cannot be read is put aside, and said. Raises WorkbookError `course.busy`, or OSError.
+    """
+    path = run_dir / NAME
+    with alone(path) as locked:
+        before, remark = _before(run_dir)
+        kept = before.tasks if before.student == student else {}
+        tries = (kept[outcome.task].tries if outcome.task in kept else 0) + counts
+        told = {name: {key: value for key, value in vars(each).items() if key != "task"} for name, each in kept.items()}
+        told[outcome.task] = {
+            "status": outcome.status, "tries": tries, "simulated": outcome.simulated,
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "right": len(outcome.right), "missing": len(outcome.missing), "answer": answer,
+        }  # fmt: skip
+        if locked:
+            _swept(path)
+        _replace(path, json.dumps({"format": FORMAT, "student": student, "tasks": told}, indent=1))
+    return Kept(tries, remark or (None if locked else _unlocked(run_dir)))
+
+
+def _before(run_dir: Path) -> tuple[Record, Sentence | None]:
     try:
-        text = json.dumps(answer, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return None
-    return json.loads(text) if len(text) < LARGEST // 16 else None
+        return read_record(run_dir), None
+    except WorkbookError as error:
+        path = run_dir / NAME
+        if path.is_file():
+            path.replace(path.with_suffix(".json.unreadable"))
+        return Record(), {"say": error.key, "args": error.arguments}
+
+
+@cache
+def _said_once(folder: Path) -> list[Sentence]:
+    return [sentence("course.no_locks", path=str(folder))]
+
+
+def _unlocked(folder: Path) -> Sentence | None:
+    """Once for a folder, in a process."""
+    left = _said_once(folder)
+    return left.pop() if left else None
+
+
+def _swept(path: Path) -> None:
+    """Only who holds the lock writes aside: what lies there is of a process that was killed."""
+    for left in path.parent.glob(f"{path.name}.*{PART}"):
+        left.unlink(missing_ok=True)
 
 
 def _replace(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    number, aside = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
+    number, aside = tempfile.mkstemp(prefix=f"{path.name}.", suffix=PART, dir=path.parent)
     try:
         with os.fdopen(number, "w", encoding="utf-8") as sink:
             sink.write(text)

@@ -15,6 +15,19 @@ _COMMON = {
         "{path} is no record of the course: {why}", "{path} 不是课程记录：{why}",
         "Move the file away and run the notebook again.", "移走该文件，再重新运行笔记本。",
     ),
+    "course.no_file": Words("it is no plain file", "它不是普通文件"),
+    "course.busy": Words(
+        "the outcome was not kept: another process has held {path} for {seconds} s",
+        "结果未保存：另一个进程占用 {path} 已有 {seconds} 秒",
+        "Stop the other notebook's kernel, then run this cell again.",
+        "请停止另一个笔记本的内核，再重新运行本单元格。",
+    ),
+    "course.no_locks": Words(
+        "the file system of {path} has no locks: with two notebooks open at once an outcome can get lost",
+        "{path} 所在的文件系统不支持文件锁：同时打开两个笔记本时，结果可能丢失",
+        "Have one notebook of the course open at a time.",
+        "请一次只打开一个课程笔记本。",
+    ),
     "course.not_recorded": Words("the outcome was not kept in {path}: {why}", "结果未能写入 {path}：{why}"),
     "course.unsolved": Words("stubs and solutions do not agree: {tasks}", "练习单元与解答不对应：{tasks}"),
     "course.trouble.stub": Words("no answer yet: the TODO stands", "尚未作答：TODO 还在"),
@@ -23,6 +36,23 @@ _COMMON = {
     "course.trouble.slow": Words("the answer took longer than {seconds} s", "答案运行超过 {seconds} 秒"),
     "course.trouble.printed": Words(
         "the answer printed more than {characters} characters", "答案打印了超过 {characters} 个字符"
+    ),
+    "course.trouble.data": Words(
+        "the answer cannot be judged: answer{where} is of type {given}; expected text, numbers, True or False, lists "
+        "and dicts of them",
+        "无法判断该答案：answer{where} 的类型是 {given}；应为文本、数字、True 或 False，或由它们组成的列表与字典",
+    ),
+    "course.trouble.key": Words(
+        "the answer cannot be judged: a key in answer{where} is of type {given}; expected text",
+        "无法判断该答案：answer{where} 中有一个键的类型是 {given}；应为文本",
+    ),
+    "course.trouble.finite": Words(
+        "the answer cannot be judged: answer{where} is {given}; expected a finite number",
+        "无法判断该答案：answer{where} 是 {given}；应为有限的数",
+    ),
+    "course.trouble.large": Words(
+        "the answer is too large to be kept: at most {most} characters as JSON",
+        "答案过大，无法保存：以 JSON 表示最多 {most} 个字符",
     ),
     "course.trouble.check": Words("the answer could not be judged: {error}", "无法判断该答案：{error}"),
 }  # fmt: skip

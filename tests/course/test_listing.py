@@ -10,13 +10,9 @@ import pytest
 from helpers.course.capstone import STAGES
 from helpers.course.listing import exercises
 from helpers.course.outcome import DONE, PARTLY, Outcome
-from helpers.course.record import write
+from helpers.course.record import keep
 from helpers.course.registry import CAPSTONE_FOLDER, tasks
 from helpers.errors import WorkbookError
-
-
-def outcome(task: str, status: str, tries: int) -> Outcome:
-    return Outcome(task=task, status=status, tries=tries)
 
 
 def test_nothing_done(tmp_path: Path) -> None:
@@ -28,9 +24,10 @@ def test_nothing_done(tmp_path: Path) -> None:
 
 
 def test_each_from_its_own_record(tmp_path: Path) -> None:
-    write(tmp_path, "", outcome("env", DONE, 3), {})
-    write(tmp_path / CAPSTONE_FOLDER, "", outcome("capstone_migration", DONE, 2), {})
-    write(tmp_path / CAPSTONE_FOLDER, "", outcome("capstone_precision", PARTLY, 1), {})
+    for task, status, tries, folder in (("env", DONE, 3, ""), ("capstone_migration", DONE, 2, CAPSTONE_FOLDER),
+                                        ("capstone_precision", PARTLY, 1, CAPSTONE_FOLDER)):  # fmt: skip
+        for _ in range(tries):
+            keep(tmp_path / folder, "", Outcome(task, status), {})
     report = exercises(tmp_path)
     assert report.table is not None
     tried = {row[0]: (row[3]["say"], row[4]) for row in report.table.rows if row[4]}  # type: ignore[index, call-overload]

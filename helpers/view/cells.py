@@ -30,7 +30,9 @@ ANSWERS = ("ACC255", "ACC205.no_manifest", "ACC215.order", "PRF300", *HOSTS_OWN,
 
 
 #: Rules that sum a report up: its first line says their sentence, and only their next step is left to say
-SUMMARIES = ("PRF310", "ACC259")
+SUMMARIES = ("PRF310", "ACC259", "EXP009")
+#: Headlines that are notes, and whose next step a reader has to see: a text in which no error is known
+ASKS = ("EXP009",)
 #: More checks than this that did not look for one and the same reason are told as one
 ALIKE = 2
 #: Columns of which a long cell is cut
@@ -71,7 +73,8 @@ def remarks(report: Report) -> list[Finding]:
     """
     head = report.headline  # stands above
     answers = [found for found in report.findings if {found.rule, found.key} & {*ANSWERS} and found is not head]
-    wrong = [found for found in report.findings if found.status >= Status.SKIPPED or found in answers]
+    listed = [*answers, *(found for found in report.findings if found.rule in ASKS)]
+    wrong = [found for found in report.findings if found.status >= Status.SKIPPED or found in listed]
     wrong = [found for found in wrong if found is not head or found.rule not in SUMMARIES or found.hint()]
     if not report.parts:
         return wrong

@@ -16,7 +16,7 @@ from helpers.migration.repair import CLASSES, class_of
 from helpers.migration.scan import scan
 from helpers.report import Report
 from helpers.view import code, html
-from helpers.view.findings import LISTED, chosen, counted, detail, scripts
+from helpers.view.findings import LISTED, beside, chosen, counted, detail, scripts, unread
 from helpers.words import say, title
 
 TALL = 400
@@ -26,7 +26,7 @@ class Chooser:
     """Builds the widgets of one scan's report and answers their changes through `scan` and `chosen`."""
 
     def __init__(self, widgets: Any, report: Report, lang: str, kind: str) -> None:
-        self.report, self.lang, self.shown = report, lang, Place("")
+        self.report, self.lang, self.shown, self.trouble = report, lang, Place(""), ""
         every = (say("migration.box.all", lang), "")
         names, wide = scripts(report), widgets.Layout(width="100%")
         first = [] if Path(report.facts["path"]).is_file() else [every]
@@ -50,10 +50,15 @@ class Chooser:
         self.pick()
 
     def pick(self, _: Any = None) -> None:
-        """Another script: scanned where the report at hand does not have it."""
-        name = self.script.value or ""
-        if name and name not in self.report.facts["sha256"]:
-            self.report = scan(Path(self.report.facts["root"], name))
+        """Another script: scanned where the report at hand does not have it, and what stands in the way of that is
+        said."""
+        name, self.trouble = self.script.value or "", ""
+        path = Path(self.report.facts["root"], name)
+        if name and name not in self.report.facts["sha256"] and path != Path(self.report.facts["path"]):
+            try:
+                self.report = scan(path)
+            except WorkbookError as error:
+                self.trouble = f"{error.message(self.lang)} {error.hint(self.lang)}".strip()
         rules = sorted({finding.rule for finding in self._of_script(chosen(self.report))})
         kept = self.rule.value if self.rule.value in rules else ""
         self.rule.options = [(say("migration.box.all", self.lang), ""), *zip(rules, rules)]
@@ -72,11 +77,18 @@ class Chooser:
         self.show()
 
     def show(self, _: Any = None) -> None:
-        """The chosen finding's reason, and its code unless that is on the screen already."""
+        """The chosen finding's reason, and its code unless that is on the screen already; without a finding why there
+        is none."""
         one: Finding | None = self.listed.value
-        place = one.place if one and one.place else Place(self.script.value or "")
+        name = self.script.value or ""
+        missed = unread(self.report, name)
+        first = one or next(iter(missed), None)
+        place = first.place if first and first.place else Place(name)
         style = f"<style>{html.STYLE}{code.STYLE}</style>"
-        self.detail.value = f'<div class="aw">{style}{detail(one, self.lang) if one else ""}</div>'
+        left = [each for _, each in self.listed.options]
+        said = [self.trouble] if self.trouble else beside(self.report, left, self.lang, name)
+        told = "".join(f"<p>{escape(each)}</p>" for each in said)
+        self.detail.value = f'<div class="aw">{style}{told}{detail(one, self.lang) if one else ""}</div>'
         if place != self.shown:
             self.shown, self.code.value = place, self._frame(place)
 
@@ -90,6 +102,8 @@ class Chooser:
         try:
             text = text_of(self.report.facts, place)
         except WorkbookError as error:
+            if self.trouble or unread(self.report, place.path):
+                return ""  # the sentence below says why
             return f"<p>{escape(error.message(self.lang))} {escape(error.hint(self.lang))}</p>"
         same = [one for one in chosen(self.report) if class_of(one) and one.place and one.place.path == place.path]
         return code.frame(text, same, place.line, self.lang, TALL)

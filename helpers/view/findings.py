@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.errors import WorkbookError
-from helpers.finding import Finding, Place
+from helpers.finding import Finding, Place, Status
 from helpers.migration.around import LINES, around, text_of
 from helpers.migration.repair import ADVICE, AUTO, CLASSES, MANUAL, REWRITE, UNSUPPORTED, class_of
 from helpers.report import Report
@@ -35,11 +35,12 @@ class First:
     def __repr__(self) -> str:
         found = chosen(self.report, self.kind)
         pieces = [told(self.report, one, self.lang) for one in found[:TOLD]]
-        return "\n\n".join([counted(found, TOLD, self.lang), *pieces])
+        return "\n\n".join([counted(found, TOLD, self.lang), *beside(self.report, found, self.lang), *pieces])
 
     def _repr_html_(self) -> str:
         found = chosen(self.report, self.kind)
-        pieces = [f"<p>{escape(counted(found, TOLD, self.lang))}</p>"]
+        said = [counted(found, TOLD, self.lang), *beside(self.report, found, self.lang)]
+        pieces = [f"<p>{escape(one)}</p>" for one in said]
         for one in found[:TOLD]:
             pieces += [detail(one, self.lang), f'<pre class="aw-code">{excerpt(self.report, one, self.lang)}</pre>']
         return f'<div class="aw"><style>{html.STYLE}{code.STYLE}</style>{"".join(pieces)}</div>'
@@ -78,12 +79,33 @@ def counted(found: list[Finding], most: int, lang: str) -> str:
     return say("migration.box.shown", lang, shown=min(most, len(found)), count=len(found))
 
 
+def unread(report: Report, name: str = "") -> list[Finding]:
+    """The files that the scan could not look at; of `name` alone where it is given."""
+    found = [one for one in report.findings if one.place and one.status >= Status.SKIPPED and not class_of(one)]
+    return [one for one in found if not name or (one.place and one.place.path.partition("#cell")[0] == name)]
+
+
+def beside(report: Report, found: list[Finding], lang: str, name: str = "") -> list[str]:
+    """What is said beside the findings that are left: which files were not looked at and, where none is left, whether
+    there is none or a filter hides them, with the next step."""
+    every = [one for one in chosen(report) if not name or (one.place and one.place.path.partition("#cell")[0] == name)]
+    head = report.headline
+    missed = unread(report, name)
+    if not missed and not every and not name and head and head.status >= Status.SKIPPED:
+        missed = [head]  # the folder holds nothing that could be looked at
+    said = [" → ".join(filter(None, (one.message(lang), one.hint(lang)))) for one in missed]
+    if found or said:
+        return said
+    return [say("migration.box.hidden" if every else "migration.box.none", lang, count=len(every))]
+
+
 def scripts(report: Report) -> list[str]:
-    """Names below the scan's root that can be picked: the scanned files; of a scanned script its neighbours too."""
-    scanned, root = sorted(report.facts["sha256"]), Path(report.facts["root"])
-    if not Path(report.facts["path"]).is_file():
+    """Names below the scan's root that can be picked: the scanned files; of a scanned script its neighbours after
+    it."""
+    scanned, root, path = sorted(report.facts["sha256"]), Path(report.facts["root"]), Path(report.facts["path"])
+    if not path.is_file():
         return scanned
-    return list(dict.fromkeys([*scanned, *sorted(file.name for file in root.glob("*.py"))]))[:LISTED]
+    return list(dict.fromkeys([path.name, *scanned, *sorted(file.name for file in root.glob("*.py"))]))[:LISTED]
 
 
 def told(report: Report, finding: Finding, lang: str | None = None) -> str:

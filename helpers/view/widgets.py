@@ -33,8 +33,10 @@ def explain_box(error_log: str = "", lang: str | None = None) -> Any:
 
 def answer(text: str, lang: str | None = None) -> Report | str:
     """What the box shows for what was pasted: the report, or what is wrong with the input and the next step."""
+    if not text.strip():
+        return say("explain.box.nothing", lang)
     try:
-        return explain(*filter(None, [text.strip()]))
+        return explain(text.strip())
     except WorkbookError as error:
         return "\n".join(filter(None, (error.message(lang), error.hint(lang))))
 

@@ -128,6 +128,12 @@ WORDS: dict[str, Words] = {
         "nothing to explain: error_log is empty (a text, a code such as 507015, or the path of a log)",
         "没有要解读的内容：error_log 为空（可填错误文字、错误码如 507015，或日志路径）",
     ),
+    "explain.box.nothing": Words(
+        "The box is empty. Paste the error from its first line on, a code such as 507015, or the path of a log; for a "
+        "run without an error there is `ascend-workbook explain --symptom`.",
+        "框中没有内容。请粘贴完整的报错（从第一行开始）、错误码（如 507015）或日志路径；没有报错时请用 "
+        "`ascend-workbook explain --symptom`。",
+    ),
     "explain.box.placeholder": Words(
         "Paste an error, a code such as 507015, or the path of a log", "粘贴错误文字、错误码（如 507015）或日志路径"
     ),

@@ -38,6 +38,14 @@ WORDS: dict[str, Words] = {
     "migration.box.all": Words("all", "全部"),
     "migration.box.text": Words("contains", "包含"),
     "migration.box.shown": Words("{shown} of {count} place(s)", "共 {count} 处，显示 {shown} 处"),
+    "migration.box.none": Words(
+        "no use of CUDA that `scan` knows: nothing to change here; `dry-run` tells whether both sides train alike",
+        "没有 `scan` 所知的 CUDA 用法，此处无需修改；两侧训练是否一致，由 `dry-run` 判断",
+    ),
+    "migration.box.hidden": Words(
+        "the filters leave none of {count} place(s): choose “all”, or empty the text",
+        "共 {count} 处，均被筛选条件排除：请选择“全部”，或清空文字",
+    ),
     "MIG100.only_tensorflow": Words(
         "{grave}no PyTorch use of CUDA in {files}, but {scripts} TensorFlow script(s): their report is a part of "
         "this{unread}",

@@ -202,3 +202,38 @@ def test_a_cell_shows_the_box_then_the_same_below(scanned: Report, monkeypatch: 
     findings.findings_box(scanned, "en")._ipython_display_()
     assert "widget-view" in str(shown[0]) and shown[0]["text/plain"].startswith("Run this cell")
     assert repr(shown[1]) == repr(findings.First(scanned, "", "en"))
+
+
+BROKEN = "import torch\nx = torch.zeros(3\ny = x.cuda()\n"
+
+
+def test_a_script_that_cannot_be_read_is_not_shown_as_clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN)
+    (tmp_path / "none.py").write_text("import torch\n")
+    (tmp_path / "blob.py").write_bytes(b"print(1)\n\x00\xff")
+    told = {name: findings.findings_box(scan(tmp_path / name), "en") for name in ("broken.py", "none.py", "blob.py")}
+    for name in ("broken.py", "blob.py"):
+        assert f"{name} could not be read" in repr(told[name]) and "no use of CUDA" not in repr(told[name])
+        assert f"{name} could not be read" in told[name]._repr_html_()
+    assert "no use of CUDA that `scan` knows" in repr(told["none.py"])
+    monkeypatch.delenv(HEADLESS)
+    box = Chooser(pytest.importorskip("ipywidgets"), scan(tmp_path / "none.py"), "en", "")
+    assert box.script.value == "none.py" and "no use of CUDA" in box.detail.value  # the one that was scanned
+    box.script.value = "broken.py"
+    assert "broken.py could not be read" in box.detail.value and marked(frame(box), "chosen") == [2]
+    box.script.value = "blob.py"
+    assert "blob.py could not be read" in box.detail.value and box.code.value == ""
+    (tmp_path / "broken.py").unlink()
+    box.script.value = "broken.py"
+    assert "no such file" in box.detail.value and "no use of CUDA" not in box.detail.value
+
+
+def test_filters_that_leave_nothing_say_so(box: Chooser, scanned: Report) -> None:
+    box.text.value = "no such text"
+    assert f"none of {len(findings.chosen(scanned))} place(s)" in box.detail.value
+    assert "none of" in repr(findings.findings_box(scanned, "en", "rewrite" if not findings.chosen(scanned, "rewrite")
+                                                   else "advice"))  # fmt: skip
+
+
+def test_a_folder_without_scripts_says_so(tmp_path: Path) -> None:
+    assert "no Python file" in repr(findings.findings_box(scan(tmp_path), "en"))

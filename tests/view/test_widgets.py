@@ -9,7 +9,7 @@ import pytest
 
 from helpers.report import Report
 from helpers.view import widgets
-from helpers.view.boxed import HEADLESS
+from helpers.view.boxed import HEADLESS, bundle_of
 
 OOM = "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 1; 60.97 GiB total capacity)"
 
@@ -41,7 +41,16 @@ def test_the_box_answers_as_the_parameter_does(
     pasted.value = "runs/absent.log"
     button.click()
     assert len(shown) == 1 and "There is no file" in capsys.readouterr().out
-    assert widgets.answer(" ", "en").startswith("Nothing to explain was given.")  # type: ignore[union-attr]
+    assert str(widgets.answer(" ", "en")).startswith("The box is empty. Paste")
+
+
+@pytest.mark.parametrize("text", ["all is fine", "x" * 1_000_000, "\x00\x01", "<b>all</b> is <script>bad()"])
+def test_a_text_without_a_known_error_says_what_to_do_next(text: str) -> None:
+    found = widgets.answer(text, "en")
+    assert isinstance(found, Report) and found.status.name == "NOTE"
+    shown, page = found.text("en"), bundle_of(found, "en")["text/html"]
+    assert "Give the log or the whole error message" in shown and "Give the log or the whole error message" in page
+    assert len(shown) < 3000 and "<script>bad" not in page
 
 
 def test_without_ipywidgets_there_is_a_line(

@@ -47,7 +47,8 @@ def sources() -> list[Path]:
 
 def pages() -> list[Path]:
     """English pages that people read."""
-    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "notebooks").rglob("*.md")]
+    folders = [ROOT / name for name in ("docs", "helpers", "notebooks")]
+    found = [*ROOT.glob("*.md"), *(page for folder in folders for page in folder.rglob("*.md"))]
     return sorted(page for page in found if not page.name.endswith(CHINESE_PAGE))
 
 

@@ -32,7 +32,7 @@ test-browser: setup-dev  ## run every notebook, box and page in a headless Chrom
 	@$(BIN)/python tests/run.py --layer browser
 
 lint: setup-dev  ## ruff and mypy
-	@$(BIN)/ruff check . && $(BIN)/mypy
+	@$(BIN)/python -m ruff check . && $(BIN)/python -m mypy
 
 notebooks: setup-dev  ## build notebooks/zh and notebooks/en from notebooks/source and run them
 	@$(BIN)/python notebooks/build.py --execute
@@ -41,7 +41,7 @@ references: setup-dev  ## make the test references anew (look at the difference 
 	@$(BIN)/python tests/reference/make.py
 
 lab: setup  ## open JupyterLab on the notebooks, with the kernel "Ascend NPU (simulated)" where there is no CANN
-	@$(BIN)/jupyter lab notebooks
+	@$(BIN)/python -m jupyterlab notebooks
 
 docs: setup-dev  ## write docs/stages from rules, commands and docstrings
 	@$(BIN)/python -m tools.docs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -188,3 +189,9 @@ def test_a_pair_is_installed_only_where_there_is_no_torch(
     versions(monkeypatch)
     bootstrap.set_up(Path("python"), tmp_path, dev=False, pair="2.12.0")
     assert pip_calls[:2] == [["torch==2.12.0"], ["--no-deps", "torch_npu==2.12.0"]] and "decorator" in pip_calls[2]
+
+
+def test_targets_start_only_what_the_environment_surely_has() -> None:
+    """Packages of the Python it was made with are seen in it, their programs are not beside its own."""
+    started = re.findall(r"\$\(BIN\)/([\w-]+)", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert len(started) > 5 and set(started) == {"python", "ascend-workbook"}

@@ -49,8 +49,8 @@ docs: setup-dev  ## write docs/stages from rules, commands and docstrings
 bench: setup-dev  ## print the benchmarks' ratios against their peers
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
-offline-bundle: setup  ## write one archive to build/ that sets this up without a network (same Python and processor)
-	@$(BIN)/python -m tools.offline.bundle
+offline-bundle: setup  ## write one archive to build/ that sets this up without a network (same Python and processor; FOR=3.11-aarch64: an image with torch)
+	@$(BIN)/python -m tools.offline.bundle $(if $(FOR),--for $(FOR)) $(if $(INSTALLED),--installed $(INSTALLED))
 
 resolve: setup  ## ask pip which wheels each Python would take on aarch64 and x86_64, and print a table
 	@$(BIN)/python -m tools.resolve

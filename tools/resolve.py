@@ -77,12 +77,11 @@ def pair(machine: str, python: str) -> Answer:
 
 def ask(machine: str, python: str, what: str, options: list[str]) -> Answer:
     """One dry run of pip. Raises RuntimeError where pip answered for another environment."""
-    changes = {"platform_machine": machine, "python_version": python, "python_full_version": f"{python}.0"}
+    changes = environment(machine, python)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
-        command = [sys.executable, "-c", PIP.format(changes=changes), "install", "--quiet", "--dry-run",
-                   "--ignore-installed", "--only-binary=:all:", "--target", folder, "--report", str(report),
-                   "--python-version", python, *platforms(machine), *options]  # fmt: skip
+        command = [*pip(machine, python, "install"), "--quiet", "--dry-run", "--ignore-installed", "--target", folder,
+                   "--report", str(report), *options]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         if done.returncode:
             return Answer(machine, python, what, {}, error(done.stderr))
@@ -91,6 +90,18 @@ def ask(machine: str, python: str, what: str, options: list[str]) -> Answer:
         raise RuntimeError(f"pip answered for {found['environment']}, asked for {changes}")
     named = (each["metadata"] for each in found["install"])
     return Answer(machine, python, what, {each["name"]: each["version"] for each in named})
+
+
+def environment(machine: str, python: str) -> dict[str, str]:
+    """What markers are to see: a Linux with this Python on this machine."""
+    return {"platform_machine": machine, "python_version": python, "python_full_version": f"{python}.0",
+            "sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}  # fmt: skip
+
+
+def pip(machine: str, python: str, action: str) -> list[str]:
+    """The words of a pip that answers for that machine: its `install` or `download`, of wheels alone."""
+    return [sys.executable, "-c", PIP.format(changes=environment(machine, python)), action, "--only-binary=:all:",
+            "--python-version", python, *platforms(machine)]  # fmt: skip
 
 
 def platforms(machine: str) -> list[str]:

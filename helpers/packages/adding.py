@@ -32,6 +32,8 @@ LEAST_FREE_MIB = 400
 CACHE_FREE_MIB = 2048
 #: Versions that pip takes as a constraint (PEP 440); images hold others too (`2.1.16.2ae09d45`), which no index has.
 VERSION = re.compile(r"(\d+!)?\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+([._-][a-z0-9]+)*)?", re.I)
+#: Wheels that an archive made for this image has beside the package (tools/offline).
+WHEELS = PROJECT / "wheels"
 #: What a line of pip on a connection that failed holds.
 CONNECTION = re.compile(r"connection broken|Connection(Error|Refused)|NewConnectionError|Timeout|ProxyError|SSLError")
 
@@ -39,8 +41,10 @@ CONNECTION = re.compile(r"connection broken|Connection(Error|Refused)|NewConnect
 def add(names: Sequence[str]) -> list[str]:
     """Installs the packages into this Python and returns `name version` of all that came.
 
-    pip's settings, the proxy's variables and ASCEND_WORKBOOK_MIRROR hold. Raises WorkbookError `packages.no_torch`,
-    `packages.no_room`, `packages.mirror`, `packages.pip` and, where something would change, `packages.would_change`.
+    pip's settings (PIP_NO_INDEX, PIP_FIND_LINKS among them), the proxy's variables and ASCEND_WORKBOOK_MIRROR hold;
+    wheels that came along are taken, without asking an index unless a mirror is named. Raises WorkbookError
+    `packages.no_torch`, `packages.no_room`, `packages.mirror`, `packages.pip`, `packages.wheels` (pip's failure with
+    wheels that came along) and, where something would change, `packages.would_change`.
     """
     before = installed()
     if "torch" not in before:
@@ -50,7 +54,7 @@ def add(names: Sequence[str]) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="held-") as folder:
         held = Path(folder, "held.txt")
         held.write_text(constraints(before), encoding="utf-8")
-        options = ["-c", str(held), *room(), *(lines[name] for name in names)]
+        options = ["-c", str(held), *room(), *came_along(environ), *(lines[name] for name in names)]
         refuse(planned(options, Path(folder, "plan.json"), environ), before)
         _pip(options, environ)
     _see_user_folder()
@@ -74,6 +78,14 @@ def room() -> list[str]:
         if free < LEAST_FREE_MIB:
             raise WorkbookError("packages.no_room", path=str(place), free=free, least=LEAST_FREE_MIB)
     return ["--no-cache-dir"] if shutil.disk_usage(Path.home()).free >> 20 < CACHE_FREE_MIB else []
+
+
+def came_along(environ: Mapping[str, str]) -> list[str]:
+    """pip's options for the wheels beside the package; nothing where there are none. Without a network an index would
+    be asked for minutes, so that it is left out; a mirror that is named is asked."""
+    if not any(WHEELS.glob("*.whl")):
+        return []
+    return ["--find-links", str(WHEELS), *([] if environ.get("ASCEND_WORKBOOK_MIRROR") else ["--no-index"])]
 
 
 def mirror() -> dict[str, str]:
@@ -109,7 +121,10 @@ def _pip(words: Sequence[str], environ: Mapping[str, str]) -> None:
     if done.returncode:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()] or [f"pip: {done.returncode}"]
         errors = [line for line in said if line.startswith("ERROR")] or said
-        raise WorkbookError("packages.pip", said=" / ".join([*_unreached(said, errors), *errors[-2:]])[-1000:])
+        told = " / ".join([*_unreached(said, errors), *errors[-2:]])[-1000:]
+        if str(WHEELS) in words:
+            raise WorkbookError("packages.wheels", said=told, path=str(WHEELS))
+        raise WorkbookError("packages.pip", said=told)
 
 
 def _unreached(said: Sequence[str], errors: Sequence[str]) -> list[str]:

@@ -51,6 +51,14 @@ WORDS: dict[str, Words] = {
         + _BESIDE_EN[0].lower() + _BESIDE_EN[1:],
         "若为网络不通：请设置 http_proxy 与 https_proxy，或 ASCEND_WORKBOOK_MIRROR。若为版本冲突：" + _BESIDE_ZH,
     ),
+    "packages.wheels": Words(
+        "pip could not add the packages from {path} while all that is installed stays: {said}",
+        "在保留全部已安装内容的前提下，pip 无法用 {path} 中的 wheel 补装软件包：{said}",
+        "Make the archive anew for this Python and processor and with --installed, a list of what is installed here; "
+        "where there is a network, remove that folder or set ASCEND_WORKBOOK_MIRROR.",
+        "请按本机的 Python 与处理器重新制作归档，并用 --installed 给出此处已安装内容的列表；若有网络，可删除该目录或"
+        "设置 ASCEND_WORKBOOK_MIRROR。",
+    ),
     "packages.would_change": Words(
         "refused: pip would change what is installed ({changes})",
         "已拒绝：pip 会改动已安装的内容（{changes}）",

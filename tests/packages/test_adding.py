@@ -91,6 +91,27 @@ def test_why_no_index_was_reached_is_shown(monkeypatch: pytest.MonkeyPatch) -> N
     assert refused(["msgspec"]).arguments["said"] == " / ".join([retry.format(0), *last])
 
 
+def test_wheels_that_came_along_are_taken_and_no_index_is_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(adding, "WHEELS", tmp_path)
+    pip = with_pip(monkeypatch, Pip({"msgspec": "0.20.0"}))
+    adding.add(["msgspec"])
+    assert not [command for command in pip.commands if "--find-links" in command], "there are none"
+    (tmp_path / "msgspec-0.20.0-py3-none-any.whl").touch()
+    pip = with_pip(monkeypatch, Pip({"msgspec": "0.20.0"}))
+    adding.add(["msgspec"])
+    found = [command[command.index("--find-links"):][:3] for command in pip.commands]
+    assert found == [["--find-links", str(tmp_path), "--no-index"]] * 2
+    with_pip(monkeypatch, Pip({}, error="ERROR: No matching distribution found for msgspec"))
+    error = refused(["msgspec"])
+    assert error.key == "packages.wheels" and str(tmp_path) in error.message("en")
+    monkeypatch.setenv("ASCEND_WORKBOOK_MIRROR", "tuna")
+    pip = with_pip(monkeypatch, Pip({"msgspec": "0.20.0"}))
+    adding.add(["msgspec"])
+    assert all("--find-links" in command and "--no-index" not in command for command in pip.commands)
+
+
 def test_a_disk_that_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     pip = with_pip(monkeypatch, Pip({"msgspec": "0.20.0"}), free_mib=1000)
     adding.add(["msgspec"])

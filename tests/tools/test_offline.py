@@ -21,7 +21,7 @@ from helpers import bootstrap, native, simulator
 from helpers.bounded import run as run_bounded
 from tests.conftest import ROOT
 from tools import resolve
-from tools.offline import bundle, install
+from tools.offline import bundle, image, install
 
 Changes = dict[str, Any]
 
@@ -243,6 +243,50 @@ def wheel(path: Path, more: str) -> None:
         out.writestr(f"{name}-1.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n{more}")
         out.writestr(f"{name}-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         out.writestr(f"{name}-1.dist-info/RECORD", "")
+
+
+@pytest.mark.parametrize("kind", ["3.11", "3.8-aarch64", "3.11-mips", "cp311-aarch64"])
+def test_an_image_that_cannot_be_is_refused(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bundle.main(["--for", kind, "--out", str(tmp_path)]) == 2
+    assert "no Python and processor" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text", ["", "Package Version\ntorch 2.7.1\n", "numpy==1.26.4\ntorch>=2\n"])
+def test_a_list_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "image.txt"
+    file.write_text(text)
+    with pytest.raises(bootstrap.SetupError, match="no list of packages"):
+        image.listed(file)
+    with pytest.raises(bootstrap.SetupError, match="No such file"):
+        image.listed(tmp_path / "none")
+    assert bundle.main(["--installed", str(file)]) == 2
+
+
+def test_an_archive_for_an_image_brings_no_engine_and_names_the_image(
+    tmp_path: Path, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = tmp_path / "links"
+    links.mkdir()
+    monkeypatch.setattr(image, "required", lambda: {"one": "one", "jupyterlab": "jupyterlab"})
+    for name, value in (("PIP_NO_INDEX", "1"), ("PIP_FIND_LINKS", str(links)), ("PIP_CONFIG_FILE", os.devnull)):
+        monkeypatch.setenv(name, value)
+    told, got = image.wanted("3.9-aarch64"), tmp_path / "got"
+    got.mkdir()
+    with pytest.raises(bootstrap.SetupError, match="no wheels that fit: Python 3.9, aarch64"):
+        image.download(got, told, None)
+    wheel(links / "one-1-py3-none-manylinux_2_28_aarch64.whl", "Requires-Dist: old ; python_version < '3.10'\n")
+    wheel(links / "old-1-py3-none-any.whl", "Requires-Dist: torch\n")
+    wheel(links / "torch-1-py3-none-any.whl", "")
+    with pytest.raises(bootstrap.SetupError, match="torch-1"):
+        image.download(got, told, None)
+    listed_there = tmp_path / "image.txt"
+    listed_there.write_text("torch==1\nnumpy==2.1.16.2ae09d45\n")
+    image.download(got, told, listed_there)
+    assert sorted(path.name.partition("-")[0] for path in got.iterdir()) == ["old", "one"]
+    archive = bundle.write(tmp_path, files, told)
+    assert archive.name.startswith("ascend-workbook-image-") and archive.name.endswith("-cp39-aarch64.zip")
+    code, said = start(archive)
+    assert code == 2 and "python3.9" in said and "aarch64" in said
 
 
 @pytest.mark.full

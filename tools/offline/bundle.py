@@ -1,10 +1,13 @@
 """Makes one archive that sets the workbook up without a network, for this Python and this kind of machine.
 
-    python -m tools.offline.bundle [--out FOLDER]
+    python -m tools.offline.bundle [--out FOLDER] [--for 3.11-aarch64 [--installed FILE]]
 
 Inside: the files of this checkout, wheels of requirements.txt and of the pair in requirements-torch.txt (torch's CPU
 build), the simulated NPU as built here (used where there is no C++ compiler), a manifest with size and sha256 of each
 file, and install.py as __main__: `python3 ARCHIVE` is all that the other machine needs.
+
+With --for it is an archive for an image that has torch, of another Python and processor than this machine's (a
+ModelArts Notebook's): the checkout and the wheels that a notebook needs, without the pair and the simulator (image.py).
 """
 
 from __future__ import annotations
@@ -19,11 +22,12 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import helpers
 from helpers import bootstrap, simulator
+from tools.offline import image
 from tools.offline.install import FORMAT, MANIFEST
 from tools.resolve import platforms
 
@@ -38,18 +42,32 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "build", help="folder of the archive (default: build)")
+    parser.add_argument("--for", dest="image", metavar="PYTHON-MACHINE",
+                        help="for an image that has torch: its Python and processor, 3.11-aarch64")  # fmt: skip
+    parser.add_argument("--installed", type=Path, metavar="FILE",
+                        help="with --for: what `pip list --format=freeze` says there; wheels fit it")  # fmt: skip
     args = parser.parse_args(arguments)
     try:
         os.environ.update(bootstrap.mirror_settings(os.environ.get(bootstrap.MIRROR, "")))
         with tempfile.TemporaryDirectory() as folder:
-            wheels = Path(folder)
-            download(wheels)
-            print(write(args.out, {**project(), **wheels_of(wheels), **built()}))
+            print(made(args.out, Path(folder), args.image, args.installed))
     except bootstrap.SetupError as error:
         return bootstrap.stop(*error.args)
     except subprocess.CalledProcessError as error:
         return bootstrap.stop(f"failed: {' '.join(map(str, error.cmd))}", "Read the lines above, then start it again.")
     return 0
+
+
+def made(out: Path, wheels: Path, kind: str | None, installed: Path | None) -> Path:
+    """The archive; the wheels are brought into the given folder first."""
+    if kind is not None:
+        wanted = image.wanted(kind)
+        image.download(wheels, wanted, installed)
+        return write(out, {**project(), **wheels_of(wheels)}, wanted)
+    if installed is not None:
+        raise bootstrap.SetupError("--installed is of an image.", "Give --for too: its Python and processor.")
+    download(wheels)
+    return write(out, {**project(), **wheels_of(wheels), **built()})
 
 
 def download(wheels: Path) -> None:
@@ -103,15 +121,17 @@ def built() -> dict[str, Path]:
                        if path.is_file() and not path.is_symlink()}}  # fmt: skip
 
 
-def write(out: Path, files: dict[str, Path]) -> Path:
-    """The archive and, beside it, its sha256 as `sha256sum -c` reads it. Equal files make equal archives."""
-    tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-{platform.machine()}"
-    target = out / f"ascend-workbook-offline-{helpers.__version__}-{tag}.zip"
+def write(out: Path, files: dict[str, Path], wanted: Mapping[str, str] | None = None) -> Path:
+    """The archive and, beside it, its sha256 as `sha256sum -c` reads it. Equal files make equal archives. `wanted` is
+    the image that it is for; without one it is for machines like this."""
+    told = wanted or here()
+    tag = f"cp{told['python'].replace('.', '')}-{told['machine']}"
+    target = out / f"ascend-workbook-{'image' if wanted else 'offline'}-{helpers.__version__}-{tag}.zip"
     out.mkdir(parents=True, exist_ok=True)
     aside = target.with_name(f".{target.name}.part")
     try:
         with zipfile.ZipFile(aside, "w", allowZip64=True) as stream:
-            text = json.dumps(manifest(files), indent=1, sort_keys=True)
+            text = json.dumps(manifest(files, told), indent=1, sort_keys=True)
             put(stream, MANIFEST, text.encode())
             put(stream, "__main__.py", Path(__file__).with_name("install.py").read_bytes())
             for name, path in sorted(files.items()):
@@ -131,16 +151,21 @@ def put(stream: zipfile.ZipFile, name: str, data: bytes, *, executable: bool = F
     stream.writestr(info, data)
 
 
-def manifest(files: dict[str, Path]) -> dict[str, object]:
+def here() -> dict[str, str]:
+    """This machine, as install.py asks for one."""
+    return {"implementation": platform.python_implementation(), "python": ".".join(map(str, sys.version_info[:2])),
+            "system": platform.system(), "machine": platform.machine()}  # fmt: skip
+
+
+def manifest(files: dict[str, Path], wanted: Mapping[str, str]) -> dict[str, object]:
     """What install.py checks: for which machine, and each file's size and sha256."""
     wheels = [name.rpartition("/")[2] for name in files if name.startswith("wheels/")]
     listed = {
         name: {"bytes": path.stat().st_size, "sha256": sha256(path), "executable": os.access(path, os.X_OK)}
         for name, path in files.items()
     }
-    wanted = {"implementation": platform.python_implementation(), "python": ".".join(map(str, sys.version_info[:2])),
-              "system": platform.system(), "machine": platform.machine(), "glibc": glibc(wheels)}  # fmt: skip
-    return {"format": FORMAT, "version": helpers.__version__, "for": wanted, "files": listed}
+    fits = {**wanted, "glibc": glibc(wheels)}
+    return {"format": FORMAT, "version": helpers.__version__, "for": fits, "files": listed}
 
 
 def glibc(wheels: list[str]) -> str:

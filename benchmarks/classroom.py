@@ -4,10 +4,13 @@ on two of them at the same time.
     python benchmarks/classroom.py [--users 20] [--steps 30] [--json FILE]
 
 All read one installation, one simulator and one kernelspec. Started by root, each is a Unix user of their own (numbers
-from 20001); else they differ in their home folders alone. The bars: every one of them ends, and each one's losses are
-equal, digit by digit, to those of one who was alone, and those to a training of the whole batch in one process on the
-CPU within 1e-4. Memory is PSS (proportional set size: shared pages are divided among those who share them), of all
-processes of a student, by what they are; a student rests (kernel, torch and one NPU in use) before all train.
+from 20001); else they differ in their home folders alone. Those users need a Python and a checkout that they can reach:
+with a Python below /root, or in another's closed home folder, it stops before anyone starts (exit code 2).
+
+The bars: every one of them ends, and each one's losses are equal, digit by digit, to those of one who was alone, and
+those to a training of the whole batch in one process on the CPU within 1e-4. Memory is PSS (proportional set size:
+shared pages are divided among those who share them), of all processes of a student, by what they are; a student rests
+(kernel, torch and one NPU in use) before all train.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-SCRIPT = HERE / "child" / "ddp_training.py"
+SCRIPT, STUDENT = HERE / "child" / "ddp_training.py", HERE / "child" / "student.py"
 FIRST_USER = 20001
 EVERY_S = 2.0
 CLOSE = 1e-4
@@ -74,6 +77,10 @@ def main() -> int:
                         help="what the kernel itself imports (default: helpers, as the notebooks do)")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     args = parser.parse_args()
+    wrong_place = unreachable(user_of(0))
+    if wrong_place:
+        print(wrong_place, file=sys.stderr)
+        return 2
     room = max(1, (available_mib() - FLOOR_MIB) // EACH_MIB)
     if args.users > room:
         print(f"{args.users} students need {EACH_MIB * args.users} MiB: taking {room}")
@@ -92,6 +99,27 @@ def main() -> int:
     if args.json:
         args.json.write_text(json.dumps({**figures, "wrong": wrong}, indent=1))
     return 1 if wrong else 0
+
+
+def user_of(number: int) -> dict[str, Any]:
+    """subprocess's arguments to become that student; none where this process may not become another."""
+    if os.geteuid() != 0:
+        return {}
+    return {"user": FIRST_USER + number, "group": FIRST_USER + number, "extra_groups": []}
+
+
+def unreachable(become: dict[str, Any], python: str = sys.executable, script: Path = STUDENT) -> str:
+    """Why a student cannot start this Python or read this script, and what to do; empty where they can."""
+    try:
+        done = subprocess.run([python, "-c", "import sys; open(sys.argv[1]).close()", str(script)], env={}, cwd="/",
+                              text=True, capture_output=True, check=False, timeout=120, **become)  # fmt: skip
+        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1] if done.returncode else ""
+    except OSError as error:
+        said = str(error)
+    return said and (
+        f"The students' users cannot start {python} ({Path(python).resolve()}) on {script}: {said}. Use a Python and a "
+        "checkout that all users can reach: not below /root, and not in a closed home folder."
+    )
 
 
 def crowd(place: Path, users: int, words: list[str]) -> dict[str, Any]:
@@ -120,15 +148,14 @@ def crowd(place: Path, users: int, words: list[str]) -> dict[str, Any]:
 def start(folder: Path, number: int, words: list[str]) -> Student:
     """As the student's own user where this one may become another; nothing of this process's environment goes along."""
     folder.mkdir()
-    become: dict[str, Any] = {}
-    if os.geteuid() == 0:
-        os.chown(folder, FIRST_USER + number, FIRST_USER + number)
-        become = {"user": FIRST_USER + number, "group": FIRST_USER + number, "extra_groups": []}
+    become = user_of(number)
+    if become:
+        os.chown(folder, become["user"], become["group"])
     folder.chmod(0o700)
     path = os.pathsep.join((str(Path(sys.executable).parent), "/usr/bin", "/bin"))
     own = {"HOME": str(folder), "USER": f"student{number}", "LANG": "C.UTF-8", "PATH": path,
            "PYTHONPATH": str(HERE.parent), "ASCEND_WORKBOOK_PATIENCE": "10", **THREADS}  # fmt: skip
-    command = ["nice", "-n", "5", sys.executable, str(HERE / "child" / "student.py"), str(folder), str(SCRIPT), *words]
+    command = ["nice", "-n", "5", sys.executable, str(STUDENT), str(folder), str(SCRIPT), *words]
     with (folder / "output.log").open("wb") as log:
         process = subprocess.Popen(command, env=own, cwd=folder, stdout=log, stderr=log, start_new_session=True,
                                    **become)  # fmt: skip

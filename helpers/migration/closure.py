@@ -42,10 +42,10 @@ def _local_imports(file: Path, tree: ast.Module, roots: tuple[Path, ...]) -> Ite
                 for root in roots:
                     yield from _modules(root, name.name.split("."))
         elif isinstance(node, ast.ImportFrom):
-            above = file.parents[min(node.level, len(file.parents)) - 1]
             parts = node.module.split(".") if node.module else []
+            bases = (file.parents[min(node.level, len(file.parents)) - 1],) if node.level else roots
             for name in node.names:
-                for base in (above,) if node.level else roots:
+                for base in bases:
                     yield from _modules(base, [*parts, name.name])
 
 

@@ -151,7 +151,7 @@ def test_files_written_by_a_cell_are_scanned_and_other_languages_are_told(tmp_pa
         "%%writefile requirements.txt\nflash-attn\n",
         "%%cython\ncuda\n",
         "%%html\n<b>x</b>\n",
-        "%%writefile b.py\nimport torch\nx = ('cuda'\n",
+        "%%writefile b.py\nimport torch\nx = = 'cuda'\n",
     )
     report = scan(_notebook(tmp_path / "n.ipynb", *cells))
     assert _places(tmp_path) == {"n.ipynb#cell1:3:5": "MIG101", "n.ipynb#cell3:2:1": "MIG128"}

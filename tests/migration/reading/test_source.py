@@ -129,7 +129,7 @@ CHINESE = "# 训练脚本：把模型放到显卡上\nimport torch\nx = torch.ze
         (b"\x7fELF\x02\x01\x01" + bytes(40) + b"cuda", "unreadable.binary", "offset 7", "Leave it out"),
         (b"import torch\nprint 'cuda'\n", "unreadable.python_2", "Python 2", "2to3"),
         (b"try:\n    import torch.cuda\nexcept E, e:\n    pass\n", "unreadable.python_2", "Python 2", "2to3"),
-        (b"import torch\nx = ('cuda'\n", "unreadable.other", "never closed", "Mend the file"),
+        (b"import torch\nx = = 'cuda'\n", "unreadable.other", "invalid syntax", "Mend the file"),
     ],
 )
 def test_each_kind_of_unreadable_file_has_its_own_message(

@@ -39,32 +39,72 @@ _GRADING = {
         "A submission is a .ipynb, a .zip with one, or a folder with one.",
         "一份提交是一个 .ipynb、一个含笔记本的 .zip，或一个含笔记本的文件夹。",
     ),
-    "grading.names": Words(
-        "{path}, line {line}: expected two columns, submission and student",
-        "{path} 第 {line} 行：应有两列，提交与学生",
-        "Write one line for each submission: file or folder without its suffix, comma, the student's name.",
-        "每份提交写一行：不含后缀的文件名或文件夹名、逗号、学生名。",
+    "grading.it": Words("it", "它"),
+    "grading.inside": Words("{path} in it", "其中的 {path} "),
+    "grading.and_then": Words("{why}. {step}", "{why}。{step}"),
+    "grading.link": Words(
+        "{path} is a link: links are not followed", "{path}是链接：不跟随链接",
+        "Let the file itself be handed in, not a link to it.", "请让学生提交文件本身，而不是指向它的链接。",
     ),
-    "grading.link": Words("{path} is a link: links are not followed", "{path} 是链接：不跟随链接"),
-    "grading.too_large": Words("{path} is larger than {most} MiB", "{path} 超过 {most} MiB"),
-    "grading.members": Words("{path} has more than {most} files", "{path} 中的文件超过 {most} 个"),
-    "grading.bad_zip": Words("{path} cannot be read as a zip: {error}", "{path} 无法按 zip 读取：{error}"),
-    "grading.no_notebook": Words("no notebook is in {path}", "{path} 中没有笔记本"),
+    "grading.too_large": Words(
+        "{path} is larger than {most} MiB", "{path}超过 {most} MiB",
+        "Let the outputs be cleared (Edit, Clear Outputs of All Cells) and only the notebook be handed in.",
+        "请让学生清除全部输出（编辑 > 清除所有单元格的输出），只提交笔记本。",
+    ),
+    "grading.members": Words(
+        "there are more than {most} files in it", "其中的文件超过 {most} 个",
+        "Let only the notebook be handed in, not the whole project.", "请让学生只提交笔记本，而不是整个项目。",
+    ),
+    "grading.bad_zip": Words(
+        "it cannot be read as a zip: {error}", "它无法按 zip 读取：{error}",
+        "Let it be packed and handed in anew, as a zip without a password.", "请让学生重新打包为不加密的 zip 再提交。",
+    ),
+    "grading.other_archive": Words(
+        "it is a {kind} archive, whatever it is called; expected a zip", "它其实是 {kind} 压缩包；应为 zip",
+        "Unpack it and put the notebook, or a zip with it, in its place.", "请解开它，换成笔记本或含笔记本的 zip。",
+    ),
+    "grading.no_notebook": Words(
+        "no notebook is in it; expected one .ipynb", "其中没有笔记本；应有一个 .ipynb",
+        "Let the notebook be put in; an archive inside an archive is not opened.",
+        "请让学生放入笔记本；压缩包里的压缩包不会被打开。",
+    ),
     "grading.several": Words(
-        "{path} has several notebooks: {found}; expected one, or one called {wanted}",
-        "{path} 中有多个笔记本：{found}；应只有一个，或其中一个名为 {wanted}",
+        "there are several notebooks in it: {found}; expected one, or one called {wanted}",
+        "其中有多个笔记本：{found}；应只有一个，或其中一个名为 {wanted}",
+        "Leave the one that is to be graded; move the others away.", "请只留下要评分的那一个，移走其余的。",
     ),
-    "grading.no_json": Words("the notebook cannot be read: {error}", "无法读取笔记本：{error}"),
+    "grading.unread": Words(
+        "it cannot be read: {error}", "无法读取：{error}",
+        "See whether the file is still there and may be read, then grade again.", "请确认文件仍在且可读，再重新评分。",
+    ),
+    "grading.died": Words(
+        "its process ended with code {code}", "其进程以退出码 {code} 结束",
+        "The file run.log in its folder below the .work folder says more; the next run grades it anew.",
+        "详情见 .work 文件夹中该提交的 run.log；下次运行会重新评分。",
+    ),
+    "grading.processes": Words(
+        "ended with more than {most} processes: the limit", "进程数超过 {most} 时被终止：达到上限",
+        "Look for a loop that starts processes in its notebook.", "请在其笔记本中查找不断启动进程的循环。",
+    ),
     "grading.no_answers": Words(
-        "the notebook ran and handed no answer to the checker", "笔记本已运行，但没有向检查器交出任何答案"
+        "the notebook ran and handed no answer to the checker", "笔记本已运行，但没有向检查器交出任何答案",
+        "Look whether it is the notebook of the exercises, and whether a first cell failed.",
+        "请确认它是练习笔记本，并查看开头的单元格是否出错。",
     ),
     "grading.other_name": Words(
         "worked under the name {declared}, handed in as {name}: judged by the questions of {name}",
         "以 {declared} 的名义作答，以 {name} 的名义提交：按 {name} 的题目评判",
+        "If both are one person, rename the file, or give a --names file that says {declared} for it.",
+        "若两者是同一人，请改文件名，或用 --names 文件为它写明 {declared}。",
     ),
-    "grading.time": Words("ended after {seconds} s: the time limit", "运行 {seconds} 秒后被终止：达到时间上限"),
-    "grading.memory": Words("ended at {mib} MiB: the memory limit", "占用 {mib} MiB 时被终止：达到内存上限"),
-    "grading.died": Words("its process ended with code {code}", "其进程以退出码 {code} 结束"),
+    "grading.time": Words(
+        "ended after {seconds} s: the time limit", "运行 {seconds} 秒后被终止：达到时间上限",
+        "Cells that had run count; --timeout gives it longer.", "已运行的单元格仍计分；可用 --timeout 延长。",
+    ),
+    "grading.memory": Words(
+        "ended at {mib} MiB: the memory limit", "占用 {mib} MiB 时被终止：达到内存上限",
+        "Cells that had run count; --memory-mib gives it more.", "已运行的单元格仍计分；可用 --memory-mib 放宽。",
+    ),
     "grading.user": Words(
         "submissions cannot run as {user}: {why}", "无法以 {user} 的身份运行提交：{why}",
         "Name a Unix user that exists, and start the command as root.",
@@ -79,7 +119,35 @@ _GRADING = {
         "graded: {count} submissions, in {path}; of {troubled} something is to be looked at",
         "已评分：{count} 份提交，见 {path}；其中 {troubled} 份需要查看",
         "The column error says what; each run is kept in the folder of that name with .work behind it.",
-        "error 一列说明原因；每次运行都保存在同名并带 .work 的文件夹中。",
+        "“问题”一列说明原因；每次运行都保存在同名并带 .work 的文件夹中。",
+    ),
+    "CRS001.kept": Words(
+        "{kept} of {count} rows are taken over from an earlier run: neither they nor the workbook have changed since",
+        "{count} 行中有 {kept} 行沿用上次的评分：此后提交与工作簿都没有变化",
+        "To grade all anew add --force; for a single one remove its folder in {work} first.",
+        "要全部重新评分请加 --force；只重评一份时，请先删除 {work} 中它的文件夹。",
+    ),
+    "CRS001.gone": Words(
+        "in the table of an earlier run and no longer in the folder, so no longer in the table: {names}",
+        "上次的表中有、文件夹中已没有，因此不再列入：{names}",
+        "Put them back into the folder and grade again; or grade other folders into another --out.",
+        "请放回文件夹后重新评分；不同的文件夹请用不同的 --out。",
+    ),
+    "CRS001.absent": Words(
+        "in the list of names, and nothing of that name was handed in: {names}",
+        "名单中有、但没有同名的提交：{names}",
+        "The first column is the file's or folder's name without its suffix.",
+        "名单第一列是不含后缀的文件名或文件夹名。",
+    ),
+    "CRS001.unlisted": Words(
+        "handed in, and not in the list of names: {names}; judged under the file's name",
+        "已提交、但不在名单中：{names}；按文件名评判",
+        "Add a line for each to the file of --names.", "请在 --names 的文件中为每份加一行。",
+    ),
+    "CRS001.same_code": Words(
+        "the same code in every cell: {names}", "每个单元格的代码都相同：{names}",
+        "Ask who wrote it: only the name, the outputs or the prose differ.",
+        "请询问由谁完成：只有姓名、输出或文字不同。",
     ),
     "CRS001.twice": Words(
         "{count} submissions are of {student}", "{student} 有 {count} 份提交",
@@ -102,7 +170,77 @@ _GRADING = {
         "一份提交是一个 .ipynb、一个含笔记本的 .zip，或一个含笔记本的文件夹。",
     ),
     "grading.partly": Words("--partly {given}: expected 0 to 1", "--partly {given}：应为 0 到 1"),
-    "CRS001.trouble": Words("{name}: {why}", "{name}：{why}"),
+    "CRS001.trouble": Words("{why}", "{why}", "{step}", "{step}"),
+}  # fmt: skip
+
+_SAVE_ANEW = (
+    "Let it be opened in Jupyter, saved and handed in anew.",
+    "请让学生用 Jupyter 打开、保存后重新提交。",
+)
+_BOOKS = {
+    "grading.book_empty": Words(
+        "{path} is empty ({size} bytes): expected a notebook as Jupyter saves it",
+        "{path}是空的（{size} 字节）：应为 Jupyter 保存的笔记本", *_SAVE_ANEW,
+    ),
+    "grading.book_cut": Words(
+        "{path} breaks off at line {line}, column {column}, after {size} bytes: expected a whole notebook",
+        "{path}在第 {line} 行第 {column} 列中断（共 {size} 字节）：应为完整的笔记本",
+        "Let it be handed in anew: the upload was not complete.", "请让学生重新提交：上传不完整。",
+    ),
+    "grading.book_json": Words(
+        "{path} is no notebook: at line {line}, column {column} it is no longer JSON",
+        "{path}不是笔记本：从第 {line} 行第 {column} 列起不是 JSON", *_SAVE_ANEW,
+    ),
+    "grading.book_text": Words(
+        "{path} is no notebook: byte {at} is no text in UTF-8, in which Jupyter saves",
+        "{path}不是笔记本：第 {at} 字节不是 UTF-8 文本，而 Jupyter 以 UTF-8 保存", *_SAVE_ANEW,
+    ),
+    "grading.book_kind": Words(
+        "{path} is JSON, but no notebook (place: {place}): expected an object with cells",
+        "{path}是 JSON，但不是笔记本（位置：{place}）：应为含 cells 的对象", *_SAVE_ANEW,
+    ),
+    "grading.book_format": Words(
+        "{path} is a notebook of format {given}: expected format {wanted}",
+        "{path}是格式 {given} 的笔记本：应为格式 {wanted}",
+        "jupyter nbconvert --to notebook --nbformat 4 FILE writes it anew.",
+        "可用 jupyter nbconvert --to notebook --nbformat 4 文件 转换。",
+    ),
+}  # fmt: skip
+
+_TABLES = {
+    "grading.names": Words(
+        "{path}, line {line}: expected two columns, submission and student",
+        "{path} 第 {line} 行：应有两列，提交与学生",
+        "Write one line for each submission: file or folder without its suffix, comma, the student's name.",
+        "每份提交写一行：不含后缀的文件名或文件夹名、逗号、学生名。",
+    ),
+    "grading.names_twice": Words(
+        "{path}, line {line}: the submission {name} has another student in line {other}",
+        "{path} 第 {line} 行：提交 {name} 在第 {other} 行已属于另一名学生",
+        "Give each submission one student; for a group write one name for all.",
+        "每份提交只写一名学生；小组作业请合写为一个名字。",
+    ),
+    "grading.no_csv": Words(
+        "{path} cannot be read as CSV: expected text in UTF-8, UTF-16 or GBK",
+        "{path} 无法按 CSV 读取：应为 UTF-8、UTF-16 或 GBK 文本",
+        "In Excel choose Save As, CSV UTF-8.", "请在 Excel 中选择“另存为” > “CSV UTF-8”。",
+    ),
+    "grading.no_grades": Words(
+        "{path} is there, and no table of grades: it is not written over", "{path} 已存在且不是成绩表：不会覆盖它",
+        "Name another file with --out, or move this one away.", "请用 --out 指定其他文件，或移走该文件。",
+    ),
+    "grading.column.submission": Words("submission", "提交"),
+    "grading.column.student": Words("student", "学生"),
+    "grading.column.points": Words("points", "得分"),
+    "grading.column.of": Words("of", "满分"),
+    "grading.column.seconds": Words("seconds", "用时（秒）"),
+    "grading.column.error": Words("error", "问题"),
+    "grading.column.task_result": Words("{task}_result", "{task} 结果"),
+    "grading.column.task_points": Words("{task}_points", "{task} 得分"),
+    "grading.column.task_tries": Words("{task}_tries", "{task} 次数"),
+    "grading.status.done": Words("done", "完成"),
+    "grading.status.partly": Words("partly", "部分完成"),
+    "grading.status.not_yet": Words("not yet", "未完成"),
 }  # fmt: skip
 
 _PACKING = {
@@ -176,6 +314,8 @@ _RESETTING = {
 WORDS: dict[str, Words] = {
     **{f"name.{name}": Words(en, zh) for name, (en, zh) in _HEADINGS.items()},
     **_GRADING,
+    **_BOOKS,
+    **_TABLES,
     **_SOLVING,
     **_PACKING,
     **_RESETTING,

@@ -17,8 +17,8 @@ from helpers.course import machines
 from helpers.course.grading import grade, limits
 from helpers.course.grading.attempt import Grade
 from helpers.course.grading.limits import Limits
-from helpers.course.grading.sheet import plain, sheet
-from helpers.course.grading.summary import report
+from helpers.course.grading.sheet import earlier, plain, sheet
+from helpers.course.grading.summary import Beside, report
 from helpers.course.registry import tasks
 from helpers.course.tasks import env
 from helpers.errors import WorkbookError
@@ -70,7 +70,7 @@ def test_an_answer_counts_and_a_patched_checker_does_not(tmp_path: Path, monkeyp
     table = rows(tmp_path / "grades.csv")
     assert [table[name]["env_points"] for name in ("ann.ipynb", "bad.ipynb", "eve.ipynb")] == ["2", "0", "0"]
     assert table["eve.ipynb"]["env_status"] == "not_yet" and table["ann.ipynb"]["env_status"] == "done"
-    assert "cannot be read" in table["bad.ipynb"]["error"] and not table["ann.ipynb"]["error"]
+    assert "breaks off" in table["bad.ipynb"]["error"] and not table["ann.ipynb"]["error"]
     assert report.status is Status.WARN and told == ["[1/3] ann.ipynb", "[2/3] bad.ipynb", "[3/3] eve.ipynb"]
     seen = next((tmp_path / "grades.csv.work").glob("ann*/home/run.env")).read_text()
     assert "secret" not in seen and str(tmp_path) in seen
@@ -168,10 +168,10 @@ def test_equal_submissions_and_missing_names_are_told() -> None:
     given = [("ann.zip", "ann", "x", False), ("ben.zip", "ben", "x", True), ("cy.ipynb", "cy", "y", False),
              ("cy.zip", "cy", "y", False), ("d", "d", "", False), ("e", "e", "", False)]  # fmt: skip
     grades = [Grade(name, student, digest, unnamed=unnamed) for name, student, digest, unnamed in given]
-    told = {each.key: each for each in report(grades, [], {}, 0.0, Path("x.csv")).findings}
+    told = {each.key: each for each in report(grades, Beside(), {}, 0.0, Path("x.csv")).findings}
     assert told["CRS001.alike"].args["names"] == ["ann.zip", "ben.zip"] and told["CRS001.alike"].status is Status.WARN
     assert told["CRS001.unnamed"].args["names"] == ["ben.zip"] and told["CRS001.unnamed"].status is Status.NOTE
-    rest = {each.key for each in report(grades[2:], [], {}, 0.0, Path("x.csv")).findings}
+    rest = {each.key for each in report(grades[2:], Beside(), {}, 0.0, Path("x.csv")).findings}
     assert not {"CRS001.alike", "CRS001.unnamed"} & rest
 
 
@@ -207,12 +207,87 @@ def test_no_cell_is_a_formula(text: str) -> None:
 
 def test_the_sheet_is_one_line_a_submission() -> None:
     name = next(iter(tasks()))
-    died = {"say": "grading.died", "args": {"code": -9}}
+    died = {"say": "grading.no_answers", "args": {}}
     told = Grade("张三.zip", "张三", "", {name: "partly"}, {name: 3}, 1.5, died)
-    line = sheet([told], {name: 3.0}, "zh").splitlines()[1]
-    assert line == "张三.zip,张三,0,3,1.5,其进程以退出码 -9 结束,partly,0,3"
-    assert sheet([told], {name: 3.0}, "zh", 0.5).splitlines()[1].endswith("partly,1.5,3")
+    lines = sheet([told], {name: 3.0}, "zh").splitlines()
+    first = "\ufeff提交,学生,得分,满分,用时（秒）,问题"
+    assert lines[0] == f"{first},{name} 结果,{name} 得分,{name} 次数,error_code,{name}_status"
+    said = "笔记本已运行，但没有向检查器交出任何答案。请确认它是练习笔记本，并查看开头的单元格是否出错。"
+    assert lines[1] == f"张三.zip,张三,0,3,1.5,{said},部分完成,0,3,grading.no_answers,partly"
+    assert sheet([told], {name: 3.0}, "zh", 0.5).splitlines()[1].split(",")[7] == "1.5"
     assert plain("a\nb\x00c-1") == "a b c-1"
+
+
+def test_both_languages_have_the_same_columns_and_codes() -> None:
+    given = [Grade("a", "a", "", {"env": status}) for status in ("done", "partly", "not_yet")]
+    zh, en = (list(csv.reader(sheet(given, {"env": 1.0}, lang)[1:].splitlines())) for lang in ("zh", "en"))
+    assert [len(row) for row in zh] == [len(row) for row in en] and [row[-2:] for row in zh] == [row[-2:] for row in en]
+    assert [row[6] for row in zh[1:]] == ["完成", "部分完成", "未完成"]
+    assert [row[6] for row in en[1:]] == ["done", "partly", "not yet"]
+    assert not {*"".join(zh[0][:-2])} & {*"rstuw"}  # of English only the task's name and the codes are left
+
+
+def test_a_table_is_read_in_either_language_and_from_excel(tmp_path: Path) -> None:
+    told = [Grade("张三.zip", "张三", ""), Grade("=1+1.zip", "x", "")]
+    path = tmp_path / "grades.csv"
+    assert earlier(path) == []
+    for lang in ("zh", "en"):
+        for encoding, separator in (("utf-8", ","), ("gb18030", ","), ("utf-16", "\t")):
+            path.write_text(sheet(told, {"env": 1.0}, lang)[1:].replace(",", separator), encoding=encoding)
+            assert earlier(path) == ["张三.zip", "=1+1.zip"]
+    path.write_text("name,phone\n张三,1\n")
+    with pytest.raises(WorkbookError, match="no table of grades"):
+        earlier(path)
+
+
+def empty(folder: Path, *names: str) -> Path:
+    """Submissions that are broken: each has its row, and nothing runs."""
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).write_bytes(b"")
+    return folder
+
+
+def test_a_broken_submission_is_named_once_with_the_next_step(tmp_path: Path) -> None:
+    folder = empty(tmp_path / "in", "张三.ipynb")
+    (folder / "李四.zip").write_bytes(b"PK")
+    for lang, said in (("zh", "是空的"), ("en", "is empty")):
+        made = grade(folder, tmp_path / f"{lang}.csv", lang=lang)
+        text = made.text(lang)
+        assert text.count("张三.ipynb: ") == 1 and said in text and "JSONDecodeError" not in text
+        found = next(each for each in made.findings if each.key == "CRS001.trouble")
+        assert "Jupyter" in found.hint(lang) and str(found.place) == "张三.ipynb"
+        row = (tmp_path / f"{lang}.csv").read_text("utf-8-sig").splitlines()[1].split(",")
+        assert said in row[5] and "Jupyter" in row[5] and row[-7] == "grading.book_empty"
+
+
+def test_rows_that_went_are_told(tmp_path: Path) -> None:
+    folder = empty(tmp_path / "in", "张三.ipynb", "李四.ipynb")
+    grade(folder, tmp_path / "grades.csv", lang="zh")
+    (folder / "李四.ipynb").unlink()
+    made = grade(folder, tmp_path / "grades.csv", lang="en")
+    assert [each.args["names"] for each in made.findings if each.key == "CRS001.gone"] == [["李四.ipynb"]]
+    (tmp_path / "other.csv").write_text("my notes\n")
+    with pytest.raises(WorkbookError, match="not written over"):
+        grade(folder, tmp_path / "other.csv")
+    assert (tmp_path / "other.csv").read_text() == "my notes\n"
+
+
+def test_who_is_absent_or_not_listed_is_told(tmp_path: Path) -> None:
+    folder = empty(tmp_path / "in", "1.ipynb", "2.ipynb")
+    (tmp_path / "names.csv").write_text("提交,学生\n1.ipynb,张三\n3,王五\n", encoding="gbk")
+    made = {each.key: each.args for each in grade(folder, tmp_path / "g.csv", names=tmp_path / "names.csv").findings}
+    assert made["CRS001.absent"]["names"] == ["3"] and made["CRS001.unlisted"]["names"] == ["2.ipynb"]
+    assert [row["student"] for row in rows(tmp_path / "g.csv").values()] == ["张三", "2"]
+
+
+def test_the_same_code_under_two_names_is_told() -> None:
+    given = [("a", "x", "done"), ("b", "x", "done"), ("c", "y", "not_yet"), ("d", "y", "not_yet"), ("e", "", "done"),
+             ("f", "", "done")]  # fmt: skip
+    grades = [Grade(name, name, name, {"env": status}, code=code) for name, code, status in given]
+    told = [each.args["names"] for each in report(grades, Beside(), {}, 0.0, Path("x.csv")).findings
+            if each.key == "CRS001.same_code"]  # fmt: skip
+    assert told == [["a", "b"]]
 
 
 def test_a_grade_without_a_simulated_npu_is_made_again_with_one(
@@ -235,5 +310,8 @@ def test_the_record_of_a_grade_is_checked(tmp_path: Path) -> None:
     (tmp_path / "grade.json").write_text(json.dumps({"key": "k", **told}))
     assert _before(tmp_path, "k") == Grade("a", "a", "x", {"env": "done"})
     assert _before(tmp_path, "other") is None
+    ended = Grade("a", "a", "x", {}, trouble={"say": "grading.died", "args": {"code": 1}}).to_dict()
+    (tmp_path / "grade.json").write_text(json.dumps({"key": "k", **ended}))
+    assert _before(tmp_path, "k") is None
     (tmp_path / "grade.json").write_text("{")
     assert _before(tmp_path, "k") is None

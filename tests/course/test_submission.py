@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from helpers.course.grading import submission
-from helpers.course.grading.submission import Submission, cells_of, entries, read
+from helpers.course.grading import packed as packing
+from helpers.course.grading.cells import cells_of
+from helpers.course.grading.names import member_name, name_of, same_person, shown
+from helpers.course.grading.submission import Submission, entries, left_out, read
 from helpers.errors import WorkbookError
 
 BOOK = json.dumps({"cells": [{"cell_type": "code", "source": ["x = 1\n", "y = 2"], "metadata": {"tags": ["a"]},
@@ -52,13 +56,13 @@ def test_the_way_out_of_a_zip_leads_nowhere(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(submission, "MOST_BYTES", 1000)
+    monkeypatch.setattr(packing, "MOST_BYTES", 1000)
     path = packed(tmp_path / "bomb.zip", ("a.ipynb", b"0" * 1001))
     assert trouble(path) == "grading.too_large"
-    assert trouble(tmp_path / "a.ipynb") == "command.file"
+    assert trouble(tmp_path / "a.ipynb") == "grading.unread"
     packed(tmp_path / "fits.zip", ("a.ipynb", b"0" * 1000))
     assert len(read(tmp_path / "fits.zip").notebook) == 1000
-    monkeypatch.setattr(submission, "MOST_MEMBERS", 2)
+    monkeypatch.setattr(packing, "MOST_MEMBERS", 2)
     many = packed(tmp_path / "many.zip", *((f"{each}.txt", b"") for each in range(3)))
     assert trouble(many) == "grading.members"
 
@@ -96,11 +100,125 @@ def test_none_or_several_notebooks(tmp_path: Path) -> None:
         entries(tmp_path / "only")
 
 
-@pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"[1]", b'{"cells": 3}', b'{"cells": [{"cell_type": "code"}]}',
-                                  b"[" * 100_000])  # fmt: skip
-def test_what_is_no_notebook_is_told(data: bytes) -> None:
-    with pytest.raises(WorkbookError, match="cannot be read"):
-        cells_of(data)
+THREE = json.dumps({"nbformat": 3, "worksheets": [{"cells": []}]}).encode()
+BROKEN = [
+    (b"", "empty", "0 bytes"), (b" \n\0", "empty", "3 bytes"), (BOOK.encode()[:-9], "cut", "breaks off at line 1"),
+    (BOOK.encode()[:30], "cut", "whole notebook"), (b"hello", "json", "line 1, column 1"), (b"[1]", "kind", "cells"),
+    (b'{"a": 1}', "kind", "place: cells"), (b'{"cells": 3}', "kind", "place: cells"),
+    (b'{"cells": [{"cell_type": "code"}]}', "kind", "cells[0]"), (b"[" * 100_000, "kind", "JSON"),
+    (b'{"cells": [], "x": ' + b"1" * 5000 + b"}", "kind", "JSON"), (THREE, "format", "format 3: expected format 4"),
+    ('{"cells": ["练"]}'.encode("gbk"), "text", "byte 12"), (b"\xff\xfe\x00", "text", "UTF-8"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "key", "said"), BROKEN, ids=[f"{key}{at}" for at, (_, key, _) in enumerate(BROKEN)])
+def test_what_is_no_notebook_is_told_with_the_next_step(data: bytes, key: str, said: str) -> None:
+    if data.endswith(b"1}") and not hasattr(sys, "get_int_max_str_digits"):
+        pytest.skip("this Python reads any number")
+    with pytest.raises(WorkbookError) as told:
+        cells_of(data, "a/练.ipynb")
+    assert told.value.key == f"grading.book_{key}" and said in told.value.message("en")
+    for lang in ("en", "zh"):
+        assert "a/练.ipynb" in told.value.message(lang) and told.value.hint(lang)
+        assert "Error" not in told.value.message(lang)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_text_of_any_unicode_is_a_notebook(encoding: str) -> None:
+    assert cells_of(BOOK.encode(encoding))[0]["tags"] == ["a"]
+
+
+def test_a_zip_that_is_called_a_notebook_and_a_folder_too(tmp_path: Path) -> None:
+    packed(tmp_path / "李雷.ipynb", ("a.ipynb", BOOK.encode()))
+    (tmp_path / "韩梅.ipynb").mkdir()
+    (tmp_path / "韩梅.ipynb" / "05_exercises (1).ipynb").write_text(BOOK)
+    (tmp_path / "c.IPYNB").write_text(BOOK)
+    found = entries(tmp_path)
+    assert [name_of(path) for path in found] == ["c", "李雷", "韩梅"]
+    assert {read(path).notebook for path in found} == {BOOK.encode()}
+
+
+@pytest.mark.parametrize(("head", "kind"), [(b"Rar!\x1a", "RAR"), (b"7z\xbc\xaf\x27", "7z"), (b"\x1f\x8b", "gzip")])
+def test_another_archive_is_named(tmp_path: Path, head: bytes, kind: str) -> None:
+    (tmp_path / "a.zip").write_bytes(head + b"0" * 100)
+    with pytest.raises(WorkbookError, match=f"a {kind} archive"):
+        read(tmp_path / "a.zip")
+
+
+def as_packed(path: Path, name: bytes, flag: int = 0) -> Path:
+    """A zip whose one member has these bytes for a name, as packers write them that know no flag."""
+    kept = b"x" * len(name)
+    packed(path, (kept.decode(), BOOK.encode()), ("__MACOSX/._x.ipynb", b"\0"), ("~$x.ipynb", b""), (".DS_Store", b""))
+    path.write_bytes(path.read_bytes().replace(kept, name))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        ("张三 作业/05_练习（1）.ipynb".encode("gbk"), "张三 作业/05_练习（1）.ipynb"),
+        ("张三/05_练习.ipynb".encode(), "张三/05_练习.ipynb"),
+        ("許功\\練.ipynb".encode("gbk"), "許功/練.ipynb"),
+        ("Zoe\u0308/a.ipynb".encode(), "Zo\u00eb/a.ipynb"),
+        (b"plain/a.ipynb", "plain/a.ipynb"),
+    ],
+    ids=["gbk", "utf-8", "backslash", "nfd", "ascii"],
+)
+def test_names_in_a_zip_of_any_system(tmp_path: Path, raw: bytes, name: str) -> None:
+    path = as_packed(tmp_path / "a.zip", raw)
+    with zipfile.ZipFile(path) as made:
+        assert name in map(member_name, made.infolist())
+    assert read(path).inside == name and read(path).notebook == BOOK.encode()
+
+
+def test_a_record_below_a_folder_with_backslashes_is_found(tmp_path: Path) -> None:
+    record = json.dumps({"tasks": {"env": {"tries": 2}}}).encode()
+    path = packed(tmp_path / "a.zip", ("w\\a.ipynb", BOOK.encode()), ("w\\course.json", record))
+    assert read(path).claimed_tries() == {"env": 2}
+
+
+def test_two_of_one_name_in_a_zip_are_two(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="Duplicate"):
+        path = packed(tmp_path / "a.zip", ("a.ipynb", BOOK.encode()), ("a.ipynb", b"{}"))
+    assert trouble(path) == "grading.several"
+
+
+def test_names_on_the_disk_are_text(tmp_path: Path) -> None:
+    """A name in GBK, as `unzip` leaves it on Linux, and one of macOS."""
+    path = tmp_path / os.fsdecode("张三.ipynb".encode("gbk"))
+    path.write_text(BOOK)
+    assert (shown(path), name_of(path), read(path).name) == ("张三.ipynb", "张三", "张三.ipynb")
+    assert name_of(tmp_path / "Zoe\u0308.zip") == "Zo\u00eb"
+    assert shown(tmp_path / os.fsdecode(b"a\xff\xff\xff.ipynb")).startswith("a\\xff")
+
+
+def test_what_systems_put_beside_is_nobodys_work(tmp_path: Path) -> None:
+    nobodys = ("~$张三.ipynb", "._张三.ipynb", ".DS_Store", "Thumbs.db", "desktop.ini")
+    for name in (*nobodys, "张三.ipynb", ".lisi.ipynb", "b.rar"):
+        (tmp_path / name).write_text(BOOK)
+    (tmp_path / "__MACOSX").mkdir()
+    assert [path.name for path in entries(tmp_path)] == ["张三.ipynb"]
+    assert [path.name for path in left_out(tmp_path)] == [".lisi.ipynb", "b.rar"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "student", "same"),
+    [
+        ("张三", "张三", True), ("张三", "张三 (1)", True), ("张三", "张三（2）", True), ("张三", "张三 - 副本", True),
+        ("张三", "张三 - Copy (2)", True), ("Zoe\u0308", "Zo\u00eb", True), ("张三", "李四", False), ("", "", False),
+        ("张三 (1)", "张三", False), ("张三 ", "张三", False), ("", "(1)", False), ("co", "co copy", True),
+    ],
+)  # fmt: skip
+def test_the_name_in_the_notebook_and_the_files(declared: str, student: str, same: bool) -> None:
+    assert same_person(declared, student) is same
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.ipynb")
+    assert trouble(tmp_path / "a.ipynb") == "grading.unread"
+    (tmp_path / "b").mkdir()
+    os.mkfifo(tmp_path / "b" / "a.ipynb")
+    assert trouble(tmp_path / "b") == "grading.no_notebook"
 
 
 @pytest.mark.parametrize("record", [b"", b"[]", b'{"tasks": 1}', b'{"tasks": {"env": 1}}', b"[" * 100_000])
@@ -109,5 +227,5 @@ def test_tries_of_a_record_that_is_none(record: bytes) -> None:
 
 
 def test_tries_are_the_students_word() -> None:
-    record = json.dumps({"tasks": {"env": {"tries": 3}, "script": {"tries": "many"}}}).encode()
+    record = json.dumps({"tasks": {"env": {"tries": 3}, "script": {"tries": "many"}, "fault": {"tries": -1}}}).encode()
     assert Submission("a", b"", record).claimed_tries() == {"env": 3}

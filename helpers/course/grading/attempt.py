@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import Mapping
@@ -13,10 +15,11 @@ from typing import Any
 
 from helpers.course.checking import COLLECT
 from helpers.course.grading import limits
-from helpers.course.grading.judging import MARK
+from helpers.course.grading.judging import KEY_BYTES, verdict
 from helpers.course.grading.limits import Ended, Limits
-from helpers.course.grading.submission import Submission, cells_of
+from helpers.course.grading.names import composed, inside, same_person
 from helpers.course.outcome import NOT_YET
+from helpers.course.record import NAME as RECORD
 from helpers.course.record import read_record
 from helpers.course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, tasks_of
 from helpers.errors import WorkbookError
@@ -27,6 +30,8 @@ CHILD = Path(__file__).with_name("child.py")
 #: What of this process's environment goes along: where CANN and the libraries are, and nothing that may be a secret.
 KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "TZ")
 KEPT_BEGINNINGS = ("ASCEND_", "HCCL_")
+#: Bytes of a line of the judge's.
+LONGEST_LINE = 1 << 16
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
@@ -34,7 +39,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
 class Grade:
     """What a submission came to: task -> status and tries; `trouble` is a sentence: what kept it from more.
 
-    unnamed: it was worked without a name, so its questions were everybody's.
+    unnamed: it was worked without a name, so its questions were everybody's. code: of its cells, a hash.
     """
 
     name: str
@@ -45,20 +50,36 @@ class Grade:
     seconds: float = 0.0
     trouble: dict[str, Scalar] | None = None
     unnamed: bool = False
+    code: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class Work:
+    """What is needed of a submission to grade it: whose it is, its code cells, and the tries that its record claims."""
+
+    name: str
+    student: str
+    digest: str
+    cells: list[dict[str, Any]]
+    tries: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def code(self) -> str:
+        """The same for two that differ in their outputs, their prose and the values of their parameters."""
+        sources = [each["source"] for each in self.cells if "parameters" not in each["tags"]]
+        return hashlib.sha256(json.dumps(sources).encode()).hexdigest()[:16]
+
+
 def grade_one(
-    submission: Submission, student: str, folder: Path, lang: str, cell_timeout_s: float, told: Limits,
-    notebook: str = EXERCISES,
+    work: Work, folder: Path, lang: str, cell_timeout_s: float, told: Limits, notebook: str = EXERCISES
 ) -> Grade:
-    """Runs it in `folder`, made anew, and judges what it answered to `notebook` under the name `student`."""
-    shutil.rmtree(folder, ignore_errors=True)
-    home = folder / "home"
+    """Runs it in `folder`, made anew, and judges what it answered to `notebook` under its student's name."""
+    home = _new(folder) / "home"
     (home / "tmp").mkdir(parents=True)
-    plan = {"cells": cells_of(submission.notebook), "cell_timeout_s": cell_timeout_s,
+    plan = {"cells": work.cells, "cell_timeout_s": cell_timeout_s,
             "notebook": str(home / "executed.ipynb"),
             "parameters": {"run_dir": str(home / "run"), "lang": lang}}  # fmt: skip
     (home / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
@@ -66,14 +87,29 @@ def grade_one(
     command = [sys.executable, str(CHILD), str(home / "plan.json")]
     ran = limits.run(command, {**_environment(home), COLLECT: "1"}, home, folder / "run.log", told)
     kept = home / "run" / CAPSTONE_FOLDER if notebook == CAPSTONE else home / "run"
-    answers, declared, trouble = _answers(kept, student)
-    trouble = _stopped(ran, told) or trouble
-    judged, judging = _judge(folder, notebook, answers, student if declared else "", told) if answers else ({}, None)
+    left = _answers(kept, home, work.student)
+    judged, judging = _judge(folder, notebook, left, told) if left.answers else ({}, None)
     status = {name: judged.get(name, NOT_YET) for name in tasks_of(notebook)}
-    tries = submission.claimed_tries()
-    return Grade(submission.name, student, submission.digest, status, {name: tries[name] for name in status
-                 if name in tries}, round(ran.seconds + (judging.seconds if judging else 0.0), 1),
-                 trouble or (_stopped(judging, told) if judging else None), bool(answers) and not declared)  # fmt: skip
+    tries = {name: work.tries[name] for name in status if name in work.tries}
+    seconds = round(ran.seconds + (judging.seconds if judging else 0.0), 1)
+    trouble = _stopped(ran, told) or left.trouble or (_stopped(judging, told) if judging else None)
+    unnamed = bool(left.answers) and left.questions == ""
+    return Grade(work.name, left.student, work.digest, status, tries, seconds, trouble, unnamed, work.code)
+
+
+def _new(folder: Path) -> Path:
+    """Without anything of an earlier run; what that one had closed to its owner is opened first."""
+    if folder.is_symlink() or folder.is_file():
+        folder.unlink()
+    elif folder.exists():
+        folder.chmod(0o700)
+        for root, folders, _ in os.walk(folder):
+            for path in (Path(root, name) for name in folders):
+                if not path.is_symlink():
+                    path.chmod(0o700)
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    return folder
 
 
 def _hand_over(home: Path, told: Limits) -> None:
@@ -93,45 +129,64 @@ def _environment(home: Path) -> dict[str, str]:
             "ASCEND_WORKBOOK_HEADLESS": "1", "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}  # fmt: skip
 
 
-def _answers(run: Path, student: str) -> tuple[dict[str, Any], bool, dict[str, Scalar] | None]:
-    """The answers that the run left, whether under the student's name, and what is wrong with the record.
+@dataclass(frozen=True)
+class Left:
+    """What a run left: its answers, whose it is, the name whose questions they answer, and what is wrong with it."""
 
-    Who worked without a name had everybody's questions; who worked under another's is judged by their own.
-    """
+    student: str
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    questions: str = ""
+    trouble: dict[str, Scalar] | None = None
+
+
+def _answers(run: Path, home: Path, student: str) -> Left:
+    """Who worked without a name had everybody's questions; who worked under another's is judged by their own."""
+    if any(path.is_symlink() for path in (run / RECORD, run, home / "run")):
+        return Left(student, trouble={"say": "grading.link", "args": {"path": inside(RECORD)}})
     try:
         record = read_record(run)
     except WorkbookError as error:
-        return {}, False, {"say": error.key, "args": error.arguments}
+        return Left(student, trouble={"say": error.key, "args": error.arguments})
     answers = {name: entry.answer for name, entry in record.tasks.items() if entry.answer is not None}
     if not record.tasks:
-        return {}, False, {"say": "grading.no_answers", "args": {}}
-    if record.student not in ("", student):
-        return answers, True, {"say": "grading.other_name", "args": {"declared": record.student[:80], "name": student}}
-    return answers, record.student != "", None
+        return Left(student, trouble={"say": "grading.no_answers", "args": {}})
+    if record.student in ("", student):
+        return Left(student, answers, record.student)
+    if same_person(record.student, student):  # the questions are drawn from the name as it stands in the notebook
+        return Left(composed(record.student), answers, record.student)
+    declared = record.student[:80].encode("utf-8", "backslashreplace").decode("utf-8")
+    told: dict[str, Scalar] = {"declared": declared, "name": student}
+    return Left(student, answers, student, {"say": "grading.other_name", "args": told})
 
 
-def _judge(
-    folder: Path, notebook: str, answers: Mapping[str, Any], student: str, told: Limits
-) -> tuple[dict[str, str], Ended]:
-    """Task -> status, and how the judging child ended. Its folders are new: what the run left is not looked at."""
-    home = folder / "judging"
-    (home / "tmp").mkdir(parents=True)
-    plan = {"notebook": notebook, "student": student, "answers": dict(answers), "folder": str(home / "tasks")}
+def _judge(folder: Path, notebook: str, left: Left, told: Limits) -> tuple[dict[str, str], Ended]:
+    """Task -> status, and how the judging child ended. Its folder is new: what the run left there is removed.
+
+    Its lines are signed with a key that no file and no environment holds: a script that is judged writes none."""
+    home = _new(folder / "judging")
+    (home / "tmp").mkdir()
+    plan = {"notebook": notebook, "student": left.questions, "answers": dict(left.answers),
+            "folder": str(home / "tasks")}  # fmt: skip
     (home / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     _hand_over(home, told)
     command = [sys.executable, "-m", "helpers.course.grading.judging", str(home / "plan.json")]
-    ended = limits.run(command, _environment(home), home, folder / "judging.log", told)
+    log, key = folder / "judging.log", secrets.token_bytes(KEY_BYTES)
+    log.unlink(missing_ok=True)
+    ended = limits.run(command, _environment(home), home, log, told, key)
     found: dict[str, str] = {}
-    for line in (folder / "judging.log").read_text(encoding="utf-8", errors="replace").splitlines():
-        if line.startswith(MARK):
-            one = json.loads(line[len(MARK) :])
-            found[one["task"]] = one["status"]
+    with log.open("rb") as stream:
+        for line in iter(lambda: stream.readline(LONGEST_LINE), b""):
+            one = verdict(line, key)
+            if one:
+                found.setdefault(one["task"], one["status"])
     return found, ended
 
 
 def _stopped(ended: Ended, told: Limits) -> dict[str, Scalar] | None:
     if ended.cut == "time":
         return {"say": "grading.time", "args": {"seconds": told.seconds}}
+    if ended.cut == "processes":
+        return {"say": "grading.processes", "args": {"most": told.processes}}
     if ended.cut == "memory":
         return {"say": "grading.memory", "args": {"mib": told.memory_mib}}
     return {"say": "grading.died", "args": {"code": ended.code}} if ended.code else None

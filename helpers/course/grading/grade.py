@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from helpers import simulator
 from helpers.batch.fingerprint import own_code
-from helpers.course.grading.attempt import Grade, grade_one
+from helpers.course.grading.attempt import Grade, Work, grade_one
 from helpers.course.grading.limits import Limits
-from helpers.course.grading.sheet import sheet
-from helpers.course.grading.submission import entries, left_out, name_of, read
-from helpers.course.grading.summary import report
+from helpers.course.grading.names import name_of, shown
+from helpers.course.grading.sheet import earlier, sheet
+from helpers.course.grading.submission import entries, left_out, read
+from helpers.course.grading.summary import Beside, report
+from helpers.course.grading.tables import names_in
 from helpers.course.registry import EXERCISES, tasks_of
 from helpers.errors import WorkbookError
 from helpers.report import Report
 from helpers.storage import open_storage
-from helpers.words import language, say
+from helpers.words import Scalar, language, say
+
+#: A run that ended so says as much of the machine as of the submission: it is made again.
+ENDED = ("grading.time", "grading.memory", "grading.processes", "grading.died")
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A submission before any is run: its grade where it has one already (`kept`: of an earlier run), or its work."""
+
+    folder: Path
+    key: str = ""
+    work: Work | None = None
+    grade: Grade | None = None
+    kept: bool = False
 
 
 def grade(
@@ -44,39 +60,51 @@ def grade(
     notebook: `exercises`, or `capstone`, whose four stages are judged in their order. worth: points of a task (default
     1 each); partly: the share of them for a task that is partly right. names: a CSV of two columns, submission and
     student; else a submission is its student's name. limits: of each submission; each cell has `cell_timeout_s`. A
-    submission that was graded before and has not changed is taken over unless `force`. Raises WorkbookError where there
-    is nothing to grade, for a task that there is not, and for a `names` that cannot be read. A submission that is
-    broken has its row; a file that is no submission has a finding.
+    submission that was graded before and has not changed is taken over unless `force`, whatever the language of that
+    run. Raises WorkbookError where there is nothing to grade, for a task that there is not, for a `names` that cannot
+    be read, and for an `out` that is another file. A submission that is broken has its row; a file that is no
+    submission has a finding.
     """
     lang, told = language(lang), limits or Limits()
     valued = _worth(worth or {}, notebook)
-    who, target, work = _names(names), Path(out), Path(f"{out}.work")
+    who, target, work = names_in(names), Path(out), Path(f"{out}.work")
     ours = {path.resolve() for path in (target, work, Path(names or target))}
     found = [path for path in entries(Path(submissions)) if path.resolve() not in ours]
-    other = [path.name for path in left_out(Path(submissions)) if path.resolve() not in ours]
+    other = [shown(path) for path in left_out(Path(submissions)) if path.resolve() not in ours]
+    before = earlier(target)
+    # All are read, and earlier grades taken over, before the first is run: what a run does to files changes neither.
+    ready = [_ready(path, who.get(name_of(path), name_of(path)), notebook, work, force) for path in found]
     grades: list[Grade] = []
-    for number, path in enumerate(found, 1):
-        tell(say("grading.progress", lang, number=number, of=len(found), name=path.name))
-        one = _graded(path, who.get(name_of(path), name_of(path)), notebook, work, lang, cell_timeout_s, told, force)
-        grades.append(one)
+    for number, (path, each) in enumerate(zip(found, ready), 1):
+        tell(say("grading.progress", lang, number=number, of=len(found), name=shown(path)))
+        grades.append(each.grade or _graded(each, notebook, lang, cell_timeout_s, told))
         open_storage(str(target.resolve().parent)).write_text(target.name, sheet(grades, valued, lang, partly))
-    return report(grades, other, valued, partly, target)
+    beside = Beside(
+        other, [each.grade.name for each in ready if each.grade and each.kept],
+        [name for name in before if name not in {one.name for one in grades}],
+        [name for name in who if name not in set(map(name_of, found))],
+        [shown(path) for path in found if who and name_of(path) not in who],
+    )  # fmt: skip
+    return report(grades, beside, valued, partly, target)
 
 
-def _graded(
-    path: Path, student: str, notebook: str, work: Path, lang: str, cell_s: float, told: Limits, force: bool
-) -> Grade:
-    folder = work / _folder_name(path.name)
+def _ready(path: Path, student: str, notebook: str, work: Path, force: bool) -> Ready:
+    folder = work / _folder_name(shown(path))
     try:
         submission = read(path, notebook)
-        key = _key(submission.digest, student, notebook)
-        before = None if force else _before(folder, key)
-        if before is not None:
-            return before
-        one = grade_one(submission, student, folder.resolve(), lang, cell_s, told, notebook)
+        made = Work(submission.name, student, submission.digest, submission.cells(), submission.claimed_tries())
     except WorkbookError as error:
-        return Grade(path.name, student, "", trouble={"say": error.key, "args": error.arguments})
-    open_storage(str(folder)).write_text("grade.json", json.dumps({"key": key, **one.to_dict()}, indent=1))
+        trouble: dict[str, Scalar] = {"say": error.key, "args": error.arguments}
+        return Ready(folder, grade=Grade(shown(path), student, "", trouble=trouble))
+    key = _key(submission.digest, student, notebook)
+    before = None if force else _before(folder, key)
+    return Ready(folder, key, made, before, before is not None)
+
+
+def _graded(ready: Ready, notebook: str, lang: str, cell_s: float, told: Limits) -> Grade:
+    assert ready.work
+    one = grade_one(ready.work, ready.folder.resolve(), lang, cell_s, told, notebook)
+    open_storage(str(ready.folder)).write_text("grade.json", json.dumps({"key": ready.key, **one.to_dict()}, indent=1))
     return one
 
 
@@ -94,10 +122,10 @@ def _key(digest: str, student: str, notebook: str) -> str:
 
 
 def _before(folder: Path, key: str) -> Grade | None:
-    """An earlier grade of the same; one that a limit cut short is made again."""
+    """An earlier grade of the same, unless that run was ENDED."""
     try:
         told: dict[str, Any] = json.loads((folder / "grade.json").read_text(encoding="utf-8"))
-        same = told.pop("key") == key and (told["trouble"] or {}).get("say") not in ("grading.time", "grading.memory")
+        same = told.pop("key") == key and (told["trouble"] or {}).get("say") not in ENDED
         return Grade(**told) if same else None
     except (OSError, ValueError, LookupError, TypeError):
         return None
@@ -109,15 +137,3 @@ def _worth(given: Mapping[str, float], notebook: str) -> dict[str, float]:
     if unknown:
         raise WorkbookError("course.unknown_task", given=unknown[0], known=list(known))
     return {name: float(given.get(name, 1.0)) for name in known}
-
-
-def _names(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Submission -> student."""
-    if not path:
-        return {}
-    with Path(path).open(encoding="utf-8-sig", newline="") as stream:
-        rows = [row for row in csv.reader(stream) if row]
-    short = [number for number, row in enumerate(rows, 1) if len(row) < 2]
-    if short:
-        raise WorkbookError("grading.names", path=str(path), line=short[0])
-    return {row[0].strip(): row[1].strip() for row in rows}

@@ -2,24 +2,44 @@
 
     python -m helpers.course.grading.judging PLAN
 
-PLAN is JSON: notebook, student, folder and answers (task -> answer). A line of JSON for each task, as soon as it is
-told.
+PLAN is JSON: notebook, student, folder and answers (task -> answer). A line for each task, as soon as it is told: JSON,
+signed with the key that comes by standard input, so that what a judged script prints is no verdict.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
+import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from helpers.course.checking import judge, status_of
 from helpers.course.registry import tasks_of
 
-MARK = "judged "
+MARK, KEY_BYTES = b"judged ", 32
+
+
+def signed(told: dict[str, Any], key: bytes) -> bytes:
+    text = json.dumps(told).encode()
+    return MARK + hmac.new(key, text, "sha256").hexdigest().encode() + b" " + text
+
+
+def verdict(line: bytes, key: bytes) -> dict[str, Any] | None:
+    """What a line of the log says of a task; None for every line that the key has not signed."""
+    mark, signature, text = line[: len(MARK)], *line[len(MARK) :].strip().partition(b" ")[::2]
+    if mark != MARK or not hmac.compare_digest(signature, hmac.new(key, text, "sha256").hexdigest().encode()):
+        return None
+    told: dict[str, Any] = json.loads(text)
+    return told
 
 
 def main() -> None:
+    key = sys.stdin.buffer.read(KEY_BYTES)
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
     plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     for name, task in tasks_of(plan["notebook"]).items():
         if name not in plan["answers"]:
@@ -28,7 +48,7 @@ def main() -> None:
         found = judge(task, plan["answers"][name], Path(plan["folder"]) / name, plan["student"])
         told = {"task": name, "status": status_of(found), "right": len(found.right), "missing": len(found.missing),
                 "seconds": round(time.monotonic() - began, 1)}  # fmt: skip
-        print(f"\n{MARK}{json.dumps(told)}", flush=True)
+        print("\n" + signed(told, key).decode(), flush=True)
 
 
 if __name__ == "__main__":

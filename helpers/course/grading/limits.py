@@ -31,31 +31,34 @@ class Limits:
 
     seconds: float = 900.0
     memory_mib: float = 6144.0
+    processes: int = 400
     user: int | None = None
     group: int | None = None
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How it ended: the exit code, and whether it was the time or the memory that ended it ("time", "memory", "")."""
+    """How it ended: the exit code, and what ended it ("time", "memory", "processes", or "": it ended by itself)."""
 
     code: int
     seconds: float
     cut: str = ""
 
 
-def run(command: Sequence[str], env: Mapping[str, str], cwd: Path, log: Path, limits: Limits) -> Ended:
-    """Runs it with its output in `log`. Nothing that it started lives on."""
+def run(
+    command: Sequence[str], env: Mapping[str, str], cwd: Path, log: Path, limits: Limits, given: bytes = b""
+) -> Ended:
+    """Runs it with its output in `log`, and some bytes to read. Nothing that it started lives on."""
     began = time.monotonic()
     with _orphans_end(), log.open("wb") as sink:
-        process = subprocess.Popen(list(command), env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=sink,
+        process = subprocess.Popen(list(command), env=dict(env), cwd=cwd, stdin=subprocess.PIPE, stdout=sink,
                                    stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_smaller,
                                    **_become(limits))  # fmt: skip
         try:
-            cut = _watch(process, began + limits.seconds, limits.memory_mib)
+            _give(process, given)
+            cut = _watch(process, began + limits.seconds, limits)
         finally:
-            for pid in [process.pid, *descendants(process.pid)]:
-                _kill(pid)
+            _end([process.pid, *descendants(process.pid)])
             code = process.wait()
     return Ended(code, round(time.monotonic() - began, 1), cut)
 
@@ -72,14 +75,23 @@ def _smaller() -> None:
     os.nice(5)
 
 
-def _watch(process: subprocess.Popen[bytes], deadline: float, memory_mib: float) -> str:
+def _give(process: subprocess.Popen[bytes], given: bytes) -> None:
+    assert process.stdin
+    with contextlib.suppress(BrokenPipeError), process.stdin:  # who ended before it read is told by its code
+        process.stdin.write(given)
+
+
+def _watch(process: subprocess.Popen[bytes], deadline: float, limits: Limits) -> str:
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(POLL_S)
             return ""
         if time.monotonic() > deadline:
             return "time"
-        if sum(map(_private_mib, [process.pid, *descendants(process.pid)])) > memory_mib:
+        all_ = [process.pid, *descendants(process.pid)]
+        if len(all_) > limits.processes:
+            return "processes"
+        if sum(map(_private_mib, all_)) > limits.memory_mib:
             return "memory"
 
 
@@ -92,10 +104,10 @@ def _orphans_end() -> Iterator[None]:
     try:
         yield
     finally:
-        for _ in range(20):  # who forks while we look is found the next time
+        for _ in range(100):  # who forks while we look is found the next time
             left = [pid for pid in descendants(os.getpid()) if pid not in before]
+            _end(left)
             for pid in left:
-                _kill(pid)
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
             if not left:
@@ -105,9 +117,12 @@ def _orphans_end() -> Iterator[None]:
             _LIBC.prctl(PR_SET_CHILD_SUBREAPER, 0)
 
 
-def _kill(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+def _end(pids: Sequence[int]) -> None:
+    """All are stopped before the first is killed: none forks meanwhile."""
+    for sign in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, sign)
 
 
 def _private_mib(pid: int) -> float:

@@ -1,4 +1,7 @@
-"""The table of grades as CSV: a row per submission, and for each task how far it came, its points and tries."""
+"""The table of grades as CSV: a row per submission, and for each task how far it came, its points and tries.
+
+Headings and sentences are in the reader's language. The last columns are codes, the same in both; so is the order.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,19 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from helpers.course.grading.attempt import Grade
-from helpers.course.outcome import DONE, PARTLY
-from helpers.words import show
+from helpers.course.grading.tables import rows_of
+from helpers.course.outcome import DONE, NOT_YET, PARTLY
+from helpers.errors import WorkbookError
+from helpers.words import LANGUAGES, Scalar, hint, say, show
 
 LONGEST = 300
 #: What makes a spreadsheet compute a cell (OWASP, CSV injection), the full-width forms too.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+COLUMNS = ("submission", "student", "points", "of", "seconds", "error")
+OF_TASK = ("result", "points", "tries")
 
 
 def points(grade: Grade, worth: Mapping[str, float], partly: float = 0.0) -> dict[str, float]:
@@ -26,16 +34,54 @@ def sheet(grades: Sequence[Grade], worth: Mapping[str, float], lang: str, partly
     """With a byte order mark, so that Excel reads the names in Chinese."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\r\n")
-    each = [f"{task}_{what}" for task in worth for what in ("status", "points", "tries")]
-    writer.writerow(["submission", "student", "points", "of", "seconds", "error", *each])
+    writer.writerow(headings(worth, lang))
     for grade in grades:
-        got = points(grade, worth, partly)
-        row: list[object] = [grade.name, grade.student, _number(sum(got.values())), _number(sum(worth.values())),
-                             grade.seconds, show(grade.trouble, lang) if grade.trouble else ""]  # fmt: skip
-        for task in worth:
-            row += [grade.status.get(task, ""), _number(got[task]), grade.tries.get(task, "")]
+        row = _row(grade, points(grade, worth, partly), worth, lang)
         writer.writerow([plain(cell) if isinstance(cell, str) else cell for cell in row])
-    return "\ufeff" + sink.getvalue()
+    return "\ufeff" + sink.getvalue().encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def headings(worth: Mapping[str, float], lang: str) -> list[str]:
+    each = [say(f"grading.column.task_{what}", lang, task=task) for task in worth for what in OF_TASK]
+    codes = ["error_code", *(f"{task}_status" for task in worth)]
+    return [*(say(f"grading.column.{name}", lang) for name in COLUMNS), *each, *codes]
+
+
+def _row(grade: Grade, got: Mapping[str, float], worth: Mapping[str, float], lang: str) -> list[object]:
+    row: list[object] = [grade.name, grade.student, _number(sum(got.values())), _number(sum(worth.values())),
+                         grade.seconds, _said(grade, lang)]  # fmt: skip
+    status = {task: grade.status.get(task, "") for task in worth}
+    for task in worth:
+        told = say(f"grading.status.{status[task]}", lang) if status[task] in (DONE, PARTLY, NOT_YET) else ""
+        row += [told, _number(got[task]), grade.tries.get(task, "")]
+    return [*row, grade.trouble["say"] if grade.trouble else "", *status.values()]
+
+
+def _said(grade: Grade, lang: str) -> str:
+    """What kept it from more, and the next step."""
+    if not grade.trouble:
+        return ""
+    why = show(grade.trouble, lang)
+    step = hint(str(grade.trouble["say"]), lang, **_arguments(grade.trouble))
+    return say("grading.and_then", lang, why=why, step=step) if step else why
+
+
+def _arguments(trouble: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    args = trouble.get("args")
+    return dict(args) if isinstance(args, dict) else {}
+
+
+def earlier(path: Path) -> list[str]:
+    """Submissions in a table of grades that lies there, in either language; nothing where there is no file.
+
+    Raises WorkbookError `grading.no_grades` for a file that is no such table: it is not written over.
+    """
+    if not path.exists():
+        return []
+    rows = [row for _, row in rows_of(path)]
+    if not rows or rows[0][0] not in {say("grading.column.submission", lang) for lang in LANGUAGES}:
+        raise WorkbookError("grading.no_grades", path=str(path))
+    return [row[0].removeprefix("'") for row in rows[1:]]
 
 
 def plain(text: str) -> str:

@@ -134,7 +134,7 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
         one.add_argument("--lang", choices=LANGUAGES, help="language of what is printed (default: the locale's)")
         own = frozenset(word for action in one._actions for word in action.option_strings) - {"-h", "--help"}
         one.set_defaults(run=module.run, show=getattr(module, "show", None), own=own)
-        one.set_defaults(last=getattr(module, "last", None))
+        one.set_defaults(last=getattr(module, "last", None), own_junit=getattr(module, "junit", None))
     return parser
 
 
@@ -170,7 +170,11 @@ def _print_anything() -> None:
 def _write(report: Report, args: argparse.Namespace) -> int:
     """The files, before anything is printed: a reader that goes away must not cost them. The exit code."""
     seconds = time.monotonic() - args.began
-    junit = partial(report.junit, args.lang, seconds=seconds)
+
+    def junit() -> str:
+        own: str | None = args.own_junit(report) if args.own_junit else None
+        return report.junit(args.lang, seconds=seconds) if own is None else own
+
     for path, make in ((args.json, report.to_json), (args.html, partial(report.html, args.lang)), (args.junit, junit)):
         if path:
             target = Path(path).resolve()

@@ -44,6 +44,7 @@ def run(
     """Runs the stages' notebooks into `root/name`; a row per stage, red where any is red. Where `root` is an address
     (obs://), into `runs/name` here, and each stage is sent to `root/name` when it has ended.
 
+    The folder holds index.html, report.json and junit.xml, the last with the cases that a plan's has of a run.
     `parameters` are texts, checked against what the notebooks declare before anything starts. A cell's time
     limit is `timeout_s` seconds. `here` is what `versions` says, where that is known already. Raises WorkbookError for
     what keeps the run from starting.
@@ -86,7 +87,15 @@ def run(
         say_progress(
             say("run.stage_ended", lang, stage={"say": f"name.{stage}"}, state=_state(outcome), seconds=outcome.seconds)
         )
-    return mirror.close(publish(outcomes, tier=here["tier"], acceptance=_acceptance(folder, lang)))
+    report = mirror.close(publish(outcomes, tier=here["tier"], acceptance=_acceptance(folder, lang)))
+    _write_junit(report, folder, stages, lang)  # as red as the exit code also where not all could be sent
+    return report
+
+
+def _write_junit(report: Report, folder: Path, stages: tuple[str, ...], lang: str) -> None:
+    from helpers.batch.results import junit  # it knows plans, which know this module
+
+    open_storage(str(folder)).write_text("junit.xml", junit.render_run(report, folder, stages, lang))
 
 
 def _acceptance(folder: Path, lang: str) -> str:
@@ -142,7 +151,7 @@ def _publish(
     acceptance: str = "",
     trouble: WorkbookError | None = None,
 ) -> Report:
-    """Writes the page and the report as things stand; `trouble` is what kept the run from starting,
+    """Writes the page, the report and junit.xml as things stand; `trouble` is what kept the run from starting,
     `acceptance` the checklist's HTML once all is done."""
     result = summary(name, folder, outcomes, stages, tier)
     if trouble is not None:
@@ -152,6 +161,7 @@ def _publish(
     storage = open_storage(str(folder))
     storage.write_text("index.html", index.render(result, folder, outcomes, lang, acceptance))
     storage.write_text("report.json", result.to_json())
+    _write_junit(result, folder, stages, lang)
     return result
 
 

@@ -52,6 +52,7 @@ Paths are relative to the plan's own folder, then to the project. Times: 90s, 30
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from helpers import batch
 from helpers.errors import WorkbookError
@@ -111,6 +112,12 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
                         help="with PLAN: the I-th of N parts; a run's part hangs on its name alone")  # fmt: skip
     parser.add_argument("--join", nargs="+", default=[], metavar="DIR", help="make one page of all shards of a plan: "
                         "their folders or obs:// addresses, or the one that holds them")  # fmt: skip
+
+
+def junit(report: Report) -> str | None:
+    """What --junit writes: the file beside the page, which a run and a plan write by themselves; None: it has none."""
+    page = report.facts.get("page")
+    return Path(page).with_name("junit.xml").read_text(encoding="utf-8") if page else None
 
 
 def run(args: argparse.Namespace) -> Report:

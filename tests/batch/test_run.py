@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import Callable
 
@@ -126,6 +127,8 @@ def test_a_bad_stage_is_red_and_the_rest_goes_on(
     page = (tmp_path / "t" / "index.html").read_text()
     assert shown in page and "badge FAIL" in page and "badge OK" in page
     assert report.findings[0].place and report.findings[0].place.path == "environment/notebook.ipynb"
+    junit = xml.parse(tmp_path / "t" / "junit.xml").getroot()
+    assert (junit.get("tests"), junit.get("failures" if body == "red" else "errors")) == ("2", "1")
     if body != "red":
         assert report.findings[0].args["cell"] == (None if body == "silent" else 3)
 

@@ -53,7 +53,7 @@ def test_each_stage_is_sent_when_it_ended(service: Service, notebooks: Make, tmp
                        notebooks=books, say_progress=str)  # fmt: skip
     assert report.status is Status.FAIL and report.facts["sent_to"] == f"{place}/t"
     storage = open_storage(f"{place}/t")
-    pages = ["acceptance.html", "acceptance.json", "environment/", "index.html", "report.json"]
+    pages = ["acceptance.html", "acceptance.json", "environment/", "index.html", "junit.xml", "report.json"]
     assert sorted(storage.children()) == pages, "what the page links to comes with it"
     assert verb.verify(f"{place}/t/environment").status is Status.OK
     name = "environment/notebook.ipynb"

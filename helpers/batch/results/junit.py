@@ -1,18 +1,22 @@
-"""A plan as JUnit XML: a suite per run, a case per notebook with its time.
+"""Runs as JUnit XML, those of a plan or one that is of none: a suite per run, a case per notebook with its time.
 
 A verdict that is red is a failure; what broke (a cell, a kernel, a process, time, memory) is an error; what did not
-run, was left out, could not look, or was expected to fail is skipped. The file is red exactly where the plan is.
+run, was left out, could not look, or was expected to fail is skipped. The file is red exactly where the plan
+is, or the one run.
 """
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as xml
+from dataclasses import replace
 from datetime import datetime, timezone
+from pathlib import Path
 
-from helpers.batch.campaign.ended import DIFFERS, EXPECTED, LEFT_OUT, NOT_RUN, RED
-from helpers.batch.results.rows import Row, StageRow
+from helpers.batch.campaign.ended import DIFFERS, EXPECTED, GOOD, LEFT_OUT, NOT_RUN, RED, Ended
+from helpers.batch.results.rows import Row, StageRow, stages_of
 from helpers.batch.results.summary import Results
 from helpers.finding import Status
+from helpers.report import Report
 from helpers.view.junit import count, plain, whole
 from helpers.words import Scalar, say, show
 
@@ -30,6 +34,20 @@ def render(results: Results, lang: str) -> str:
         root.append(_suite(row, number, timestamp, lang, red=row.red or (row in results.reds)))
     count(root, root.iter("testcase"), sum(row.ended.seconds for row in results.rows))
     return whole(root)
+
+
+def render_run(report: Report, folder: Path, stages: tuple[str, ...], lang: str) -> str:
+    """The whole file of one run, `helpers.batch.run`'s, with the suite that a plan's has of it; `folder` is its own."""
+    own = replace(report, findings=tuple(one for one in report.findings if one.rule != "RUN402"))
+    unsent = tuple(one for one in report.findings if one.rule == "RUN402" and one.status is Status.FAIL)
+    rows = stages_of(own, folder, stages)
+    waits = any(row.state == NOT_RUN for row in rows)
+    state = RED if own.status is Status.FAIL else NOT_RUN if waits else GOOD
+    verdict: Scalar = {"say": own.headline.key, "args": own.headline.args} if own.headline else ""
+    ended = Ended(str(report.facts["name"]), state, own.status.name, verdict, report.tier, report.simulated,
+                  sum(row.seconds or 0 for row in rows))  # fmt: skip
+    row = Row(1, ended, rows, place=".", files=frozenset({"index.html"}))
+    return render(Results(ended.name, (row,), not waits, shards=unsent), lang)
 
 
 def _suite(row: Row, number: int, timestamp: str, lang: str, *, red: bool) -> xml.Element:

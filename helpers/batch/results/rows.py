@@ -13,6 +13,7 @@ from helpers.batch.execute import STOPPED, remembered
 from helpers.batch.plan.model import Expected, Item, Plan
 from helpers.batch.results.cause import cause_of
 from helpers.errors import WorkbookError
+from helpers.report import Report
 from helpers.words import Scalar
 
 NEWLY_RED, STILL_RED, FIXED, SLOWER, LOWER_TIER, NEW = "newly_red", "still_red", "fixed", "slower", "lower_tier", "new"
@@ -122,8 +123,12 @@ def _stages(folder: Path, names: tuple[str, ...]) -> tuple[StageRow, ...]:
 
 @lru_cache(maxsize=4096)
 def _read(path: Path, changed_ns: int, size: int, names: tuple[str, ...]) -> tuple[StageRow, ...]:
-    """What the run's own report says of its stages; each file is read once for as long as it stays as it is."""
-    report = reports.load(path)
+    """`stages_of` the run's own report; each file is read once for as long as it stays as it is."""
+    return stages_of(reports.load(path), path.parent, names)
+
+
+def stages_of(report: Report, folder: Path, names: tuple[str, ...]) -> tuple[StageRow, ...]:
+    """What a run's report says of its stages; `folder` is the run's."""
     outcomes = {one["stage"]: one for one in report.facts.get("outcomes", [])}
     rows = [] if report.table is None else report.table.rows
     shown = {str(cells[0]["say"]).rpartition(".")[2]: cells for cells in rows if isinstance(cells[0], dict)}
@@ -131,7 +136,7 @@ def _read(path: Path, changed_ns: int, size: int, names: tuple[str, ...]) -> tup
     for name in names:
         outcome, cells = outcomes.get(name), shown.get(name)
         if outcome is None or cells is None:
-            found.append(_unended(path.parent / name, name))
+            found.append(_unended(folder / name, name))
             continue
         seconds = float(outcome["seconds"])
         found.append(StageRow(name, outcome["state"], str(cells[2]), cells[3], str(cells[4]), seconds,

@@ -15,7 +15,6 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +22,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import helpers
-from helpers import commands
+from helpers import commands, suggestions
 from helpers.errors import Stopped, WorkbookError, reason
 from helpers.finding import Status
 from helpers.report import Report
@@ -100,21 +99,34 @@ class Parser(argparse.ArgumentParser):
         return known, unknown
 
     def error(self, message: str) -> NoReturn:
-        wrong = re.search(r"invalid choice: '([^']*)'", message)
-        if wrong and self._subparsers is not None:
-            names = [module.NAME for module in verb_modules()]
-            near = get_close_matches(wrong[1], names, 1, 0.5) or names[:1]
-            raise WorkbookError("command.no_verb", verb=wrong[1], nearest=f"`{near[0]}`")
-        own = [word for action in self._actions for word in action.option_strings]
-        unknown = re.search(r"unrecognized arguments: (--[\w-]+)", message)
-        near = get_close_matches(unknown[1], own, 1, 0.6) if unknown else []
-        if near:
-            raise WorkbookError("command.misspelt", error=message, command=self.prog, nearest=near[0])
+        wrong = re.search(r"argument (?:VERB|ACTION): invalid choice: '([^']*)'", message)
+        if wrong:
+            raise self._no_verb(wrong[1])
+        unknown = re.search(r"unrecognized arguments:.*?(?<!\S)(--[\w-]+)", message)
+        if unknown:
+            raise self._no_option(message, unknown[1])
         missing = re.search(r"arguments are required: (.*)", message)
         behind = [name for name in (missing[1].split(", ") if missing else []) if name in self.given]
         if behind:  # argparse gives all that follows the script to the script
             raise WorkbookError("command.behind", name=behind[0], command=self.prog)
         raise WorkbookError("command.usage", error=message, command=self.prog)
+
+    def _no_verb(self, word: str) -> WorkbookError:
+        within = self.prog.partition(" ")[2]  # the verb, where the word is no action of it
+        verb, near = f"{within} {word}".strip(), suggestions.near_verb(self, word)
+        if near:
+            nearest = f"`{f'{within} {near}'.strip()}`"
+            return WorkbookError("command.no_verb", verb=verb, nearest=nearest, command=self.prog)
+        known: list[Scalar] = [*suggestions.actions_of(self)]
+        return WorkbookError("command.unknown_verb", verb=verb, known=known, command=self.prog)
+
+    def _no_option(self, message: str, option: str) -> WorkbookError:
+        near = suggestions.near_option(self, option)
+        if near:
+            return WorkbookError("command.misspelt", error=message, command=self.prog, nearest=near)
+        verbs: list[Scalar] = [f"`{verb}`" for verb in suggestions.that_have(build_parser(), option)]
+        key = "command.elsewhere" if verbs else "command.usage"
+        return WorkbookError(key, error=message, option=option, verbs=verbs, command=self.prog)
 
 
 def build_parser(verb: str = "") -> argparse.ArgumentParser:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helpers.number_lists import numbers
+from helpers.words import LANGUAGES
 
 if TYPE_CHECKING:
     from helpers.launch import Progress
@@ -68,6 +69,14 @@ def _names(text: str, option: str) -> bool:
     plain, name = re.escape(option.lstrip("-")), re.escape(option.lstrip("-").replace("-", "_"))
     quoted = rf"['\"]--?(?:{plain}|{name})\b|['\"]{name}['\"]"
     return re.search(rf"{quoted}|^[ \t]+{name}[ \t]*:|\bdef\b[^\n]*\b{name}\b", text, re.MULTILINE) is not None
+
+
+def add_outputs(action: argparse.ArgumentParser) -> None:
+    """Options of every verb, for an action of a verb: they may stand behind the action too."""
+    action.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
+    action.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
+    action.add_argument("--junit", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JUnit XML")
+    action.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
 
 
 def add_numbers(

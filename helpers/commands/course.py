@@ -27,11 +27,10 @@ import os
 import pwd
 from dataclasses import replace
 
-from helpers.commands import progress_line
+from helpers.commands import add_outputs, progress_line
 from helpers.course.registry import EXERCISES, NOTEBOOKS
 from helpers.errors import WorkbookError
 from helpers.report import Report
-from helpers.words import LANGUAGES
 
 NAME = "course"
 
@@ -57,9 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for action in (pack, solving):
         action.add_argument("--force", action="store_true", help="replace the file")
     for action in (listing, back, marks, solving, pack):
-        action.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
-        action.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
-        action.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
+        add_outputs(action)
 
 
 def _configure_grade(marks: argparse.ArgumentParser) -> None:

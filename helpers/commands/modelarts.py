@@ -21,11 +21,11 @@ import argparse
 import json
 from pathlib import Path
 
+from helpers.commands import add_outputs
 from helpers.errors import WorkbookError
 from helpers.modelarts import JobRequest, describe, launch_links, rehearse
 from helpers.report import Report
 from helpers.storage import open_storage
-from helpers.words import LANGUAGES
 
 NAME = "modelarts"
 MOST_CARDS = 16
@@ -53,19 +53,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     job.add_argument("--body", type=Path, metavar="FILE", help="write the request alone as JSON")
     job.add_argument("--dry-run", action="store_true", help="rehearse it in an imitation of the image")
     job.add_argument("--cards", type=int, default=2, help="with --dry-run: NPUs of each host (default: 2)")
-    _outputs(job)
+    add_outputs(job)
     link = actions.add_parser("link", help="print the address that opens a notebook in ModelArts")
     link.add_argument("notebook", nargs="*", metavar="URL", help="a public https address; none: those that are hosted")
     link.add_argument("--image", default="", metavar="ID", help="the image to open it in, a UUID (default: none)")
-    _outputs(link)
-
-
-def _outputs(parser: argparse.ArgumentParser) -> None:
-    """Options of every verb, of an action too."""
-    parser.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
-    parser.add_argument("--junit", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JUnit XML")
-    parser.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
-    parser.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
+    add_outputs(link)
 
 
 def run(args: argparse.Namespace) -> Report:

@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Callable, Union
 
 from helpers import simulator
-from helpers.commands import behind
+from helpers.commands import add_outputs, behind
 from helpers.errors import WorkbookError, reason
 from helpers.finding import Finding, Status
 from helpers.report import Column, Report, Table
@@ -63,9 +63,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     covering.configure(measure)
     listing = actions.add_parser("operators", help="list torch_npu's operators: how each runs, which dtypes it takes")
     for action in (build, status, measure, listing):
-        action.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
-        action.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
-    for action in (build, status, env, kernel, measure, listing):
+        add_outputs(action)
+    for action in (env, kernel):
         action.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
     for action in (run, env):
         action.add_argument("--numerics", choices=("cpu", "ascend"), help="ascend rounds as an NPU's matrix unit does")

@@ -19,10 +19,9 @@ from __future__ import annotations
 
 import argparse
 
-from helpers.commands import progress_line
+from helpers.commands import add_outputs, progress_line
 from helpers.errors import WorkbookError
 from helpers.report import Report
-from helpers.words import LANGUAGES
 
 NAME = "storage"
 MOST_WORKERS, MOST_MIB = 64, 5120
@@ -46,9 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--workers", type=int, default=8, metavar="N", help="requests at once (default 8)")
         action.add_argument("--part-mib", type=int, default=16, metavar="N", help="size of a part (default 16)")
     for action in (told, up, down, checked):
-        action.add_argument("--json", metavar="FILE", default=argparse.SUPPRESS, help="write the report as JSON")
-        action.add_argument("--html", metavar="FILE", default=argparse.SUPPRESS, help="write the report as a page")
-        action.add_argument("--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help="language of what is printed")
+        add_outputs(action)
 
 
 def run(args: argparse.Namespace) -> Report:

@@ -159,8 +159,20 @@ WORDS: dict[str, Words] = {
     "command.no_verb": Words(
         "there is no command `{verb}`",
         "没有命令 `{verb}`",
-        "Did you mean {nearest}? `ascend-workbook --help` lists them all.",
-        "是否想用 {nearest}？`ascend-workbook --help` 列出全部命令。",
+        "Did you mean {nearest}? `{command} --help` lists them all.",
+        "是否想用 {nearest}？`{command} --help` 列出全部命令。",
+    ),
+    "command.unknown_verb": Words(
+        "there is no command `{verb}`",
+        "没有命令 `{verb}`",
+        "There are {known}. `{command} --help` tells what each does.",
+        "现有命令：{known}。`{command} --help` 说明各自的用途。",
+    ),
+    "command.elsewhere": Words(
+        "the command line cannot be understood: {error}",
+        "无法理解命令行：{error}",
+        "{option} is an option of {verbs}, not of this command: `{command} --help` lists those it has.",
+        "{option} 是 {verbs} 的选项，本命令没有：`{command} --help` 列出了它的选项。",
     ),
     "command.belongs": Words(
         "{option} belongs to {needs}",

@@ -50,8 +50,9 @@ run = begin("course", lang, run_dir, device)
 # %% [markdown] lang="zh"
 # ## 芯片：三种计算单元
 #
-# GPU 的一个 SM 里有 CUDA core 和 Tensor Core，由成千上万个线程驱动。NPU 的计算核叫 **AI Core**，里面没有线程的概念，
-# 而是三种各有指令队列的单元：
+# GPU 的一个 SM 里有 CUDA core 和 Tensor Core，由成千上万个线程驱动。NPU 的计算核叫 **AI Core**，算子通常不按线程编写
+# （较新的 CANN 与芯片另外提供 SIMT，见[编程模型](https://www.hiascend.com/document/detail/zh/canncommercial/900/programug/Ascendcopdevg/atlas_ascendc_map_10_0018.html)），
+# 而由三种各有指令队列的单元执行：
 #
 # | 单元 | 做什么 | 大致相当于 GPU 的 |
 # |---|---|---|
@@ -59,7 +60,8 @@ run = begin("course", lang, run_dir, device)
 # | **Vector**（向量） | 逐元素、按行的计算：激活、softmax、归一化、类型转换 | CUDA core |
 # | **Scalar**（标量） | 计算地址、控制循环，把指令发给另外两种单元和搬运单元 | 线程束调度器，加上一点 CPU |
 #
-# 在 Atlas A2、A3 上，AI Core 又拆成独立的两种核：只含 Cube 的 **AIC** 与只含 Vector 的 **AIV**，两者通过全局内存交换数据
+# 在 Atlas A2、A3 上，AI Core 又拆成独立的两种核：负责矩阵的 **AIC** 与负责向量的 **AIV**，各有自己的 Scalar 单元，两者通过
+# 全局内存交换数据；更早的 Ascend 910 上，三种单元在同一个核里
 # （[基本架构](https://www.hiascend.com/document/detail/zh/CANNCommunityEdition/83RC1alpha002/opdevg/Ascendcopdevg/atlas_ascendc_10_0008.html)）。
 #
 # 不适合 AI Core 的算子（分支多、逻辑复杂）由同一芯片上的 **AI CPU** 执行，慢得多
@@ -69,8 +71,10 @@ run = begin("course", lang, run_dir, device)
 # %% [markdown] lang="en"
 # ## The chip: three kinds of computing unit
 #
-# A GPU's SM has CUDA cores and Tensor Cores, driven by thousands of threads. An NPU's core is called **AI Core**. It
-# knows no threads; it has three kinds of unit, each with a queue of instructions:
+# A GPU's SM has CUDA cores and Tensor Cores, driven by thousands of threads. An NPU's core is called **AI Core**.
+# Operators are as a rule not written in threads (recent CANN and chips have SIMT beside this, see the
+# [programming models](https://www.hiascend.com/document/detail/zh/canncommercial/900/programug/Ascendcopdevg/atlas_ascendc_map_10_0018.html));
+# three kinds of unit do the work, each with a queue of instructions:
 #
 # | unit | what it does | roughly a GPU's |
 # |---|---|---|
@@ -78,8 +82,9 @@ run = begin("course", lang, run_dir, device)
 # | **Vector** | element by element and along rows: activations, softmax, normalisation, casts | CUDA core |
 # | **Scalar** | addresses and loops; it hands instructions to the others and to the units that move data | warp scheduler, and a little CPU |
 #
-# On Atlas A2 and A3 an AI Core is split into cores of two kinds, **AIC** with Cube alone and **AIV** with Vector alone,
-# which exchange data through global memory
+# On Atlas A2 and A3 an AI Core is split into cores of two kinds, **AIC** for matrices and **AIV** for vectors, each with
+# a Scalar unit of its own, which exchange data through global memory; on the Ascend 910 before them all three units are
+# in one core
 # ([basic architecture](https://www.hiascend.com/document/detail/en/canncommercial/850/opdevg/Ascendcopdevg/atlas_ascendc_10_0008.html)).
 #
 # Operators that do not suit the AI Core (branches, involved logic) run on the **AI CPU** of the same chip, far slower
@@ -166,14 +171,18 @@ run = begin("course", lang, run_dir, device)
 #
 # `init_process_group("hccl")` 取代 `"nccl"`，其余 `torch.distributed` 的调用不变。HCCL 提供 AllReduce、AllGather、
 # ReduceScatter 等集合通信；同一台机器内走 HCCS 或 PCIe，跨机走 RoCE
-# （[HCCL 简介](https://www.hiascend.com/document/detail/en/canncommercial/850/commlib/hcclug/hcclug_000001.html)）。
+# （[HCCL 简介](https://www.hiascend.com/document/detail/en/canncommercial/850/commlib/hcclug/hcclug_000001.html)）；
+# A3 超节点内的机器之间默认也走 HCCS
+# （[HCCL_INTER_HCCS_DISABLE](https://www.hiascend.com/document/detail/zh/CANNCommunityEdition/900beta2/maintenref/envvar/envref_07_0083.html)）。
 
 # %% [markdown] lang="en"
 # ## Several devices: HCCL in NCCL's place
 #
 # `init_process_group("hccl")` takes the place of `"nccl"`; other calls of `torch.distributed` stay. HCCL offers
 # AllReduce, AllGather, ReduceScatter and so on, over HCCS or PCIe within a machine and RoCE between machines
-# ([HCCL overview](https://www.hiascend.com/document/detail/en/canncommercial/850/commlib/hcclug/hcclug_000001.html)).
+# ([HCCL overview](https://www.hiascend.com/document/detail/en/canncommercial/850/commlib/hcclug/hcclug_000001.html));
+# between the machines of an A3 supernode the default is HCCS too
+# ([HCCL_INTER_HCCS_DISABLE](https://www.hiascend.com/document/detail/zh/CANNCommunityEdition/900beta2/maintenref/envvar/envref_07_0083.html)).
 
 # %% [markdown] lang="zh"
 # ## 软件栈：自下而上四层
@@ -185,8 +194,8 @@ run = begin("course", lang, run_dir, device)
 # | CANN（运行时、算子、编译器、HCCL） | CUDA、cuDNN、cuBLAS、NCCL | CANN 目录中的 `version.cfg` |
 # | torch_npu | PyTorch 内置的 CUDA 后端 | `pip show torch_npu` |
 #
-# 安装时也按这个顺序
-# （[安装说明](https://www.hiascend.com/document/detail/en/ModelZoo/pytorchframework/pies/pies_00012.html)）。
+# 安装时驱动和固件在先，然后是 CANN，最后是 torch_npu。留意前两者：首次安装先驱动、后固件，覆盖安装或升级先固件、后驱动
+# （[安装说明](https://www.hiascend.com/document/detail/en/ModelZoo/pytorchframework/ptes/ptes_00003.html)）。
 # 上下层必须配套：torch 与 torch_npu 版本一致，torch_npu 又要求一定范围的 CANN。CANN 不会自动生效，启动 Python
 # **之前**须在 bash 中 `source set_env.sh`。下一课从一台出错的机器开始：到时请再看一眼这张表。
 
@@ -200,11 +209,12 @@ run = begin("course", lang, run_dir, device)
 # | CANN: runtime, operators, compiler, HCCL | CUDA, cuDNN, cuBLAS, NCCL | `version.cfg` in CANN's folder |
 # | torch_npu | the CUDA backend within PyTorch | `pip show torch_npu` |
 #
-# They are installed in this order
-# ([installation](https://www.hiascend.com/document/detail/en/ModelZoo/pytorchframework/pies/pies_00012.html)) and belong
-# together: torch_npu is of torch's version, and asks for a range of CANN. CANN does not take effect by itself: bash has
-# to `source set_env.sh` **before** Python starts. The next lesson begins with a machine that fails: this table will be
-# of use there.
+# Driver and firmware are installed first, then CANN, torch_npu last. Mind the first two: the first time it is the driver
+# and then the firmware, later and for an upgrade the firmware and then the driver
+# ([installation](https://www.hiascend.com/document/detail/en/ModelZoo/pytorchframework/ptes/ptes_00003.html)). All of
+# them belong together: torch_npu is of torch's version, and asks for a range of CANN. CANN does not take effect by
+# itself: bash has to `source set_env.sh` **before** Python starts. The next lesson begins with a machine that fails:
+# this table will be of use there.
 
 # %% [markdown] lang="zh"
 # ## 对照表：CUDA 的名称在昇腾上叫什么
@@ -280,8 +290,8 @@ run = begin("course", lang, run_dir, device)
 # **是**：真实的、未经修改的 torch_npu、transfer_to_npu、msprobe 和 profiler，下面垫了一套替身 CANN。设备内存就是主机内存，
 # 算子由 PyTorch 的 CPU 内核计算，集合通信走替身 hccl。因此代码路径、报错和工具的用法都是真的。
 #
-# **不是**：NPU 的数值、速度和内存。结果是 CPU 的舍入，时间是 CPU 的时间。凡是在它上面得到的结果都会注明
-# `simulated`；本课程从不据此评论 NPU 的快慢。
+# **不是**：NPU 的数值、速度、内存，也不是 CANN 算子对数据类型和形状的限制。结果是 CPU 的舍入，时间是 CPU 的时间，所以这里跑通
+# 不等于在真实 NPU 上跑通。凡是在它上面得到的结果都会注明 `simulated`；本课程从不据此评论 NPU 的快慢。
 #
 # ## 第一步
 #
@@ -295,7 +305,8 @@ run = begin("course", lang, run_dir, device)
 # is host memory, PyTorch's CPU kernels compute the operators, a stand-in hccl the collectives. So the paths through the
 # code, the errors and the use of the tools are real.
 #
-# **It is not** an NPU's values, speed or memory: rounding and times are the CPU's. Whatever was measured on it says
+# **It is not** an NPU's values, speed or memory, nor has it the limits that CANN's operators set to dtypes and shapes:
+# rounding and times are the CPU's, and what runs here need not run on a real one. Whatever was measured on it says
 # `simulated`, and this course never judges an NPU's speed by it.
 #
 # ## A first step
@@ -313,7 +324,9 @@ print(step.stdout or raised(step.stderr))
 # 在 NPU（真实或模拟）上，类型是 `npu`，`is_cuda` 为 False（导入 `transfer_to_npu` 之后 `is_cuda` 变为 True，类型仍是
 # `npu`）。所以用字符串 `"cuda"` 选择分支的代码，迁移后会悄悄走另一条路。记住这一点，课程 2 会用到。
 #
-# 自己试一试：打开 `notebooks/course/scripts/first_step.py`，把矩阵换成 float16，再运行上面的单元。
+# 自己试一试：打开 `notebooks/course/scripts/first_step.py`，把矩阵换成 float16（在 `torch.randn(32, 32)` 之后加 `.half()`），
+# 再运行上面的单元。第三行在模拟 NPU 上仍是 True，因为两边都由 CPU 计算；在真实 NPU 上可能变成 False：结果的大小约为 10，
+# float16 在这里相邻两数就差约 0.008。该改的是容差，不是 NPU。
 #
 # ## 术语表
 
@@ -322,7 +335,10 @@ print(step.stdout or raised(step.stderr))
 # type stays `npu`). So code that chooses a branch by the string `"cuda"` quietly goes the other way after migration.
 # Keep it in mind for course 2.
 #
-# Try it: open `notebooks/course/scripts/first_step.py`, make the matrices float16 and run the cell above again.
+# Try it: open `notebooks/course/scripts/first_step.py`, make the matrices float16 (`.half()` after
+# `torch.randn(32, 32)`) and run the cell above again. The third line is still True on the simulated NPU, because the CPU
+# computes both sides. On a real one it may become False: results are about 10 in size, where neighbouring numbers of
+# float16 are 0.008 apart. It is the tolerance that has to change then, not the NPU.
 #
 # ## Glossary
 

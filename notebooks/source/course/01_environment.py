@@ -173,7 +173,8 @@ print("import torch:", status_of(before, "ENV051"), "| torch and torch_npu:", st
 #
 # 报错的最后一句自己给了一个办法：`TORCH_DEVICE_BACKEND_AUTOLOAD=0`。网上的回答也常常到此为止。
 #
-# **先预测**：设了它之后，这台机器上的训练会在哪里进行？把 `npu`、`cpu` 或 `nowhere`（根本跑不起来）写进参数 `trains_on`。
+# **先预测**：设了它之后，一个自己选择设备的脚本（课程 0 的 `first_step.py`：有 NPU 用 NPU，否则用 CPU）会在哪里运行？
+# 把 `npu`、`cpu` 或 `nowhere`（根本跑不起来）写进参数 `trains_on`。
 
 # %% [markdown] lang="en"
 # torch and torch_npu belong together (ENV053 is OK), so installing them again would not help. What is missing is the
@@ -183,8 +184,8 @@ print("import torch:", status_of(before, "ENV051"), "| torch and torch_npu:", st
 #
 # The error's last sentence offers a way out: `TORCH_DEVICE_BACKEND_AUTOLOAD=0`. Answers on the web often stop here too.
 #
-# **Predict first**: with it set, where does a training on this machine run? Put `npu`, `cpu` or `nowhere` (it does not
-# run) into the parameter `trains_on`.
+# **Predict first**: with it set, where does a script run that chooses its device itself (`first_step.py` of course 0: the
+# NPU if there is one, else the CPU)? Put `npu`, `cpu` or `nowhere` (it does not run) into the parameter `trains_on`.
 
 # %%
 quick = {**broken, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
@@ -198,13 +199,15 @@ trained = "nowhere" if where.code else where.stdout.split("device: ")[1].split()
 print(predicted("trains_on", trains_on, trained, lang))
 
 # %% [markdown] lang="zh"
-# 没有报错，也没有用上 NPU：症状消失了，问题还在。一夜的训练就这样悄悄在 CPU 上跑完，日志里没有任何警告。
+# 没有报错，也没有用上 NPU：症状消失了，问题还在。凡是“有什么设备就用什么”的训练，都会这样悄悄在 CPU 上跑完一夜，日志里没有任何
+# 警告。写明了 `import torch_npu` 的脚本反而幸运：它照样报错。
 #
 # 这个开关并非没有用处：机器上确实没有 NPU，而 torch_npu 又不能卸载时，它正合适。用之前先回答：这台机器**应该**有 NPU 吗？
 
 # %% [markdown] lang="en"
-# No error, and no NPU: the symptom is gone and the trouble is still there. A night's training runs through on the CPU,
-# quietly, without a warning in its log.
+# No error, and no NPU: the symptom is gone and the trouble is still there. A training that takes whichever device is
+# there runs through the night on the CPU, quietly, without a warning in its log. A script that says `import torch_npu`
+# is lucky: it still fails.
 #
 # The switch has its use: where a machine has no NPU and torch_npu cannot be uninstalled it is just right. Ask first:
 # **should** this machine have an NPU?
@@ -307,7 +310,8 @@ print("torch 2.8.0 with torch_npu 2.8.0.post4:", status_of(fits, "ENV053"))
 #
 # <details><summary>答案</summary>
 #
-# 主版本、次版本、修订号须与 torch 一致；`.post` 后缀是 torch_npu 自己的修订。2.6.0 会得到 FAIL。
+# 主版本、次版本、修订号须与 torch 一致；`.post` 后缀是 torch_npu 自己的修订。所以 2.7.1（以及 2.7.1.post2 等）得到 OK，
+# 2.6.0 得到 FAIL。
 # 为防再犯，用 constraints 文件固定 torch：`pip install -c constraints.txt ...`。
 # </details>
 
@@ -317,8 +321,8 @@ print("torch 2.8.0 with torch_npu 2.8.0.post4:", status_of(fits, "ENV053"))
 #
 # <details><summary>Answer</summary>
 #
-# Major, minor and micro version are those of torch; a suffix `.post` is torch_npu's own revision. 2.6.0 is a FAIL. So
-# that it does not happen again, pin torch in a constraints file: `pip install -c constraints.txt ...`.
+# Major, minor and micro version are those of torch; a suffix `.post` is torch_npu's own revision. So 2.7.1 is OK, as is
+# 2.7.1.post2, and 2.6.0 is a FAIL. So that it does not happen again, pin torch in a constraints file: `pip install -c constraints.txt ...`.
 # </details>
 
 # %% [markdown] lang="zh"
@@ -326,7 +330,7 @@ print("torch 2.8.0 with torch_npu 2.8.0.post4:", status_of(fits, "ENV053"))
 #
 # - `import torch` 会自动加载 torch_npu；读**第一个**异常，最后一个只是转述。
 # - `explain` 回答“这个报错是什么意思”，`check` 回答“这台机器还缺什么”。
-# - `TORCH_DEVICE_BACKEND_AUTOLOAD=0` 消除症状，然后悄悄在 CPU 上训练。
+# - `TORCH_DEVICE_BACKEND_AUTOLOAD=0` 消除症状，自己选择设备的脚本随后悄悄在 CPU 上训练。
 # - CANN 的环境要在进程启动之前准备好；修好之后再检查一遍。
 # - `undefined symbol` 说明版本不配套，多半是某次 `pip install` 换掉了 torch。
 #
@@ -337,7 +341,8 @@ print("torch 2.8.0 with torch_npu 2.8.0.post4:", status_of(fits, "ENV053"))
 #
 # - `import torch` loads torch_npu by itself; read the **first** exception, the last one only passes it on.
 # - `explain` tells what an error means, `check` what a machine still lacks.
-# - `TORCH_DEVICE_BACKEND_AUTOLOAD=0` removes the symptom, and then the CPU trains, quietly.
+# - `TORCH_DEVICE_BACKEND_AUTOLOAD=0` removes the symptom; a script that chooses its device then trains on the CPU,
+#   quietly.
 # - CANN's environment has to be there before a process starts; and after the mending, check again.
 # - `undefined symbol` means versions that do not belong together, most often since some `pip install` replaced torch.
 #

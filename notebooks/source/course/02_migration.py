@@ -136,14 +136,15 @@ print(quick.stdout or raised(quick.stderr))
 # %% [markdown] lang="zh"
 # ## 揭晓：`scan` 逐处列出
 #
-# `scan` 不运行脚本，而是按导入关系解析名称，列出每一处 CUDA 用法，以及 NPU 上会怎样。看“类别”一列：`auto` 由
-# `transfer_to_npu` 处理，`rewrite` 必须改源码。
+# `scan` 不运行脚本，而是按导入关系解析名称，列出每一处 CUDA 用法，以及 NPU 上会怎样。看第三列的类别：`auto` 由
+# `transfer_to_npu` 处理，`rewrite` 必须改源码，`advice` 只是提醒，不改也能运行。
 
 # %% [markdown] lang="en"
 # ## Revealed: `scan` lists each place
 #
 # `scan` does not run the script; it resolves names through the imports and lists each use of CUDA with what becomes of
-# it on an NPU. Look at the classes: *auto* is handled by `transfer_to_npu`, *rewrite* has to change in the source.
+# it on an NPU. Look at the classes in the third column: *auto* is handled by `transfer_to_npu`, *rewrite* has to
+# change in the source, *advice* is a remark and runs as it stands.
 
 # %%
 seen = scan(script)
@@ -224,7 +225,7 @@ print(compared.verdict(lang))
 # 完全一致，试运行会给它一个漂亮而错误的 OK。
 # </details>
 #
-# 那就让 CPU 走 GPU 的路：只为这次比较，把条件改成对 `"cuda"` 和 `"cpu"` 都成立。
+# 验证你的解释：只为这次比较，把条件改成对 `"cuda"` 和 `"cpu"` 都成立，再试运行一次。
 
 # %% [markdown] lang="en"
 # <details><summary>Mended, and FAIL? (think first)</summary>
@@ -235,7 +236,7 @@ print(compared.verdict(lang))
 # last digit, and a dry run would give it a fine, wrong OK.
 # </details>
 #
-# So let the CPU go the GPU's way: for this comparison alone the condition holds for `"cuda"` and for `"cpu"`.
+# Put your explanation to the test: for this comparison alone the condition holds for `"cuda"` and for `"cpu"`.
 
 # %%
 as_gpu = run.folder / "as_on_a_gpu.py"
@@ -244,7 +245,8 @@ fair = dry_run(as_gpu, device=device, steps=steps, out=run.folder / "dry_run_as_
 fair
 
 # %% [markdown] lang="zh"
-# 结论：迁移后的脚本与 GPU 的走法逐步一致。记住这个教训：**试运行只能发现两侧走法不同之处；两侧都跳过的，它看不见。**
+# 结论：迁移后的脚本与 GPU 的走法逐步一致。误差恰好为 0，是因为模拟 NPU 上两侧都由 CPU 计算；在真实 NPU 上舍入不同，误差很小但
+# 不为 0，也可能逐步变大，这时用课程 3 的方法判断。记住这个教训：**试运行只能发现两侧走法不同之处；两侧都跳过的，它看不见。**
 # 所以 `scan` 和 `dry-run` 缺一不可；有 GPU 时，请用 GPU 采集基线。
 #
 # ## 还有两处安静的意外
@@ -252,7 +254,9 @@ fair
 # 另一个脚本，两行计算。**先预测**（参数 `one_more`）：在 NPU 上以 float64 计算 100000000 + 1 − 100000000，得 1 还是 0？
 
 # %% [markdown] lang="en"
-# The migrated script goes the GPU's way, step by step. Keep the lesson: **a dry run sees where the sides differ, and not
+# The migrated script goes the GPU's way, step by step. The error is exactly 0 because with the simulated NPU the CPU
+# computes both sides. A real NPU rounds otherwise: errors are small, not 0, and may grow from step to step; course 3 has
+# the means to judge them. Keep the lesson: **a dry run sees where the sides differ, and not
 # what both left out.** `scan` and `dry-run` need each other; and where there is a GPU, take the baseline from it.
 #
 # ## Two more quiet surprises
@@ -281,8 +285,8 @@ for pattern in (r"Device do not support double dtype[^(]*", r"operator '[^']+' i
 #
 # 1. `.double()` 在 NPU 上得到的是 **float32**（torch_npu 自己的替换，只给一句警告）。float32 约有 7 位有效数字，存不下
 #    100000001。累加损失、统计方差时用 float64 的代码，会因此悄悄失去精度。这类计算请放到 CPU 上，或改写算法。
-# 2. `lgamma` 没有 NPU 内核，**回落到 CPU**：结果正确，但每次调用都要把数据搬到主机再搬回来。用
-#    `ascend-workbook operators` 可以列出一步中所有回落的算子。
+# 2. `lgamma` 没有 NPU 内核，**回退到 CPU**：结果正确，但每次调用都要把数据搬到主机再搬回来。用
+#    `ascend-workbook operators` 可以列出一步中所有回退的算子。
 #
 # 第一处改变结果，第二处只影响速度；两者都不会让脚本失败。
 # </details>
@@ -324,7 +328,7 @@ for found in scan(run.path("notebooks/course/scripts/quiet.py")).findings:
 #
 # ## 学到了什么
 #
-# - 报错的地方好改；字符串比较、float64、回落到 CPU 这三类不报错。
+# - 报错的地方好改；字符串比较、float64、回退到 CPU 这三类不报错。
 # - `transfer_to_npu` 替换调用，不替换判断。
 # - `scan` 看源码，`dry-run` 看结果，两者互补；CPU 代替 GPU 作基线时，要确认它走的是 GPU 的路。
 # - 退出码 0 和下降的损失都不是证据，逐步一致的损失才是。

@@ -178,8 +178,8 @@ run.picture(change.parts[1])
 # %% [markdown] lang="zh"
 # <details><summary>为什么没有省下全部？</summary>
 #
-# 工作进程没有减少工作，只是移到了别的核上：有空闲的核，等待就被训练掩盖；核都忙时，计算会变慢，省下的比上限少。
-# 这正是上限的含义：最多，而不是一定。
+# 工作进程没有减少工作，只是移到了别的核上：有空闲的核，等待就被训练掩盖；核都忙时，计算会变慢，省下的比上限少，
+# 甚至一步比原来还长（看“计算”一行多了多少）。这正是上限的含义：最多，而不是一定。
 # </details>
 #
 # ## 另一种改法：减少工作
@@ -190,7 +190,8 @@ run.picture(change.parts[1])
 # <details><summary>Why was not all of it saved?</summary>
 #
 # Workers do not remove work, they move it to other cores. Where cores are idle, the training hides the waiting; where
-# all are busy, computing gets slower and less than the bound is saved. That is what a bound means: at most.
+# all are busy, computing gets slower and less than the bound is saved, or the step even takes longer than before (see
+# by how much the row "computing" grew). That is what a bound means: at most.
 # </details>
 #
 # ## Another change: less work
@@ -212,10 +213,10 @@ print(change.verdict(lang))
 run.picture(change.parts[1])
 
 # %% [markdown] lang="zh"
-# 加载几乎消失了。接下来谁最大？**先预测**，再看每步的调用次数：网络有四个卷积，为什么会有这么多 `aten::item`？
+# 加载只剩一小部分。接下来谁最大？**先预测**，再看每步的调用次数：网络有四个卷积，为什么会有这么多 `aten::item`？
 
 # %% [markdown] lang="en"
-# Loading is nearly gone. What is largest now? **Predict**, then look at the calls a step: the network has four
+# Little is left of loading. What is largest now? **Predict**, then look at the calls a step: the network has four
 # convolutions, so why are there so many `aten::item`?
 
 # %%
@@ -251,9 +252,17 @@ print(calls("both", "aten::item", "aten::linalg_vector_norm"))
 
 # %% [markdown] lang="zh"
 # `aten::item` 每步剩下一次：打印损失。它也可以隔若干步再做。
+#
+# 下面比较第三次与第四次。**先问差异是不是真的**：卷积没有改动，它那几行的差异就是两次测量之间机器忙闲的不同；
+# `watch` 的代价只看“仅基线”和次数不同的几行。在这台没有设备的机器上它很小，课上讲的同步代价要在 GPU 或 NPU 上才看得到。
 
 # %% [markdown] lang="en"
 # One `aten::item` a step is left: the loss that is printed. It could wait for every so many steps too.
+#
+# Below, the fourth measurement against the third. **Ask first whether a difference is real**: convolutions were not
+# changed, so what their rows differ by is how busy the machine was each time. What `watch` cost stands in the rows
+# "baseline only" and those with other calls. Without a device it is small: the waiting spoken of above shows on a GPU or
+# an NPU alone.
 
 # %% tags=["nbval-ignore-output"]
 change = analyse(fourth.facts["profile"], baseline=third.facts["profile"])
@@ -292,7 +301,7 @@ print("losses agree within 0.0001:", apart < 1e-4)
 #
 # <details><summary>答案</summary>
 #
-# 1. 几乎不会：加载只剩一两毫秒，而把张量从工作进程取回也要这么久。先减少工作，再移动工作。
+# 1. 几乎不会：加载只剩几毫秒，而把张量从工作进程取回也要这么久。先减少工作，再移动工作。
 # 2. 上限（毫秒）不变，占比变小。同一段加载时间在大网络上可以完全被掩盖（有工作进程时），不值得先做。
 #    先看占比，再动手。
 # </details>
@@ -314,7 +323,7 @@ print("losses agree within 0.0001:", apart < 1e-4)
 #
 # <details><summary>Answer</summary>
 #
-# 1. Hardly: a millisecond or two of loading is left, and fetching tensors from a worker takes as long. Remove work
+# 1. Hardly: some milliseconds of loading are left, and fetching tensors from a worker takes as long. Remove work
 #    first, move what is left.
 # 2. The bound in milliseconds stays, its share shrinks. With workers a large network hides the same loading wholly, and
 #    it is not the first thing to do. Look at the share before you change anything.

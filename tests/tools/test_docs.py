@@ -13,7 +13,7 @@ from helpers.__main__ import verb_modules
 from helpers.finding import Status
 from helpers.rules import rules_of
 from tests.conftest import ROOT
-from tools.docs import chinese, page, rules, statuses
+from tools.docs import bases, chinese, page, rules, statuses
 from tools.docs.__main__ import main, report, stale
 from tools.docs.stages import STAGES
 
@@ -86,6 +86,33 @@ def test_a_rule_is_read_from_its_module(rule: ModuleType) -> None:
     assert found.looks == "Is it so? More." and rules.first_sentence("Does it hold as it should? More.").endswith("?")
     assert found.statuses == [Status.SKIPPED, Status.WARN]  # what is compared with, and what nobody calls, is not given
     assert found.numbers == {"MUCH": 3} and found.sources == ["https://example.org/page"]
+
+
+def test_every_rule_says_what_it_rests_on(made: dict[Path, str]) -> None:
+    """A page, or in words; and its line on the page is its own."""
+    for rule in rules.all_rules():
+        assert rule.sources or rule.basis, rule.code
+        for lang in ("en", "zh"):
+            line = " · ".join(page._facts(rule, lang))
+            assert not rule.basis or bases.told(rule.basis, lang) in line
+            assert all(f"({address})" in line for address in rule.sources)
+            assert any(line in text for text in made.values()), rule.code
+
+
+def test_a_rule_that_rests_on_nothing_is_no_rule(
+    rule: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bases.basis(rule, rules.sources(rule)) == ""
+    rule.__doc__ = "Is it so?"
+    with pytest.raises(bases.NoBasis, match="ENV999: name the page"):
+        rules._rule(rule)
+    rule.BASIS = "reasoned"  # type: ignore[attr-defined]
+    assert bases.told(rules._rule(rule).basis, "zh").startswith("没有页面作为来源：本项目自己的推理")
+    rule.BASIS = "guessed"  # type: ignore[attr-defined]
+    with pytest.raises(bases.NoBasis, match="'guessed' is none of defined, facts"):
+        rules._rule(rule)
+    monkeypatch.setattr("tools.docs.__main__.sentences", lambda: iter([rules._rule(rule).looks]))
+    assert main(["--check"]) == 1 and "tools.docs: ENV999" in capsys.readouterr().err
 
 
 def test_statuses_are_those_of_known_rules() -> None:

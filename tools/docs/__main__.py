@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tools import docs
+from tools.docs.bases import NoBasis, told
 from tools.docs.chinese import NoChinese, table
 from tools.docs.page import FOLDER, pages, sentences
 from tools.docs.rules import all_rules
@@ -22,6 +23,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.report:
         print("\n".join(report()))
         return 0
+    try:
+        return _write(check=args.check)
+    except NoBasis as error:
+        print(f"tools.docs: {error}", file=sys.stderr)
+        return 1
+
+
+def _write(*, check: bool) -> int:
     lacking = [sentence for sentence in dict.fromkeys(sentences()) if sentence and sentence not in table()]
     for sentence in lacking:
         print(NoChinese(sentence), file=sys.stderr)
@@ -29,12 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     made = pages()
     old = stale(made)
-    for path in [] if args.check else old:
+    for path in [] if check else old:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(made[path], encoding="utf-8")
     for path in old:
-        print(f"{'not up to date: run python -m tools.docs' if args.check else 'written'}: {path.name}")
-    return 1 if args.check and old else 0
+        print(f"{'not up to date: run python -m tools.docs' if check else 'written'}: {path.name}")
+    return 1 if check and old else 0
 
 
 def stale(made: dict[Path, str]) -> list[Path]:
@@ -48,7 +57,7 @@ def report() -> Iterator[str]:
     rules = list(all_rules())
     for rule in rules:
         if not rule.sources:
-            yield f"{rule.code}: no page named as its source ({rule.file})"
+            yield f"{rule.code}: no page named as its source, but: {told(rule.basis, 'en')} ({rule.file})"
         if not rule.outcomes:
             yield f"{rule.code}: no sentences of its own ({rule.file})"
         one = [name for name, words in rule.outcomes.items() if not (words.en and words.zh)]

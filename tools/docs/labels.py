@@ -23,11 +23,6 @@ LABELS = {
     "numbers": ("Numbers: ", "数值："),
     "file": ("rule", "规则"),
     "source": ("source: ", "来源："),
-    "no_source": (
-        "no public page is its source: the project's own reasoning or measurements, or what installed software was "
-        "seen to do",
-        "没有公开页面作为来源：出自本项目自己的推理与测量，或对已安装软件的观察",
-    ),
     "outcome": ("outcome", "结果"),
     "message": ("message", "信息"),
     "step": ("next step", "下一步"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from helpers.finding import Status
 from helpers.words import Words
+from tools.docs.bases import told
 from tools.docs.chinese import translated
 from tools.docs.labels import label
 from tools.docs.rules import Rule, beside, places, rules_in
@@ -98,7 +99,10 @@ def _facts(rule: Rule, lang: str) -> Iterator[str]:
         yield label("numbers", lang) + ", ".join(f"`{name}` {value:g}" for name, value in rule.numbers.items())
     yield f"[{label('file', lang)}](../../{rule.file})"
     named = [f"[{label('source', lang)}{_short(address)}]({address})" for address in rule.sources]
-    yield ", ".join(named) or label("no_source", lang)
+    if named:
+        yield ", ".join(named)
+    if rule.basis:
+        yield told(rule.basis, lang)
 
 
 def _beside(stage: Stage, lang: str) -> Iterator[str]:

@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import Any
 
 from helpers.finding import Status
-from helpers.words import Words, catalogue
+from helpers.words import Scalar, Words, catalogue
+from tools.docs.bases import basis
 from tools.docs.stages import STAGES, Stage
 from tools.docs.statuses import statuses
 
@@ -28,7 +29,8 @@ ITEM = "accept.item."
 
 @dataclass(frozen=True)
 class Rule:
-    """`looks` is the docstring's first sentence; `numbers` are the module's own constants."""
+    """`looks` is the docstring's first sentence; `numbers` are the module's own constants; `basis` is what it rests on
+    besides pages (bases.py)."""
 
     code: str
     file: str
@@ -36,6 +38,7 @@ class Rule:
     statuses: list[Status]
     outcomes: dict[str, Words]
     sources: list[str]
+    basis: Scalar
     numbers: dict[str, Any]
     example: str
     near_miss: str
@@ -73,9 +76,10 @@ def first_sentence(doc: str | None) -> str:
 
 def _rule(module: ModuleType) -> Rule:
     examples, misses = getattr(module, "EXAMPLES", ()), getattr(module, "NEAR_MISSES", ())
+    named = sources(module)
     return Rule(
         module.CODE, str(Path(str(module.__file__)).relative_to(ROOT)), first_sentence(module.__doc__),
-        statuses(module), outcomes(module.CODE), sources(module), dict(_numbers(module)),
+        statuses(module), outcomes(module.CODE), named, basis(module, named), dict(_numbers(module)),
         examples[0][0] if examples else "", misses[0] if misses else "",
     )  # fmt: skip
 

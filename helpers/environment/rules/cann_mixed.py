@@ -13,6 +13,7 @@ from helpers.environment.machine import Machine
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV042", "cann"
+BASIS = "observed"
 
 
 def check(machine: Machine) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from helpers.finding import Finding, Status
 from helpers.words import Scalar
 
 CODE, GROUP = "ENV001", "device"
+BASIS = "defined"
 
 
 def check(machine: Machine) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from helpers.environment.system import Args, told
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV080", "baseline"
+BASIS = "defined"
 
 
 def check(machine: Machine) -> Iterator[Finding]:

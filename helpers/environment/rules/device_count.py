@@ -10,6 +10,7 @@ from helpers.finding import Finding, Status
 from helpers.npu_smi import NpuSmi
 
 CODE, GROUP = "ENV024", "device"
+BASIS = "facts"
 
 
 def check(machine: Machine) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from helpers.environment.system import Args, shown, told
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV014", "host"
+BASIS = "reasoned"
 FAIL_MIB, WARN_MIB = 512, 5 * 1024
 #: Kernel caches and dumps are many small files.
 FEW_ENTRIES = 10_000

@@ -9,6 +9,7 @@ from helpers.environment.system import told
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV031", "driver"
+BASIS = "facts"
 
 
 def check(machine: Machine) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from helpers.environment.system import told
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV025", "device"
+BASIS = "facts"
 
 
 def check(machine: Machine) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from helpers.environment.system import Args, shown
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV066", "process"
+BASIS = "observed"
 
 
 def check(machine: Machine) -> Iterator[Finding]:

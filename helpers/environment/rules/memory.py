@@ -9,6 +9,7 @@ from helpers.environment.system import Args, told
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV013", "host"
+BASIS = "measured"
 #: Below this, importing torch and one small training step come close to the limit (about 0.6 GiB measured).
 ENOUGH_GIB = 2.0
 

@@ -12,6 +12,7 @@ from helpers.environment.system import Args, Untold
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV018", "host"
+BASIS = "reasoned"
 
 
 def check(machine: Machine) -> Iterator[Finding]:

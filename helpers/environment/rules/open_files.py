@@ -9,6 +9,7 @@ from helpers.environment.system import Args, told
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV016", "host"
+BASIS = "reasoned"
 ENOUGH = 1024
 
 

@@ -1,6 +1,6 @@
 """ENV064: the file RANK_TABLE_FILE names is one HCCL takes: it has no fallback where the table does not fit.
 
-Source: HCCL user guide, rank table (see launching/rank_table.py).
+Source: https://www.hiascend.com/document/detail/zh/canncommercial/82RC1/hccl/hcclug/hcclug_000014.html
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from helpers.environment.system import Args, told
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV045", "cann"
+BASIS = "observed"
 
 
 def check(machine: Machine) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from helpers.environment.system import Args, shown
 from helpers.finding import Finding, Status
 
 CODE, GROUP = "ENV070", "simulator"
+BASIS = "defined"
 
 
 def check(machine: Machine) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from helpers.migration.repair import ADVICE, found
 from helpers.migration.rules import nvml
 
 CODE = "MIG113"
+BASIS = "entries"
 #: Methods of other libraries that need one of these.
 METHODS = {
     "enable_xformers_memory_efficient_attention": "xformers",

@@ -13,6 +13,7 @@ from helpers.precision.record import FORWARD
 from helpers.precision.tensors import tolerance
 
 CODE = "ACC218"
+BASIS = "reasoned"
 #: A fault of one percent shows in training; where half of the operators could hide one, that is said.
 LARGE = 0.01
 

@@ -9,6 +9,7 @@ from helpers.precision.comparison import Comparison
 from helpers.words import Scalar
 
 CODE = "ACC201"
+BASIS = "defined"
 SHOWN = 3
 
 

@@ -11,6 +11,7 @@ from helpers.precision.divergence.devices import Again
 from helpers.words import Scalar
 
 CODE = "ACC233"
+BASIS = "facts"
 STATUS = {devices.AGAIN: Status.WARN, devices.ONLY_DTYPE: Status.WARN, devices.NOT_AGAIN: Status.WARN,
           devices.UNKNOWN: Status.SKIPPED}  # fmt: skip
 

@@ -10,6 +10,7 @@ from helpers.precision.comparison import Comparison
 from helpers.precision.experiment import remarks, unlooked
 
 CODE = "ACC205"
+BASIS = "facts"
 SHOWN = 5
 #: The first of a kind is told; more of them are counted.
 KINDS_SHOWN = 12

@@ -9,6 +9,7 @@ from helpers.precision.comparison import Comparison
 from helpers.words import Scalar
 
 CODE = "ACC208"
+BASIS = "defined"
 
 
 def check(facts: Comparison) -> Iterator[Finding]:

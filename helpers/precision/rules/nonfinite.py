@@ -12,6 +12,7 @@ from helpers.precision.operators import kernels
 from helpers.words import Scalar
 
 CODE = "ACC232"
+BASIS = "facts"
 #: Below the first divergence: what overflows may have been wrong before.
 WEIGHT = 250.0
 

@@ -8,6 +8,7 @@ from helpers.finding import Finding, Status
 from helpers.precision.comparison import Comparison
 
 CODE = "ACC206"
+BASIS = "defined"
 
 
 def check(facts: Comparison) -> Iterator[Finding]:

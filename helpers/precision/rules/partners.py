@@ -12,6 +12,7 @@ from helpers.precision.pairing.reasons import reasons
 from helpers.words import Scalar
 
 CODE = "ACC210"
+BASIS = "facts"
 SHOWN = 4
 #: Up to this share of all operators it is a remark: a single helper call that one device needs and the other does not.
 REMARK = 0.01

@@ -11,6 +11,7 @@ from helpers.precision.comparison import Comparison
 from helpers.words import Scalar
 
 CODE = "ACC217"
+BASIS = "defined"
 
 
 def check(facts: Comparison) -> Iterator[Finding]:

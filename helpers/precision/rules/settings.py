@@ -14,6 +14,7 @@ from helpers.precision.experiment import surroundings
 from helpers.words import Scalar
 
 CODE = "ACC207"
+BASIS = "facts"
 
 
 def check(facts: Comparison) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from helpers.precision.tensors import fused
 from helpers.precision.tensors.workers import ALONE
 
 CODE = "ACC209"
+BASIS = "defined"
 
 
 def check(facts: Comparison) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from helpers.precision.experiment.start import Changed, Start
 from helpers.words import Scalar
 
 CODE = "ACC204"
+BASIS = "facts"
 SHOWN = 3
 #: A share of all weights from which on they are another model's, or another seed's.
 MOST = 0.4

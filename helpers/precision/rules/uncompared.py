@@ -13,6 +13,7 @@ from helpers.precision.tensors.agreement import CHECKSUM, DTYPE, NO_VALUES, ONLY
 from helpers.words import Scalar
 
 CODE = "ACC215"
+BASIS = "defined"
 SHOWN = 4
 DOUBLE = {"float32", "float64"}
 

@@ -14,6 +14,7 @@ from helpers.precision.record import BACKWARD, FORWARD
 from helpers.words import Scalar
 
 CODE = "ACC235"
+BASIS = "facts"
 #: Relative L2 error of what the first operator of the next step reads, its weights among it. Rounding leaves about
 #: 1e-5 after one update; an optimizer that is off by half leaves the update's own size, 1e-3 and more.
 LIMIT = 1e-4

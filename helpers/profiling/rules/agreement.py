@@ -12,6 +12,7 @@ from helpers.finding import Finding, Status
 from helpers.profiling.facts import Profile
 
 CODE = "PRF306"
+BASIS = "observed"
 ALLOWED_NS = 1000
 
 

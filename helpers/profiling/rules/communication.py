@@ -16,6 +16,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF312"
+BASIS = "reasoned"
 WORTH = 0.03
 
 

@@ -10,6 +10,7 @@ from helpers.profiling.savings import saving
 from helpers.rules import CannotCheck
 
 CODE = "PRF315"
+BASIS = "reasoned"
 
 
 def check(profile: Profile) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from helpers.profiling.facts import Profile
 from helpers.words import Scalar
 
 CODE = "PRF301"
+BASIS = "observed"
 
 
 def check(profile: Profile) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from helpers.profiling.facts import Profile
 from helpers.words import Scalar
 
 CODE = "PRF308"
+BASIS = "facts"
 
 
 def check(profile: Profile) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF331"
+BASIS = "reasoned"
 MUCH = 0.30
 
 

@@ -13,6 +13,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF321"
+BASIS = "reasoned"
 WORTH, MUCH = 0.10, 0.25
 
 

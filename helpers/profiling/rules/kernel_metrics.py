@@ -12,6 +12,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF323"
+BASIS = "facts"
 
 
 def check(profile: Profile) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from helpers.profiling.savings import saving
 from helpers.rules import CannotCheck
 
 CODE = "PRF313"
+BASIS = "reasoned"
 
 
 def check(profile: Profile) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF324"
+BASIS = "facts"
 
 
 def check(profile: Profile) -> Iterator[Finding]:

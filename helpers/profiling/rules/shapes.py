@@ -8,6 +8,7 @@ from helpers.finding import Finding, Status
 from helpers.profiling.facts import Profile
 
 CODE = "PRF305"
+BASIS = "facts"
 
 
 def check(profile: Profile) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF303"
+BASIS = "reasoned"
 ALLOWED = 0.2
 
 

@@ -13,6 +13,7 @@ from helpers.profiling.trace import Looked
 from helpers.words import Scalar
 
 CODE = "PRF302"
+BASIS = "facts"
 #: Of a rank that was looked at in other steps than the other ranks
 OTHERS = ("PRF302.others", "PRF302.others_unmarked")
 

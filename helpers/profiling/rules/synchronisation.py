@@ -21,6 +21,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF314"
+BASIS = "reasoned"
 #: `.item()`, `float(loss)`, `if tensor:` end in it
 READ = "aten::_local_scalar_dense"
 #: So many reads of a step are looked up: a search each

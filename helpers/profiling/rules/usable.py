@@ -11,6 +11,7 @@ from helpers.profiling.facts import Profile
 from helpers.words import Scalar
 
 CODE = "PRF304"
+BASIS = "facts"
 
 
 def check(profile: Profile) -> Iterator[Finding]:

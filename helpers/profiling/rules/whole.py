@@ -9,6 +9,7 @@ from helpers.finding import Finding, Status
 from helpers.profiling.facts import Profile
 
 CODE = "PRF307"
+BASIS = "defined"
 
 
 def check(profile: Profile) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from helpers.finding import Finding
 from helpers.rules import CannotCheck
 
 CODE, GROUP = "ACP552", "rollback"
+BASIS = "defined"
 
 
 def check(facts: Evidence) -> Iterator[Finding]:

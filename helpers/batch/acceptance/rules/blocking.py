@@ -10,6 +10,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE, GROUP = "ACP511", "code"
+BASIS = "defined"
 
 
 def check(facts: Evidence) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from helpers.finding import Finding, Status
 from helpers.rules import CannotCheck
 
 CODE, GROUP = "ACP502", "environment"
+BASIS = "rules"
 
 
 def check(facts: Evidence) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from helpers.finding import Finding
 from helpers.rules import CannotCheck
 
 CODE, GROUP = "ACP541", "deployment"
+BASIS = "defined"
 
 
 def check(facts: Evidence) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from helpers.batch.acceptance.evidence import Evidence, by_findings
 from helpers.finding import Finding
 
 CODE, GROUP = "ACP523", "precision"
+BASIS = "rules"
 
 
 def check(facts: Evidence) -> Iterator[Finding]:

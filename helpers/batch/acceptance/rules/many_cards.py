@@ -10,6 +10,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE, GROUP = "ACP543", "deployment"
+BASIS = "defined"
 #: The rules of a dry run, a benchmark and an operators' check that say whether it ran.
 OWN = ("MIG140", "PRF370", "MIG170")
 

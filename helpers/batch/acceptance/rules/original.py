@@ -12,6 +12,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE, GROUP = "ACP551", "rollback"
+BASIS = "defined"
 
 
 def check(facts: Evidence) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE, GROUP = "ACP542", "deployment"
+BASIS = "defined"
 
 
 def check(facts: Evidence) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE, GROUP = "ACP531", "performance"
+BASIS = "rules"
 
 
 def check(facts: Evidence) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from helpers.finding import Finding
 from helpers.rules import CannotCheck
 
 CODE, GROUP = "ACP532", "performance"
+BASIS = "rules"
 #: Of a step; less is worth nobody's time.
 SHARE = 0.05
 

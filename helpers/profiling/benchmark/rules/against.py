@@ -12,6 +12,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF376"
+BASIS = "facts"
 
 
 def check(bench: Bench) -> Iterator[Finding]:

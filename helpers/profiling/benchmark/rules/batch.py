@@ -10,6 +10,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF373"
+BASIS = "reasoned"
 #: A step to the next size that brings less than this, in percent, is not worth its memory
 LITTLE = 5.0
 #: Other names, such as batch-norm, num-batches or test-batch-size, are none of training's batch size

@@ -15,6 +15,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF375"
+BASIS = "reasoned"
 #: Waiting for data, in percent of the steps, that is worth a change
 MUCH = 10.0
 

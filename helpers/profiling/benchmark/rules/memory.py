@@ -12,6 +12,7 @@ from helpers.profiling.benchmark.facts import FAILED, OUT_OF_MEMORY, Bench
 from helpers.words import Scalar
 
 CODE = "PRF372"
+BASIS = "facts"
 
 
 def check(bench: Bench) -> Iterator[Finding]:

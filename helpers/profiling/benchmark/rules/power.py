@@ -9,6 +9,7 @@ from helpers.profiling.benchmark.facts import Bench
 from helpers.words import Scalar
 
 CODE = "PRF377"
+BASIS = "facts"
 
 
 def check(bench: Bench) -> Iterator[Finding]:

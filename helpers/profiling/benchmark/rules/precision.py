@@ -10,6 +10,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF374"
+BASIS = "reasoned"
 SWITCH = {"true": True, "1": True, "on": True, "yes": True, "false": False, "0": False, "off": False, "no": False}
 NAMES = ("autocast", "amp", "bf16", "fp16", "mixed-precision", "mixed_precision", "use-amp", "use_amp")
 

@@ -8,6 +8,7 @@ from helpers.finding import Finding, Status
 from helpers.profiling.benchmark.facts import Bench
 
 CODE = "PRF378"
+BASIS = "facts"
 ENOUGH = 3
 
 

@@ -9,6 +9,7 @@ from helpers.profiling.benchmark.facts import Bench, Measured
 from helpers.words import Scalar
 
 CODE = "PRF370"
+BASIS = "facts"
 
 
 def check(bench: Bench) -> Iterator[Finding]:

@@ -1,6 +1,9 @@
 """Is each time steady enough to be compared? Thresholds as in torch.utils.benchmark: quartiles 10 % and 25 % of the
 median apart; the same for what the last third of a run takes longer than its first. Single steps far beyond the median
-are told apart: they count in the throughput."""
+are told apart: they count in the throughput.
+
+Source: https://docs.pytorch.org/docs/stable/benchmark_utils.html
+"""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from helpers.profiling.compare.rows import JOINED, Row
 from helpers.words import Scalar
 
 CODE = "PRF386"
+BASIS = "facts"
 WORTH, MOST = 0.02, 8
 
 

@@ -9,6 +9,7 @@ from helpers.profiling.compare.facts import Comparison
 from helpers.profiling.rules.steps import args_of
 
 CODE = "PRF388"
+BASIS = "facts"
 
 
 def check(compared: Comparison) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from helpers.profiling.compare.rules.causes import shown
 from helpers.words import Scalar
 
 CODE = "PRF384"
+BASIS = "facts"
 NAMED = 3
 
 

@@ -10,6 +10,7 @@ from helpers.profiling.compare.facts import Comparison
 from helpers.profiling.facts import Profile
 
 CODE = "PRF382"
+BASIS = "facts"
 #: Of the rows of `recording`, those that only one side may have without the times being others
 HARMLESS = ("steps", "tier")
 

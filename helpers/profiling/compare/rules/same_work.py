@@ -16,6 +16,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF381"
+BASIS = "reasoned"
 #: Of the operators' time, a side's share without a partner from which it is likely another model
 OTHER_MODEL = 0.5
 #: Shapes of operators that take less of their side than this are not told

@@ -9,6 +9,7 @@ from helpers.profiling.compare.facts import Comparison
 from helpers.rules import CannotCheck
 
 CODE = "PRF383"
+BASIS = "reasoned"
 
 
 def check(compared: Comparison) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from helpers.profiling.compare.costs import REST
 from helpers.profiling.compare.facts import Comparison
 
 CODE = "PRF385"
+BASIS = "facts"
 #: Of the difference; and of the baseline's step, below which nothing is worth a word
 SHARE, SMALL = 0.1, 0.01
 

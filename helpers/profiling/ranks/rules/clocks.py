@@ -8,6 +8,7 @@ from helpers.finding import Finding, Status
 from helpers.profiling.ranks.cluster import Cluster
 
 CODE = "PRF351"
+BASIS = "reasoned"
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF356"
+BASIS = "reasoned"
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from helpers.profiling.ranks.cluster import Cluster
 from helpers.words import Scalar
 
 CODE = "PRF358"
+BASIS = "facts"
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from helpers.profiling.ranks.transport import small_packets
 from helpers.words import Scalar
 
 CODE = "PRF357"
+BASIS = "reasoned"
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:

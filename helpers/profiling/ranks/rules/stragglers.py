@@ -17,6 +17,7 @@ from helpers.rules import CannotCheck
 from helpers.words import Scalar
 
 CODE = "PRF353"
+BASIS = "reasoned"
 PARTS = ("computing", "copy", "loading", "free")
 #: A difference counts from this many times the usual spread on
 SURE = 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from itertools import count
 from pathlib import PurePath
 from typing import Any
@@ -26,6 +27,13 @@ class NoData(Exception):
     def __init__(self, why: Sentence) -> None:
         super().__init__(why)
         self.why = why
+
+
+def as_typed(name: str) -> str:
+    """A name or a version with what an input method or a web page put into it: full-width letters and digits become
+    plain ones, invisible characters and a full stop at the end go."""
+    plain = unicodedata.normalize("NFKC", name)
+    return "".join(one for one in plain if unicodedata.category(one) != "Cf").strip(" \t\r\n。")
 
 
 def as_data(answer: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 from typing import Any
 
 from helpers.course.task import Sentence, sentence
@@ -24,8 +23,8 @@ def edited(answer: Any, before: str) -> tuple[str, Sentence | None]:
         text, trouble = _replaced(answer, before)
         if trouble:
             return "", trouble
-    elif isinstance(answer, (str, Path)):
-        text = str(answer)
+    elif isinstance(answer, str):
+        text = _lines(answer)
     else:
         return "", sentence("course.edit.kind", given=type(answer).__name__)
     if text == before:
@@ -42,11 +41,16 @@ def edited(answer: Any, before: str) -> tuple[str, Sentence | None]:
     return text, None
 
 
+def _lines(text: str) -> str:
+    """Without a byte order mark, and with the line ends of the scripts: an editor on Windows writes others."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+
 def _replaced(pairs: Any, text: str) -> tuple[str, Sentence | None]:
     for number, pair in enumerate(pairs, 1):
         if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(one, str) for one in pair)):
             return "", sentence("course.edit.pair", number=number)
-        old, new = pair
+        old, new = map(_lines, pair)
         count = text.count(old) if old else 0
         if count != 1:
             return "", sentence("course.edit.count", number=number, count=count, old=old.strip().split("\n")[0][:80])

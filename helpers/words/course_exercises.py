@@ -88,6 +88,10 @@ _ENV = {
         "torch_npu {torch_npu} has no wheel for Python {python} on this machine",
         "torch_npu {torch_npu} 没有适合本机 Python {python} 的 wheel",
     ),
+    "course.env.strange": Words(
+        "character {at} of the command is {given} ({code}), which no shell takes for a plain one",
+        "命令的第 {at} 个字符是 {given}（{code}），shell 不会把它当作普通字符",
+    ),
     "course.env.command": Words(
         "what the command installs cannot be told from: {why}", "无法判断该命令会安装什么：{why}"
     ),

@@ -97,6 +97,13 @@ _GRADING = {
         "If both are one person, rename the file, or give a --names file that says {declared} for it.",
         "若两者是同一人，请改文件名，或用 --names 文件为它写明 {declared}。",
     ),
+    "grading.changed": Words(
+        "stopped: the workbook's own files in {path} changed while {name} was graded; it has no grade",
+        "已停止：给 {name} 评分期间，{path} 中工作簿自身的文件发生了变化；该提交没有成绩",
+        "See with git diff what it was. If the submission did it, put the files back, take it out, and grade as root "
+        "with --user.",
+        "请用 git diff 查看变化。如果是该提交所为，请恢复文件、移走它，并以 root 加 --user 评分。",
+    ),
     "grading.time": Words(
         "ended after {seconds} s: the time limit", "运行 {seconds} 秒后被终止：达到时间上限",
         "Cells that had run count; --timeout gives it longer.", "已运行的单元格仍计分；可用 --timeout 延长。",

@@ -15,6 +15,9 @@ BEFORE = 'import torch\nprint("中文", 1)\nprint(2)\n'
 def test_pairs_and_whole_texts() -> None:
     assert edited([("2", "3")], BEFORE) == (BEFORE.replace("2", "3"), None)
     assert edited(BEFORE + "print(4)\n", BEFORE) == (BEFORE + "print(4)\n", None)
+    windows = "\ufeff" + BEFORE.replace("\n", "\r\n")
+    assert edited(windows + "print(4)\r\n", BEFORE) == (BEFORE + "print(4)\n", None)
+    assert edited([("1)\r\nprint(2)", "1)\r\nprint(3)")], BEFORE) == (BEFORE.replace("2", "3"), None)
 
 
 @pytest.mark.parametrize(

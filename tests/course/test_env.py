@@ -42,6 +42,9 @@ def test_the_server_is_broken_and_can_be_mended(tmp_path: Path, torch: str) -> N
         ("2.8.0", "2.8.0.post2", "pip install --no-deps torch_npu==2.8.0.post4", PARTLY, ["command_leaves"]),
         ("2.8.0", "2.8.0.post2", "rm -rf / # torch_npu==2.8.0.post2", PARTLY, ["command"]),
         ("2.8.0", "2.8.0.post2", "pip install 'torch_npu==2.8.0.post2", PARTLY, ["command"]),
+        ("2.8.0", "2.8.0.post2", "pip install --no-deps torch_npu＝＝2.8.0.post2", PARTLY, ["strange"]),
+        ("2.8.0", "2.8.0.post2", "pip install\u00a0--no-deps torch_npu==2.8.0.post2", PARTLY, ["strange"]),
+        ("2.8.0", "2.8.0.post2", "pip install --no-deps torch_npu==２.8.0.post2", PARTLY, ["strange"]),
         ("the right one", "2.8.0.post2", "pip install torch_npu==2.8.0.post2", NOT_YET, ["no_version"]),
     ],
 )
@@ -50,6 +53,13 @@ def test_wrong_answers(
 ) -> None:
     found, why = judged(tmp_path, "2.8.0", answer(torch, torch_npu, command))
     assert found == status and set(missing) <= set(why)
+
+
+@pytest.mark.parametrize("before", ["!", "%", "  "])
+@pytest.mark.parametrize("torch", ["2.8.0", "２．８．０", " 2.8.0\u200b", "2.8.0。"])
+def test_what_an_input_method_makes_of_a_version_is_that_version(tmp_path: Path, torch: str, before: str) -> None:
+    given = answer(torch, "２.8.0.post2", f"{before}pip install --no-deps torch_npu==2.8.0.post2")
+    assert judged(tmp_path, "2.8.0", given) == (DONE, [])
 
 
 def test_another_students_answer_does_not_fit(tmp_path: Path) -> None:

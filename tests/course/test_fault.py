@@ -47,6 +47,11 @@ def test_which_of_the_three_are_right_is_not_told(tmp_path: Path) -> None:
     assert said[1] == said[2]
 
 
+@pytest.mark.parametrize("name", ["ｓｏｆｔｍａｘ", "softmax。", "F．softmax", "Ｓoftmax\u200b ", "算子：softmax"])
+def test_what_an_input_method_makes_of_a_name_is_that_name(name: str) -> None:
+    assert fault.operator_of(name) == "aten::_softmax"
+
+
 def test_naming_every_operator_is_naming_none() -> None:
     every = " ".join(name for names in fault.OPERATORS.values() for name in names)
     assert fault.operator_of(every) is None and fault.operator_of("softmax tanh") is None

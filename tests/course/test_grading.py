@@ -46,9 +46,10 @@ def solved(student: str) -> str:
     return f"answer = {told!r}"
 
 
-def handed_in(folder: Path, name: str, *cells: str, student: str = "") -> None:
+def handed_in(folder: Path, name: str, *cells: str, student: str | None = None) -> None:
     folder.mkdir(exist_ok=True)
-    first = f'lang: str = "en"\nrun_dir: str = "runs/notebook"\nstudent: str = "{student or Path(name).stem}"'
+    whose = Path(name).stem if student is None else student
+    first = f'lang: str = "en"\nrun_dir: str = "runs/notebook"\nstudent: str = "{whose}"'
     made = [nbformat.v4.new_code_cell(each) for each in (first, *cells)]
     made[0].metadata.tags = ["parameters"]
     (folder / name).write_text(nbformat.writes(nbformat.v4.new_notebook(cells=made)))
@@ -64,20 +65,31 @@ def test_an_answer_counts_and_a_patched_checker_does_not(tmp_path: Path, monkeyp
     leak = "import os, pathlib\npathlib.Path(run_dir + '.env').write_text(repr(dict(os.environ)))"
     handed_in(tmp_path / "in", "ann.ipynb", "1 / 0", solved("ann"), leak, CHECK)
     handed_in(tmp_path / "in", "eve.ipynb", PATCH, NOTHING, CHECK)
+    handed_in(tmp_path / "in", "王五 (1).ipynb", solved(""), CHECK, student="")
     (tmp_path / "in" / "bad.ipynb").write_text("{")
     told: list[str] = []
     report = grade(tmp_path / "in", tmp_path / "grades.csv", worth={"env": 2}, tell=told.append, lang="en")
     table = rows(tmp_path / "grades.csv")
     assert [table[name]["env_points"] for name in ("ann.ipynb", "bad.ipynb", "eve.ipynb")] == ["2", "0", "0"]
+    assert (table["王五 (1).ipynb"]["env_points"], table["王五 (1).ipynb"]["error"]) == ("2", "")  # everybody's questions
+    told_of = {each.key: each.args for each in report.findings}
+    assert told_of["CRS001.unnamed"]["names"] == ["王五 (1).ipynb"] and "CRS001.kept" not in told_of
     assert table["eve.ipynb"]["env_status"] == "not_yet" and table["ann.ipynb"]["env_status"] == "done"
     assert "breaks off" in table["bad.ipynb"]["error"] and not table["ann.ipynb"]["error"]
-    assert report.status is Status.WARN and told == ["[1/3] ann.ipynb", "[2/3] bad.ipynb", "[3/3] eve.ipynb"]
+    assert report.status is Status.WARN and told[:2] == ["[1/4] ann.ipynb", "[2/4] bad.ipynb"]
     seen = next((tmp_path / "grades.csv.work").glob("ann*/home/run.env")).read_text()
     assert "secret" not in seen and str(tmp_path) in seen
     began = time.monotonic()
-    again = grade(tmp_path / "in", tmp_path / "grades.csv", worth={"env": 4}, lang="en")
-    assert time.monotonic() - began < 1 and again.table is not None  # nothing ran
-    assert rows(tmp_path / "grades.csv")["ann.ipynb"]["env_points"] == "4"
+    again = grade(tmp_path / "in", tmp_path / "grades.csv", worth={"env": 4}, lang="zh")
+    assert time.monotonic() - began < 2  # nothing ran
+    chinese = (tmp_path / "grades.csv").read_text("utf-8-sig").splitlines()
+    assert [line.split(",")[:3] for line in chinese] == [
+        ["提交", "学生", "得分"], ["ann.ipynb", "ann", "4"], ["bad.ipynb", "bad", "0"], ["eve.ipynb", "eve", "0"],
+        ["王五 (1).ipynb", "王五 (1)", "4"],
+    ]  # fmt: skip
+    kept = {each.key: each for each in again.findings}
+    assert kept["CRS001.kept"].args["kept"] == 3 and "--force" in kept["CRS001.kept"].hint("zh")
+    assert kept["CRS001.unnamed"].args["names"] == ["王五 (1).ipynb"]
 
 
 @pytest.mark.full

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from helpers.course.checking import COLLECT
+from helpers.course.data import NoData, as_data
 from helpers.course.grading import limits
 from helpers.course.grading.judging import KEY_BYTES, verdict
 from helpers.course.grading.limits import Ended, Limits
-from helpers.course.grading.names import composed, inside, same_person
+from helpers.course.grading.names import composed, inside, printable, same_person
 from helpers.course.outcome import NOT_YET
 from helpers.course.record import NAME as RECORD
 from helpers.course.record import read_record
@@ -146,17 +147,25 @@ def _answers(run: Path, home: Path, student: str) -> Left:
     try:
         record = read_record(run)
     except WorkbookError as error:
-        return Left(student, trouble={"say": error.key, "args": error.arguments})
-    answers = {name: entry.answer for name, entry in record.tasks.items() if entry.answer is not None}
+        why = {name: printable(said) if isinstance(said, str) else said for name, said in error.arguments.items()}
+        return Left(student, trouble={"say": error.key, "args": why})
+    answers = {name: entry.answer for name, entry in record.tasks.items() if _is_answer(entry.answer)}
     if not record.tasks:
         return Left(student, trouble={"say": "grading.no_answers", "args": {}})
     if record.student in ("", student):
         return Left(student, answers, record.student)
     if same_person(record.student, student):  # the questions are drawn from the name as it stands in the notebook
         return Left(composed(record.student), answers, record.student)
-    declared = record.student[:80].encode("utf-8", "backslashreplace").decode("utf-8")
-    told: dict[str, Scalar] = {"declared": declared, "name": student}
+    told: dict[str, Scalar] = {"declared": printable(record.student[:80]), "name": student}
     return Left(student, answers, student, {"say": "grading.other_name", "args": told})
+
+
+def _is_answer(answer: Any) -> bool:
+    """What the notebook's checker writes; a record written by hand may hold anything."""
+    try:
+        return as_data(answer) is not None
+    except NoData:
+        return False
 
 
 def _judge(folder: Path, notebook: str, left: Left, told: Limits) -> tuple[dict[str, str], Ended]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import simulator
-from helpers.batch.fingerprint import own_code
+from helpers.batch.fingerprint import PACKAGE, own_code
 from helpers.course.grading.attempt import Grade, Work, grade_one
 from helpers.course.grading.limits import Limits
 from helpers.course.grading.names import name_of, shown
@@ -62,8 +62,8 @@ def grade(
     student; else a submission is its student's name. limits: of each submission; each cell has `cell_timeout_s`. A
     submission that was graded before and has not changed is taken over unless `force`, whatever the language of that
     run. Raises WorkbookError where there is nothing to grade, for a task that there is not, for a `names` that cannot
-    be read, and for an `out` that is another file. A submission that is broken has its row; a file that is no
-    submission has a finding.
+    be read, for an `out` that is another file, and where the workbook's code changes meanwhile. A submission that is
+    broken has its row; a file that is no submission has a finding.
     """
     lang, told = language(lang), limits or Limits()
     valued = _worth(worth or {}, notebook)
@@ -104,6 +104,8 @@ def _ready(path: Path, student: str, notebook: str, work: Path, force: bool) -> 
 def _graded(ready: Ready, notebook: str, lang: str, cell_s: float, told: Limits) -> Grade:
     assert ready.work
     one = grade_one(ready.work, ready.folder.resolve(), lang, cell_s, told, notebook)
+    if own_code.__wrapped__() != own_code():  # the judge is made of it
+        raise WorkbookError("grading.changed", name=ready.work.name, path=str(PACKAGE))
     open_storage(str(ready.folder)).write_text("grade.json", json.dumps({"key": ready.key, **one.to_dict()}, indent=1))
     return one
 

@@ -38,6 +38,11 @@ def composed(name: str) -> str:
     return unicodedata.normalize("NFC", name).strip()
 
 
+def printable(text: str) -> str:
+    """What somebody wrote into a JSON file may hold halves of characters, which no file and no terminal takes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def shown(path: Path) -> str:
     """The file's name as text. Names in GBK, which an unpacker may leave on the disk, are read as such."""
     raw = os.fsencode(path.name)

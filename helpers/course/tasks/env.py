@@ -11,6 +11,7 @@ from typing import Any
 
 from helpers import versions
 from helpers.course import machines
+from helpers.course.data import as_typed
 from helpers.course.drawing import pick
 from helpers.course.task import Found, Place, Sentence, Task, sentence
 from helpers.environment.installing.plan import wheel_fits
@@ -41,7 +42,7 @@ def check(answer: Any, place: Place) -> Found:
         return Found(missing=(trouble,))
     before = machine(place.student)
     installed, trouble = outcome_of(given["command"], before.python.packages)
-    said = {"torch": given["torch"].strip(), "torch_npu": given["torch_npu"].strip()}
+    said = {name: given[name] for name in FIELDS[:2]}
     points = [*_pair(said, before)]
     if trouble:
         points.append((False, trouble))
@@ -70,12 +71,13 @@ def _found(points: list[tuple[bool, Sentence]]) -> Found:
 def _given(answer: Any) -> tuple[dict[str, str], Sentence | None]:
     if not isinstance(answer, dict) or any(not isinstance(answer.get(name), str) for name in FIELDS):
         return {}, sentence("course.env.fields", fields=list(FIELDS), given=type(answer).__name__)
-    for name in FIELDS[:2]:
+    given = {name: as_typed(answer[name]) for name in FIELDS[:2]}
+    for name, version in given.items():
         try:
-            versions.parse(answer[name])
+            versions.parse(version)
         except versions.NotAVersion:
-            return {}, sentence("course.env.no_version", field=name, given=answer[name][:80])
-    return {name: answer[name] for name in FIELDS}, None
+            return {}, sentence("course.env.no_version", field=name, given=version[:80])
+    return {**given, "command": answer["command"].strip()}, None
 
 
 def _pair(said: dict[str, str], before: Machine) -> list[tuple[bool, Sentence]]:
@@ -95,8 +97,12 @@ def outcome_of(command: str, packages: dict[str, str]) -> tuple[dict[str, str], 
 
     Without --no-deps a torch_npu brings the torch that its wheel requires, whatever is installed.
     """
+    strange = next((one for one in command if not (one.isascii() and (one.isprintable() or one.isspace()))), "")
+    if strange:
+        code = f"U+{ord(strange):04X}"
+        return {}, sentence("course.env.strange", at=command.index(strange) + 1, code=code, given=strange)
     try:
-        words = shlex.split(command)
+        words = shlex.split(command.lstrip("!%"))  # as a cell has it
     except ValueError as error:
         return {}, sentence("course.env.command", why=str(error))
     while words and re.fullmatch(r"(?:\S*/)?python[\d.]*|-m", words[0]):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from helpers.course.data import as_typed
 from helpers.course.drawing import number, pick
 from helpers.course.editing import SCRIPTS
 from helpers.course.task import Found, Place, Sentence, Task, sentence
@@ -105,7 +106,7 @@ def _given(answer: Any) -> tuple[dict[str, Any], Sentence | None]:
 def operator_of(name: str) -> str | None:
     """`softmax`, `aten::_softmax`, `F.softmax`, `Functional.softmax.0.forward`: the simulator's name; None where it is
     none of this network's operators, or several."""
-    parts = re.split(r"[.\s:,;/]+", name.strip().lower())
+    parts = re.split(r"[.\s:,;/]+", as_typed(name).lower())
     found = {operator for operator, names in OPERATORS.items() if set(parts) & set(names)}
     return found.pop() if len(found) == 1 else None
 

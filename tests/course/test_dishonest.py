@@ -1,0 +1,151 @@
+"""What a dishonest notebook leaves behind earns nothing, stops nobody else's grading, and is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.course.grading import attempt, grade, limits
+from helpers.course.grading.judging import MARK, signed, verdict
+from helpers.course.grading.limits import Limits
+from helpers.course.record import NAME
+from helpers.errors import WorkbookError
+from tests.course.test_grading import CHECK, NOTHING, handed_in, rows, solved
+
+KEY = b"k" * 32
+
+
+def left(home: Path, text: str, student: str = "张三") -> attempt.Left:
+    """What is read of a course.json of this text, which a run left."""
+    (home / "run").mkdir(parents=True, exist_ok=True)
+    (home / "run" / NAME).write_text(text, encoding="utf-8")
+    return attempt._answers(home / "run", home, student)
+
+
+def record(answer: str, student: str = '"张三"') -> str:
+    entry = '"status": "done", "tries": 1, "time": "", "simulated": false, "right": 9, "missing": 0'
+    return f'{{"format": 1, "student": {student}, "tasks": {{"env": {{{entry}, "answer": {answer}}}}}}}'
+
+
+@pytest.mark.parametrize("answer", ["[" * 400 + "]" * 400, "NaN", "[1e999]", json.dumps("x" * 300_000), "null"])
+def test_an_answer_that_no_checker_wrote_is_none(tmp_path: Path, answer: str) -> None:
+    assert left(tmp_path, record('{"torch": "1"}')).answers == {"env": {"torch": "1"}}
+    assert not left(tmp_path, record(answer)).answers
+
+
+def test_half_a_character_in_a_name_reaches_no_file(tmp_path: Path) -> None:
+    told = left(tmp_path, record("1", r'"\ud800"'))
+    broken = left(tmp_path, record("1").replace('"env"', r'"\udfff"').replace('"tries": 1', '"tries": []'))
+    for one in (told, broken):
+        assert one.trouble and json.dumps(one.trouble, ensure_ascii=False).encode("utf-8")
+    assert told.trouble and told.trouble["say"] == "grading.other_name"
+
+
+@pytest.mark.parametrize("linked", [f"run/{NAME}", "run"])
+def test_a_record_that_is_a_link_to_anothers_is_not_read(tmp_path: Path, linked: str) -> None:
+    left(tmp_path / "friend", record('{"torch": "1"}'))
+    mine = tmp_path / "mine"
+    (mine / linked).parent.mkdir(parents=True)
+    (mine / linked).symlink_to(tmp_path / "friend" / linked)
+    told = attempt._answers(mine / "run", mine, "张三")
+    assert not told.answers and told.trouble and told.trouble["say"] == "grading.link"
+
+
+def test_a_record_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    os.mkfifo(tmp_path / "run" / NAME)
+    told = attempt._answers(tmp_path / "run", tmp_path, "张三")
+    assert told.trouble and told.trouble["say"] == "course.record"
+
+
+def test_only_what_the_judge_signed_is_a_verdict() -> None:
+    told = {"task": "env", "status": "done"}
+    assert verdict(signed(told, KEY) + b"\n", KEY) == told
+    plain = json.dumps(told).encode()
+    other = signed({"task": "env", "status": "not_yet"}, KEY)
+    moved = other.rpartition(b" {")[0] + b" " + plain
+    unsigned = (b"judged " + plain, MARK + b"0" * 64 + b" " + plain, MARK, b"\xff\n", b"")
+    for forged in (*unsigned, signed(told, b"x" * 32), moved):
+        assert verdict(forged, KEY) is None
+
+
+def test_a_folder_made_before_the_judge_is_removed(tmp_path: Path) -> None:
+    """Python would import the judge from the folder in which it is started."""
+    fake = tmp_path / "judging" / "helpers" / "course" / "grading"
+    fake.mkdir(parents=True)
+    for folder in (fake, fake.parent, fake.parent.parent):
+        (folder / "__init__.py").touch()
+    (fake / "judging.py").write_text("print('judged {}')")
+    (tmp_path / "judging" / "closed").mkdir(mode=0)
+    (tmp_path / "judging" / "away").symlink_to(tmp_path.parent)
+    (tmp_path / "judging.log").symlink_to(tmp_path / "elsewhere")
+    wrong = attempt.Left("张三", {"env": {"torch": "1", "torch_npu": "2", "command": "x"}}, "张三")
+    found, ended = attempt._judge(tmp_path, "exercises", wrong, Limits(seconds=60))
+    assert (found, ended.code) == ({"env": "not_yet"}, 0)
+    assert not (tmp_path / "judging" / "helpers").exists() and not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may remove what is closed")
+def test_a_folder_closed_to_its_owner_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "one" / "closed" / "inner").mkdir(parents=True)
+    (tmp_path / "one" / "closed").chmod(0)
+    assert not list(attempt._new(tmp_path / "one").iterdir())
+
+
+def child(tmp_path: Path, code: str, told: Limits) -> limits.Ended:
+    return limits.run([sys.executable, "-c", code], dict(os.environ), tmp_path, tmp_path / "log", told)
+
+
+def test_many_processes_end_a_child(tmp_path: Path) -> None:
+    code = "import os, time\nfor _ in range(30):\n if os.fork() == 0: break\ntime.sleep(60)"
+    assert child(tmp_path, code, Limits(seconds=30, processes=20)).cut == "processes"
+
+
+def test_a_process_that_starts_itself_again_ends_too(tmp_path: Path) -> None:
+    """Each lives for a moment, in a session of its own, and has a successor before it ends."""
+    code = (
+        "import os, time\nfor _ in range(4000):\n if os.fork(): os._exit(0)\n"
+        " os.setsid()\n open('alive', 'w').write(str(os.getpid()))\n time.sleep(0.005)"
+    )
+    assert child(tmp_path, code, Limits(seconds=30)).code == 0
+    pid = (tmp_path / "alive").read_text()
+    assert not pid or not Path(f"/proc/{pid}").exists()
+
+
+RUIN = """import pathlib, shutil
+shutil.rmtree({submissions!r})
+for path in pathlib.Path({work!r}).glob("zoe*"): shutil.rmtree(path)"""
+
+
+@pytest.mark.full
+def test_who_deletes_the_others_takes_nothing_from_them(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    ruin = RUIN.format(submissions=str(folder), work=str(tmp_path / "grades.csv.work"))
+    handed_in(folder, "eve.ipynb", ruin, NOTHING, CHECK)
+    handed_in(folder, "zoe.ipynb", solved("zoe"), CHECK)
+    grade(folder, tmp_path / "grades.csv", lang="en")
+    table = rows(tmp_path / "grades.csv")
+    assert {name: row["points"] for name, row in table.items()} == {"eve.ipynb": "0", "zoe.ipynb": "1"}
+
+
+def test_a_submission_that_changes_the_workbook_stops_the_grading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: Any = sys.modules["helpers.course.grading.grade"]  # the package has the function by that name
+    (tmp_path / "in").mkdir()
+    handed_in(tmp_path / "in", "eve.ipynb", "pass")
+
+    def own_code() -> str:
+        return "as it began"
+
+    own_code.__wrapped__ = lambda: "another"  # type: ignore[attr-defined]
+    monkeypatch.setattr(module, "own_code", own_code)
+    monkeypatch.setattr(module, "grade_one", lambda work, *_: attempt.Grade(work.name, work.student, work.digest))
+    with pytest.raises(WorkbookError, match=r"while eve\.ipynb was graded"):
+        grade(tmp_path / "in", tmp_path / "grades.csv", lang="en")
+    assert not list((tmp_path / "grades.csv.work").rglob("grade.json"))

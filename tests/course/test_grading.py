@@ -71,7 +71,8 @@ def test_an_answer_counts_and_a_patched_checker_does_not(tmp_path: Path, monkeyp
     report = grade(tmp_path / "in", tmp_path / "grades.csv", worth={"env": 2}, tell=told.append, lang="en")
     table = rows(tmp_path / "grades.csv")
     assert [table[name]["env_points"] for name in ("ann.ipynb", "bad.ipynb", "eve.ipynb")] == ["2", "0", "0"]
-    assert (table["王五 (1).ipynb"]["env_points"], table["王五 (1).ipynb"]["error"]) == ("2", "")  # everybody's questions
+    nameless = table["王五 (1).ipynb"]
+    assert (nameless["env_points"], nameless["error"]) == ("2", "")  # everybody's questions
     told_of = {each.key: each.args for each in report.findings}
     assert told_of["CRS001.unnamed"]["names"] == ["王五 (1).ipynb"] and "CRS001.kept" not in told_of
     assert table["eve.ipynb"]["env_status"] == "not_yet" and table["ann.ipynb"]["env_status"] == "done"

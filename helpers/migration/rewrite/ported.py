@@ -18,7 +18,7 @@ from helpers.finding import Finding
 from helpers.migration.closure import walk
 from helpers.migration.reading.settled import unsettled, written_for_npu
 from helpers.migration.reading.source import Source, read
-from helpers.migration.reading.undecoded import Unreadable
+from helpers.migration.reading.undecoded import Unreadable, refuse_large
 from helpers.migration.repair import AUTO, class_of
 from helpers.migration.scan import scan_source
 
@@ -58,10 +58,12 @@ class Ported:
         """Whether a script that would import transfer_to_npu needs it, and whether npu is said around it."""
         if self.somewhere is False and not written_for_npu(source):
             return True, False
-        own, files = said(source, scanned), self._modules(source)
-        modules = [own, *map(self._of, islice(files, MOST_MODULES))]
-        if not self.somewhere and not any(module.npu for module in modules):
+        files = self._modules(source)
+        near = files[:MOST_MODULES]
+        said_npu = written_for_npu(source) or any(_speaks(file) and self._of(file).npu for file in near)
+        if not self.somewhere and not said_npu:
             return True, False
+        modules = [said(source, scanned), *map(self._of, near)]
         still = any(module.still for module in modules)
         if len(files) > MOST_MODULES or any(module.loads for module in modules):
             still = still or not self.files or any(self._of(file).still for file in self.files)
@@ -102,6 +104,15 @@ def unreached(files: Sequence[Path], scripts: Iterable[tuple[Path, ast.Module | 
         for module in walk(script, root, tree=cells):
             left.pop(module, None)
     return list(left)
+
+
+def _speaks(file: Path) -> bool:
+    """Whether a file may say npu; most say nothing of it, and need not be parsed."""
+    try:
+        refuse_large(file.stat().st_size)
+        return b"torch_npu" in file.read_bytes()
+    except (Unreadable, OSError):
+        return False  # whoever reads it for its findings says so
 
 
 def _read(file: Path) -> Said:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.migration.rewrite import rewrite
+from helpers.migration.rewrite import ported, rewrite
 from tests.conftest import ROOT
 
 TWO = "import torch_npu\nfrom torch_npu.contrib import transfer_to_npu\n"
@@ -103,6 +103,16 @@ def test_a_script_whose_modules_are_not_all_known_is_decided_by_the_tree(
     report = rewrite(_tree(tmp_path / "in", _many(main, numbered)), tmp_path / "out")
     assert ("transfer_to_npu" in (tmp_path / "out" / "main.py").read_text(encoding="utf-8")) == added
     assert ("main.py" in report.facts["already_npu"]) == (not added)
+
+
+@pytest.mark.parametrize(("says", "parsed"), [("x = 1\n", []), ("x = 1  # torch_npu\n", ["model.py"])])
+def test_a_module_that_says_nothing_of_torch_npu_is_not_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, parsed: list[str]
+) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(ported, "_read", lambda file: read.append(file.name) or ported.Said(False))
+    _tree(tmp_path, {"a.py": GPU.replace("torch\n", "torch\nimport model\n", 1), "model.py": says})
+    assert rewrite(tmp_path / "a.py").facts["sha256"] and read == parsed
 
 
 def test_many_modules_in_a_tree_without_torch_ask_for_nothing(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@
 #
 # | 时间 | 硬件 | 需要先会 |
 # |---|---|---|
-# | 阅读与思考 30 分钟，运行约 60 秒 | 任意机器；没有 NPU 时使用模拟 NPU | [课程 3.1](03_divergence.ipynb) |
+# | 阅读与思考 35 分钟，运行约 80 秒 | 任意机器；没有 NPU 时使用模拟 NPU | [课程 3.1](03_divergence.ipynb) |
 #
 # 同一个脚本，float32 训练正常，换成 float16 之后损失四十步一个数字都没有变：不报错，不出现 NaN，进度条照走。
 # 本课先看这次失败的运行，请你预测原因，再用数据揭晓；然后用同样的数据推算损失缩放应取多大，并看着它在训练中变化。
@@ -26,7 +26,7 @@
 #
 # | time | hardware | known before |
 # |---|---|---|
-# | 30 minutes to read and think, about 60 s to run | any machine; without an NPU the simulated one | [course 3.1](03_divergence.ipynb) |
+# | 35 minutes to read and think, about 80 s to run | any machine; without an NPU the simulated one | [course 3.1](03_divergence.ipynb) |
 #
 # One script. In float32 it trains well; in float16 not a digit of the loss changes over forty steps: no error, no NaN,
 # the progress bar goes on. This lesson opens with the failing run, asks what you think, and reveals the cause from the
@@ -116,27 +116,29 @@ print(predicted("guess", guess, "backward", lang))
 # <details><summary>原因（先自己判断）</summary>
 #
 # 前向没有问题：第一步的损失相差不到千分之一。数据也一样。可是 float16 一侧**所有**梯度都恰好是 0：优化器每步加上的
-# 更新也是 0，再大的学习率也无济于事。损失以平方米计，约为 1e-7，梯度更小；float16 最小的数约为 6e-8，
-# 更小的数舍入为 0。这叫下溢，它不产生 inf 或 NaN，因此没有任何报错。
+# 更新也是 0，再大的学习率也无济于事。损失以平方米计，约为 5e-7，梯度更小；float16 最小的数约为 6e-8，
+# 比它的一半还小的数舍入为 0。这叫下溢，它不产生 inf 或 NaN，因此没有任何报错。
 # </details>
 #
 # ## 梯度在哪里
 #
-# 采集 float32 基线的第一步，数一数每个梯度落在 2 的几次方。黄线依次是 float16 最小的数、最小的规格化数和上界。
+# 采集 float32 基线的第一步，数一数反向中每个算子给出的每个梯度（不只是参数的）落在 2 的几次方。黄线依次是 float16 最小的数、
+# 最小的规格化数和上界。
 
 # %% [markdown] lang="en"
 # <details><summary>The cause (decide first)</summary>
 #
 # The forward is fine: the first losses differ by less than a thousandth. The data are the same. But on float16's side
 # **every** gradient is exactly 0, so the optimizer adds 0 at each step, whatever the learning rate. The loss is in
-# square metres, about 1e-7, its gradients smaller still. float16's smallest number is about 6e-8; what is smaller is
-# rounded to 0. This is underflow: it makes neither inf nor NaN, and so nothing is reported.
+# square metres, about 5e-7, its gradients smaller still. float16's smallest number is about 6e-8; what is below half of
+# it is rounded to 0. This is underflow: it makes neither inf nor NaN, and so nothing is reported.
 # </details>
 #
 # ## Where the gradients lie
 #
-# Capture the first step of the float32 baseline, and count each gradient by its power of two. The yellow lines are
-# float16's smallest number, its smallest normal one, and its upper end.
+# Capture the first step of the float32 baseline, and count every gradient that an operator of the backward gives out, not
+# the parameters' alone, by its power of two. The yellow lines are float16's smallest number, its smallest normal one,
+# and its upper end.
 
 # %%
 full = {"steps": 1, "estimate": False, "force": True, "level": "mix"}
@@ -148,15 +150,17 @@ run.picture(bare)
 print(bare.verdict(lang))
 
 # %% [markdown] lang="zh"
-# 几乎所有梯度都在 float16 的左边之外，右边的四十个 2 的幂却空着。损失乘以 S，反向中每个梯度就都乘以 S（链式法则），
+# 几乎所有梯度都在 float16 的左边之外，右边却有三十多个 2 的幂空着。（为什么刚才是 100 %，这里却是 99.7 %？反向是一连串乘法：
+# 前面的梯度一旦变成 0，由它得到的也都如此。）损失乘以 S，反向中每个梯度就都乘以 S（链式法则），
 # 整座山向右移 log2(S)；更新之前再除以 S。这就是**损失缩放**。
 #
 # **先预测**：S 取 2 的几次方最好？写进 `scale_guess`。太小会怎样，太大又会怎样？
 
 # %% [markdown] lang="en"
-# Nearly all gradients lie beyond float16's left end, while its upper forty powers of two stand empty. Multiply the
-# loss by S, and the chain rule multiplies every gradient by S: the hill moves right by log2(S). Before the update they
-# are divided by S again. This is **loss scaling**.
+# Nearly all gradients lie beyond float16's left end, while more than thirty powers of two stand empty at its right. (Why
+# 100 % before and 99.7 % here? The backward is a chain of products: once one gradient is 0, so is all that comes of it.)
+# Multiply the loss by S, and the chain rule multiplies every gradient by S: the hill moves right by log2(S). Before the
+# update they are divided by S again. This is **loss scaling**.
 #
 # **Predict**: which power of two is best for S? Write it into `scale_guess`. What happens below it, what above?
 
@@ -173,8 +177,45 @@ run.picture(moved)
 # <details><summary>看到了什么</summary>
 #
 # 图的横轴仍是未缩放的梯度，所以山没有动，是 float16 的三条线左移了 30，相对位置与山右移 30 相同。
-# GradScaler 默认从 2**16 = 65536 开始，对这个网络远远不够：七成梯度仍然变为 0。这样的训练更危险：损失会下降，
-# 但深处的层没有学习。上界由最大的梯度决定，下界由大多数梯度决定，在两者之间的缩放都可以。
+# GradScaler 默认从 2**16 = 65536 开始，这里仍有七成的梯度变为 0。上界由最大的梯度决定，下界由大多数梯度决定，在两者之间的
+# 缩放都可以。
+# </details>
+#
+# ## 小一些会怎样
+#
+# 直方图数的是每一个值，优化器用到的却是参数的梯度，每个都是许多值之和。**先预测**：缩放取 2**4、2**8、2**16、2**30 时，
+# 四十步之后的损失各会怎样？哪一种最危险？
+
+# %% [markdown] lang="en"
+# <details><summary>What was seen</summary>
+#
+# The axis still shows the gradients unscaled. So the hill stays, and float16's three lines moved left by 30: seen from
+# the lines, the hill moved right by 30.
+# GradScaler starts from 2**16 = 65536 unless told otherwise; here seven gradients in ten still become 0 with it. The
+# largest gradient sets the upper bound, the bulk of them the lower; any scale between serves.
+# </details>
+#
+# ## And a scale that is too small
+#
+# The histogram counts every single value. What the optimizer sees are the gradients of parameters, each a sum over many
+# of them. **Predict**: what becomes of the loss in forty steps with 2**4, 2**8, 2**16 and 2**30, and which is the most
+# dangerous?
+
+# %%
+for power in (4, 8, 16, 30):
+    scale = str(2**power)
+    series = read(train(f"scale_{power}", device, "--dtype", "fp16", "--scaler", "static", "--scale", scale)).series
+    ends = [f"{series[name].values[at]:.3g}" for name in ("loss", "zero_gradients") for at in (0, 39)]
+    print(f"2**{power}: loss {ends[0]} -> {ends[1]}, share of parameters' gradients that are 0: {ends[2]} -> {ends[3]}")
+
+# %% [markdown] lang="zh"
+# <details><summary>看到了什么（float32 的损失降到 1.31e-08）</summary>
+#
+# - 2**4 最危险：损失降了四成，看上去在学习；可是第一步 99 % 以上的参数梯度就是 0，只有最后的线性层在更新，前面的层什么也没学到，
+#   后来连它也停了。只看损失不会发现。
+# - 2**8：开始时几乎没有 0，随着损失变小，梯度也变小，到第 40 步七成以上又成了 0，损失是 float32 的两倍。
+# - 2**16：参数的梯度没有一个是 0，损失只差几个百分点。逐个值丢掉七成，和却还在：丢掉的是最小的那些。
+# - 2**30：与 float32 几乎相同。直方图给出的下界偏于保守，它要求几乎什么也不丢；梯度还会继续变小，余量正是为此而留。
 # </details>
 #
 # ## 看着它变化
@@ -185,13 +226,17 @@ run.picture(moved)
 # **先预测**：它会停在 2 的几次方？依据上面的直方图。之后会一直停在那里吗？
 
 # %% [markdown] lang="en"
-# <details><summary>What was seen</summary>
+# <details><summary>What was seen (float32's loss falls to 1.31e-08)</summary>
 #
-# The axis still shows the gradients unscaled. So the hill stays, and float16's three lines moved left by 30: seen from
-# the lines, the hill moved right by 30.
-# GradScaler starts from 2**16 = 65536 unless told otherwise. For this network that is far too little: seven gradients
-# in ten still become 0. Such a run is worse than one that stands still, because its loss falls while the deeper layers
-# learn nothing. The largest gradient sets the upper bound, the bulk of them the lower; any scale between serves.
+# - 2**4 is the dangerous one. The loss falls by four tenths and seems to learn; yet more than 99 % of the parameters'
+#   gradients are 0 from the first step on. Only the last linear layer is updated, those before it learn nothing, and
+#   later that one stands still too. The loss alone does not tell.
+# - 2**8: hardly a 0 at first. As the loss gets smaller its gradients do, and by step 40 more than seven in ten are 0
+#   again; the loss is twice float32's.
+# - 2**16: not one parameter's gradient is 0, and the loss is off by some percent. Seven values in ten are lost and their
+#   sum is still there: the lost ones are the smallest.
+# - 2**30: nearly float32's. The histogram's lower bound is on the safe side, it wants hardly anything lost; gradients go
+#   on shrinking, and the room is for that.
 # </details>
 #
 # ## Watch it move

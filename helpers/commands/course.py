@@ -13,7 +13,7 @@ Examples:
   ascend-workbook course reset capstone
   ascend-workbook course grade submissions/ --out grades.csv
   ascend-workbook course grade submissions/ --out grades.csv --points env=2 --timeout 600 --names names.csv
-  ascend-workbook course grade submissions/ --user nobody
+  ascend-workbook course grade submissions/ --user nobody --junit grades.xml
   ascend-workbook course grade capstones/ --notebook capstone --out capstones.csv --timeout 1800
   ascend-workbook course solve --out solved.ipynb
   ascend-workbook course solve capstone --out solved.ipynb --lang zh

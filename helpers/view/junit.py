@@ -1,4 +1,5 @@
-"""A report as JUnit XML, which CI servers read: one suite a report, one test case a question or group of operators.
+"""A report as JUnit XML, which CI servers read: one suite a report, one test case a question, a group of operators, or
+a student's task.
 
 A case fails exactly where the report does, so that the file and the exit code say the same; what was not looked at
 is `skipped`. The schema is the usual one (testsuites, testsuite, properties, testcase, failure, skipped, system-out).
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from helpers.finding import Status
 from helpers.precision.views.cases import Case, cases
 from helpers.report import Report
-from helpers.words import language
+from helpers.words import language, say
 
 #: Characters that XML 1.0 cannot hold.
 ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -66,6 +67,25 @@ def _suite(report: Report, lang: str, number: int, seconds: float) -> xml.Elemen
 def _cases(report: Report, lang: str) -> list[Case]:
     if report.stage == "precision":
         return cases(report, lang)
+    return [*_tasks(report, lang), *_rules(report, lang)]
+
+
+def _tasks(report: Report, lang: str) -> list[Case]:
+    """A class's grades: a case for each task of each submission. One that is not done is skipped with its status, or
+    with what kept it from being judged: it is no failure of the report."""
+    if report.verb != "course_grade":
+        return []
+    kept = {one.place.path: one.message(lang) for one in report.findings if one.place}
+    made = []
+    for name, tasks in report.facts["tasks"].items():
+        for task, status in tasks.items():
+            said = kept.get(name, "") if not status else ""
+            said = said or say(f"course.status.{status or 'not_yet'}", lang)
+            made.append(Case(f"course.{name}", task, Status.OK if status == "done" else Status.SKIPPED, said))
+    return made
+
+
+def _rules(report: Report, lang: str) -> list[Case]:
     by_rule: dict[str, list[Case]] = {}
     for one in report.findings:
         where, said = f"{report.stage}.{report.verb}", one.message(lang)
@@ -74,7 +94,7 @@ def _cases(report: Report, lang: str) -> list[Case]:
 
 
 def _testcase(case: Case) -> xml.Element:
-    made = xml.Element("testcase", classname=case.classname, name=plain(case.name), time="0.000")
+    made = xml.Element("testcase", classname=plain(case.classname), name=plain(case.name), time="0.000")
     text = plain("\n".join(filter(None, case.details)))
     if case.status is Status.FAIL:
         xml.SubElement(made, "failure", message=plain(case.message), type=case.kind).text = text

@@ -7,9 +7,10 @@ import xml.etree.ElementTree as xml
 
 import pytest
 
-from helpers.finding import Finding, Status
+from helpers.finding import Finding, Place, Status
 from helpers.report import Report, overview
 from helpers.view import junit
+from helpers.words import Scalar
 
 #: element -> (required attributes, children in order), as the schema of Jenkins' xUnit plugin has them.
 SCHEMA: dict[str, tuple[set[str], list[str]]] = {
@@ -73,6 +74,26 @@ def test_other_stages_have_a_case_for_each_rule() -> None:
     root = xml.fromstring(junit.render(Report("environment", "check", found), "en"))
     check(root)
     assert [case.get("name") for case in root.iter("testcase")] == ["RUN400", "RUN401"]
+
+
+def test_grades_have_a_case_for_each_task() -> None:
+    """Not yet and partly are skipped, with the word; a submission that could not be run has every task so."""
+    tasks = {"李雷\x00.ipynb": {"env": "done", "loop": "partly"}, "b.zip": {"env": "not_yet", "loop": ""}}
+    why: dict[str, Scalar] = {"why": "broken", "step": ""}
+    found = (
+        Finding("CRS001", Status.OK, "CRS001.graded", {"count": 2, "path": "x.csv"}),
+        Finding("CRS001", Status.WARN, "CRS001.trouble", why, Place("b.zip")),
+    )
+    root = xml.fromstring(junit.render(Report("course", "course_grade", found, facts={"tasks": tasks}), "en"))
+    check(root)
+    cases = list(root.iter("testcase"))
+    told = [(case.get("classname"), case.get("name"), [each.get("message") for each in case]) for case in cases]
+    assert told == [
+        ("course.李雷\ufffd.ipynb", "env", []), ("course.李雷\ufffd.ipynb", "loop", ["[部分完成 / partly]"]),
+        ("course.b.zip", "env", ["[未完成 / not yet]"]), ("course.b.zip", "loop", ["broken"]),
+        ("course.course_grade", "CRS001", []),
+    ]  # fmt: skip
+    assert (root.get("failures"), root.get("tests")) == ("0", "5")
 
 
 def test_the_check_can_fail() -> None:

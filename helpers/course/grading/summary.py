@@ -43,7 +43,8 @@ def report(
     if troubled:
         args: dict[str, Scalar] = {"count": len(grades), "path": str(target), "troubled": len(troubled)}
         findings.append(Finding(RULE, Status.WARN, "CRS001.graded_but", args, weight=10))
-    return Report("course", "course_grade", tuple(findings), _table(grades, worth, partly))
+    facts = {"tasks": {one.name: {task: one.status.get(task, "") for task in worth} for one in grades}}
+    return Report("course", "course_grade", tuple(findings), _table(grades, worth, partly), facts=facts)
 
 
 def _trouble(one: Grade) -> Finding:

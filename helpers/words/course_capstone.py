@@ -74,10 +74,11 @@ WORDS: dict[str, Words] = {
     "course.task.capstone_precision": Words("Stage 3: do the two agree", "阶段 3：两侧是否一致"),
     "course.task.capstone_profiling": Words("Stage 4: what costs the host time", "阶段 4：主机的时间花在哪里"),
     "course.hint.capstone_environment": Words(
-        "`check` names the tier it found in its last lines; the table of `compute_check` names the formats.",
-        "`check` 的最后几行给出找到的设备层级；`compute_check` 的表给出数据格式。",
-        "Write the tier as the report does (npu-simulated), the format as torch does (bfloat16).",
-        "层级照报告的写法（npu-simulated），格式照 torch 的写法（bfloat16）。",
+        "The second line of `check` names the tier that was found; the table of `compute_check` names the formats.",
+        "`check` 的第二行给出找到的设备层级；`compute_check` 的表给出数据格式。",
+        "Copy the tier as the report writes it. Of the two 16-bit formats take the one with float32's exponent, by the "
+        "name that torch gives it.",
+        "层级照抄报告的写法。两种 16 位格式中，选指数位与 float32 相同的那一种，写法同 torch 的 dtype 名称。",
     ),
     "course.hint.capstone_migration": Words(
         "`scan` names each line and what an NPU answers there. Ask what the line wants to know, not which card it is.",

@@ -24,9 +24,12 @@ BENCHMARK = tuple(f"PRF37{number}" for number in range(1, 9))
 HOSTS_OWN = ("PRF313.host", "PRF314.read", "PRF314.read_somewhere")
 #: Some steps of many were looked at
 SOME_STEPS = ("PRF302.some", "PRF358.some", "PRF388.some")
+#: What a teacher is to know of a table of grades that no row says.
+GRADES = tuple(f"CRS001.{key}" for key in ("kept", "unnamed", "absent", "unlisted"))
 #: Rules and sentences whose notes are answers: a target metric that was reached, final values beside one another, what
 #: nothing on these files tells, what a recording cost, what a benchmark's figures say, which steps all of it is about.
-ANSWERS = ("ACC255", "ACC205.no_manifest", "ACC215.order", "PRF300", *HOSTS_OWN, *BENCHMARK, *SOME_STEPS)
+ANSWERS = ("ACC255", "ACC205.no_manifest", "ACC215.order", "PRF300", *HOSTS_OWN, *BENCHMARK, *SOME_STEPS,
+           *GRADES)  # fmt: skip
 
 
 #: Rules that sum a report up: its first line says their sentence, and only their next step is left to say

@@ -108,6 +108,8 @@ def test_the_check_sees_what_is_kept(tmp_path: Path) -> None:
 
 def test_numbers_of_any_kind_find_the_fault(tmp_path: Path) -> None:
     right = fault.drawn("李")
-    for step, rank in ((np.int32(right.step), torch.tensor(right.rank)), (right.step, np.array(right.rank))):
+    pairs = [(np.int32(right.step), torch.tensor(right.rank)), (float(right.step), right.rank),
+             (right.step, np.array(right.rank))]  # fmt: skip
+    for step, rank in pairs:
         answer = {"operator": np.str_(right.operator), "step": step, "rank": rank}
         assert check_task("fault", answer, run_dir=tmp_path, student="李").status == "done"

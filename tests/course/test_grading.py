@@ -91,6 +91,8 @@ def test_an_answer_counts_and_a_patched_checker_does_not(tmp_path: Path, monkeyp
     kept = {each.key: each for each in again.findings}
     assert kept["CRS001.kept"].args["kept"] == 3 and "--force" in kept["CRS001.kept"].hint("zh")
     assert kept["CRS001.unnamed"].args["names"] == ["王五 (1).ipynb"]
+    text = again.text("zh")
+    assert all(kept[key].message("zh") in text for key in ("CRS001.kept", "CRS001.unnamed"))
 
 
 @pytest.mark.full

@@ -94,13 +94,21 @@ def _same_student(place: Place, fault: Fault) -> None:
 def _given(answer: Any) -> tuple[dict[str, Any], Sentence | None]:
     if not isinstance(answer, dict) or any(name not in answer for name in FIELDS):
         return {}, sentence("course.fault.fields", fields=list(FIELDS), given=type(answer).__name__)
-    for name in FIELDS[1:]:
-        if type(answer[name]) is not int:
+    whole = {name: _whole(answer[name]) for name in FIELDS[1:]}
+    for name, value in whole.items():
+        if value is None:
             return {}, sentence("course.fault.number", field=name, given=str(answer[name])[:40])
     known = operator_of(str(answer["operator"]))
     if known is None:
         return {}, sentence("course.fault.operator", given=str(answer["operator"])[:80])
-    return {**answer, "operator": known}, None
+    return {**whole, "operator": known}, None
+
+
+def _whole(value: Any) -> int | None:
+    """3 and 3.0, which a table's column may give."""
+    if type(value) is float and value.is_integer():
+        return int(value)
+    return value if type(value) is int else None
 
 
 def operator_of(name: str) -> str | None:

@@ -124,10 +124,8 @@ run.picture(losses)
 # ## Comparison by tensor
 #
 # Structure before numbers: missing operators, shapes, dtypes. Errors are relative L2 in the order of execution,
-# forward
-# and backward apart; the dashed line is what is allowed. Look for the first jump: what comes after it has only
-# inherited
-# the error. The red line marks the operator that parts the runs first; equal numbers lie at zero.
+# forward and backward apart; the dashed line is what is allowed. Look for the first jump: what comes after it has only
+# inherited the error. The red line marks the operator that parts the runs first; equal numbers lie at zero.
 
 # %%
 comparison = run.save(compare(against, run.folder / "target", progress=run.progress), "comparison")
@@ -168,12 +166,11 @@ print("first divergence:", comparison.facts["first_divergence"])
 # %% [markdown] lang="en"
 # ## Advice
 #
-# Ten known causes, one row each: what was seen in the captures, the line or variable to change, and its source. A
-# cause
+# Ten known causes, one row each: what was seen in the captures, the line or variable to change, and its source. A cause
 # whose facts were not recorded says *not looked*, which is not the same as clean.
 
 # %%
-run.save(advise(run.folder / "baseline", run.folder / "target"), "advice")
+run.save(advise(against, run.folder / "target"), "advice")
 
 # %% [markdown] lang="zh"
 # ## 许多输入
@@ -185,9 +182,8 @@ run.save(advise(run.folder / "baseline", run.folder / "target"), "advice")
 # ## Many inputs
 #
 # A few training steps see a few batches. `verify` runs one network on both devices over many inputs, module by
-# module:
-# pass rate with its interval, and the worst input, to be run again with `only=[number]`. Here it is the sample's
-# network; put your own `file.py:function` in its place.
+# module: pass rate with its interval, and the worst input, to be run again with `only=[number]`. Here it is the
+# sample's network; put your own `file.py:function` in its place.
 
 # %%
 parts = run.folder / "parts.py"

@@ -108,3 +108,9 @@ def test_cells_are_short_and_speak_of_no_machine(source: Path) -> None:
         assert listed or len(cell.source.splitlines()) <= LONGEST_CELL, cell.source
     for text in code(notebook):
         assert not re.search(r"/home/|/ro" + r"ot/|/tmp/", text), text
+
+
+def test_a_baseline_that_was_given_is_what_every_cell_takes() -> None:
+    cells = code(build.build(build.SOURCE / "03_precision.py", "en"))
+    own = [cell for cell in cells if 'run.folder / "baseline"' in cell]
+    assert len(own) == 1 and 'run.place(baseline) if baseline else run.folder / "baseline"' in own[0]

@@ -114,3 +114,15 @@ def test_a_baseline_that_was_given_is_what_every_cell_takes() -> None:
     cells = code(build.build(build.SOURCE / "03_precision.py", "en"))
     own = [cell for cell in cells if 'run.folder / "baseline"' in cell]
     assert len(own) == 1 and 'run.place(baseline) if baseline else run.folder / "baseline"' in own[0]
+
+
+def bare_powers(text: str) -> list[str]:
+    """Powers such as 2**8 that are not marked as code: two of them in a paragraph are shown as bold."""
+    return re.findall(r"\w\*\*\d+", re.sub(r"`[^`]*`", "", text))
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=stem)
+def test_no_power_is_shown_as_bold(source: Path) -> None:
+    assert bare_powers("from 2**4 to `2**8`") == ["2**4"]
+    for lang in build.LANGUAGES:
+        assert bare_powers(prose(build.build(source, lang))) == []

@@ -177,13 +177,13 @@ run.picture(moved)
 # <details><summary>看到了什么</summary>
 #
 # 图的横轴仍是未缩放的梯度，所以山没有动，是 float16 的三条线左移了 30，相对位置与山右移 30 相同。
-# GradScaler 默认从 2**16 = 65536 开始，这里仍有七成的梯度变为 0。上界由最大的梯度决定，下界由大多数梯度决定，在两者之间的
+# GradScaler 默认从 `2**16` = 65536 开始，这里仍有七成的梯度变为 0。上界由最大的梯度决定，下界由大多数梯度决定，在两者之间的
 # 缩放都可以。
 # </details>
 #
 # ## 小一些会怎样
 #
-# 直方图数的是每一个值，优化器用到的却是参数的梯度，每个都是许多值之和。**先预测**：缩放取 2**4、2**8、2**16、2**30 时，
+# 直方图数的是每一个值，优化器用到的却是参数的梯度，每个都是许多值之和。**先预测**：缩放取 `2**4`、`2**8`、`2**16`、`2**30` 时，
 # 四十步之后的损失各会怎样？哪一种最危险？
 
 # %% [markdown] lang="en"
@@ -191,14 +191,14 @@ run.picture(moved)
 #
 # The axis still shows the gradients unscaled. So the hill stays, and float16's three lines moved left by 30: seen from
 # the lines, the hill moved right by 30.
-# GradScaler starts from 2**16 = 65536 unless told otherwise; here seven gradients in ten still become 0 with it. The
+# GradScaler starts from `2**16` = 65536 unless told otherwise; here seven gradients in ten still become 0 with it. The
 # largest gradient sets the upper bound, the bulk of them the lower; any scale between serves.
 # </details>
 #
 # ## And a scale that is too small
 #
 # The histogram counts every single value. What the optimizer sees are the gradients of parameters, each a sum over many
-# of them. **Predict**: what becomes of the loss in forty steps with 2**4, 2**8, 2**16 and 2**30, and which is the most
+# of them. **Predict**: what becomes of the loss in forty steps with `2**4`, `2**8`, `2**16` and `2**30`, and which is the most
 # dangerous?
 
 # %%
@@ -211,31 +211,31 @@ for power in (4, 8, 16, 30):
 # %% [markdown] lang="zh"
 # <details><summary>看到了什么（float32 的损失降到 1.31e-08）</summary>
 #
-# - 2**4 最危险：损失降了四成，看上去在学习；可是第一步 99 % 以上的参数梯度就是 0，只有最后的线性层在更新，前面的层什么也没学到，
+# - `2**4` 最危险：损失降了四成，看上去在学习；可是第一步 99 % 以上的参数梯度就是 0，只有最后的线性层在更新，前面的层什么也没学到，
 #   后来连它也停了。只看损失不会发现。
-# - 2**8：开始时几乎没有 0，随着损失变小，梯度也变小，到第 40 步七成以上又成了 0，损失是 float32 的两倍。
-# - 2**16：参数的梯度没有一个是 0，损失只差几个百分点。逐个值丢掉七成，和却还在：丢掉的是最小的那些。
-# - 2**30：与 float32 几乎相同。直方图给出的下界偏于保守，它要求几乎什么也不丢；梯度还会继续变小，余量正是为此而留。
+# - `2**8`：开始时几乎没有 0，随着损失变小，梯度也变小，到第 40 步七成以上又成了 0，损失是 float32 的两倍。
+# - `2**16`：参数的梯度没有一个是 0，损失只差几个百分点。逐个值丢掉七成，和却还在：丢掉的是最小的那些。
+# - `2**30`：与 float32 几乎相同。直方图给出的下界偏于保守，它要求几乎什么也不丢；梯度还会继续变小，余量正是为此而留。
 # </details>
 #
 # ## 看着它变化
 #
 # 没有人每次都先采集一遍：**动态**损失缩放自己寻找上界。规则只有两条：出现 inf 或 NaN，跳过这次更新并减半；
-# 连续 `growth_interval` 步没有出现，加倍。下面从过大的 2**40 开始，`growth_interval` 取 8（默认为 2000）。
+# 连续 `growth_interval` 步没有出现，加倍。下面从过大的 `2**40` 开始，`growth_interval` 取 8（默认为 2000）。
 #
 # **先预测**：它会停在 2 的几次方？依据上面的直方图。之后会一直停在那里吗？
 
 # %% [markdown] lang="en"
 # <details><summary>What was seen (float32's loss falls to 1.31e-08)</summary>
 #
-# - 2**4 is the dangerous one. The loss falls by four tenths and seems to learn; yet more than 99 % of the parameters'
+# - `2**4` is the dangerous one. The loss falls by four tenths and seems to learn; yet more than 99 % of the parameters'
 #   gradients are 0 from the first step on. Only the last linear layer is updated, those before it learn nothing, and
 #   later that one stands still too. The loss alone does not tell.
-# - 2**8: hardly a 0 at first. As the loss gets smaller its gradients do, and by step 40 more than seven in ten are 0
+# - `2**8`: hardly a 0 at first. As the loss gets smaller its gradients do, and by step 40 more than seven in ten are 0
 #   again; the loss is twice float32's.
-# - 2**16: not one parameter's gradient is 0, and the loss is off by some percent. Seven values in ten are lost and their
+# - `2**16`: not one parameter's gradient is 0, and the loss is off by some percent. Seven values in ten are lost and their
 #   sum is still there: the lost ones are the smallest.
-# - 2**30: nearly float32's. The histogram's lower bound is on the safe side, it wants hardly anything lost; gradients go
+# - `2**30`: nearly float32's. The histogram's lower bound is on the safe side, it wants hardly anything lost; gradients go
 #   on shrinking, and the room is for that.
 # </details>
 #
@@ -243,7 +243,7 @@ for power in (4, 8, 16, 30):
 #
 # Nobody captures first every time: a **dynamic** loss scale finds the upper bound by itself. There are two rules. Where
 # an inf or NaN turns up, leave this update out and halve the scale. After `growth_interval` steps without one, double
-# it. Below it starts too high, from 2**40, with a `growth_interval` of 8 (the default is 2000).
+# it. Below it starts too high, from `2**40`, with a `growth_interval` of 8 (the default is 2000).
 #
 # **Predict**: at which power of two will it stop falling? Read it off the histogram. Will it stay there?
 
@@ -274,8 +274,8 @@ print("the scale stopped falling at", floor, "| the histogram of float32 said", 
 # 某个梯度超过了 65504 / S。之后它又增长，因为模型在学习，损失变小，梯度也随之变小；每次试探过头就退回，
 # 代价是跳过一步。几千步中跳过几步是正常的；一路降到最小值则不正常：那不是缩放的问题，而是梯度本身已是 inf 或 NaN。
 #
-# 表中最初的几次下降没有更新，损失因此不变，图的下半部分看得见。表从 2**39 开始，是因为缩放在一步结束时记录：
-# 第一步就已从 2**40 减半。所以它列出 8 次下降，而跳过的更新是 9 次。
+# 表中最初的几次下降没有更新，损失因此不变，图的下半部分看得见。表从 `2**39` 开始，是因为缩放在一步结束时记录：
+# 第一步就已从 `2**40` 减半。所以它列出 8 次下降，而跳过的更新是 9 次。
 # </details>
 #
 # ## 太大，而且没有人检查
@@ -292,7 +292,7 @@ print("the scale stopped falling at", floor, "| the histogram of float32 said", 
 # scale is not to blame, the gradients themselves are inf or NaN.
 #
 # During the first falls nothing was updated, so the loss stood still: see the lower half of the picture. The table begins
-# at 2**39 because the scale is noted when a step ends, and the first step has halved 2**40 already: it lists 8 falls, and
+# at `2**39` because the scale is noted when a step ends, and the first step has halved `2**40` already: it lists 8 falls, and
 # 9 updates were left out.
 # </details>
 #
@@ -486,7 +486,7 @@ print("saturated:", float(saturated), "-> unscaled", float(saturated) / 2**18, "
 #
 # <details><summary>答案</summary>
 #
-# 1. 以毫米计算损失（去掉 `METRES`）：梯度大一百万倍，即 2**20。合适的单位是最便宜的损失缩放。
+# 1. 以毫米计算损失（去掉 `METRES`）：梯度大一百万倍，即 `2**20`。合适的单位是最便宜的损失缩放。
 # 2. 大约每三步一次：两步之后加倍，超出上界，退回。间隔越短，试探越勤，跳过越多；默认 2000 步试探一次。
 # 3. 梯度本身是否为 inf 或 NaN（学习率、数据、前向溢出）。缩放只能移动范围，不能修复 NaN；`curves` 会在它到达最小值时报告。
 # </details>
@@ -509,7 +509,7 @@ print("saturated:", float(saturated), "-> unscaled", float(saturated) / 2**18, "
 #
 # <details><summary>Answer</summary>
 #
-# 1. Take the loss in millimetres (without `METRES`): gradients become a million times, or 2**20, larger. A fitting unit
+# 1. Take the loss in millimetres (without `METRES`): gradients become a million times, or `2**20`, larger. A fitting unit
 #    is the cheapest loss scale.
 # 2. About one in three: after two steps it doubles, goes beyond the bound, and steps back. A shorter interval tries
 #    more often and leaves out more; the default tries once in 2000 steps.

@@ -140,6 +140,7 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
             module.NAME, help=doc.split("\n")[0], description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         module.configure(one)
+        _describe_actions(one, doc)
         one.add_argument("--json", metavar="FILE", help="write the report as JSON (report.schema.json describes it)")
         one.add_argument("--html", metavar="FILE", help="write the report as a page that opens offline")
         one.add_argument("--junit", metavar="FILE", help="write the report as JUnit XML, which CI servers read")
@@ -148,6 +149,19 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
         one.set_defaults(run=module.run, show=getattr(module, "show", None), own=own)
         one.set_defaults(last=getattr(module, "last", None), own_junit=getattr(module, "junit", None))
     return parser
+
+
+def _describe_actions(verb: argparse.ArgumentParser, doc: str) -> None:
+    """Each action's help: its sentence as the verb has it, and the examples of the verb's that are its own."""
+    for group in verb._actions:
+        if not isinstance(group, argparse._SubParsersAction):
+            continue
+        told = {each.dest: each.help or "" for each in group._choices_actions}
+        for name, action in group.choices.items():
+            own = [line for line in doc.splitlines() if f"{line} ".startswith(f"  {verb.prog} {name} ")]
+            said = told.get(name, "")
+            lines = [f"{said[:1].upper()}{said[1:]}.", *(["", "Examples:", *own] if own else [])]
+            action.formatter_class, action.description = argparse.RawDescriptionHelpFormatter, "\n".join(lines)
 
 
 def verb_modules(verb: str = "") -> list[ModuleType]:

@@ -222,6 +222,14 @@ def test_a_swallowed_option_is_said_on_stderr_before_the_run(
     assert "之后的 --steps 已传给脚本" in capsys.readouterr().err
 
 
+def test_an_action_has_its_own_sentence_and_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["course", "reset", "--help"])
+    shown = capsys.readouterr().out
+    assert "\nPut an exercise back; " in shown and "  ascend-workbook course reset env\n" in shown
+    assert "course list\n" not in shown and "course grade" not in shown
+
+
 def test_a_misspelt_option_leads_to_the_verbs_own_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scan", "x", "--detials", "--lang", "en"]) == 2
     shown = capsys.readouterr().err

@@ -46,12 +46,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     back.add_argument("exercise", metavar="EXERCISE", help="its id, as `course list` tells; all; or capstone")
     back.add_argument("--notebook", default="", metavar="FILE", help="the notebook (default: the project's exercises)")
     for action in (listing, back):
-        action.add_argument("--run-dir", default="runs/notebook", metavar="DIR", help="run_dir of the notebook")
+        action.add_argument("--run-dir", default="runs/notebook", metavar="DIR",
+                            help="run_dir of the notebook (default: runs/notebook)")  # fmt: skip
     _configure_grade(marks)
     pack.add_argument("--out", default="student.zip", metavar="FILE", help="the zip (default: student.zip)")
     which = [*NOTEBOOKS]
-    solving.add_argument("notebook", nargs="?", default=EXERCISES, choices=which, help="which (default: exercises)")
-    marks.add_argument("--notebook", default=EXERCISES, choices=which, help="which one it is (default: exercises)")
+    solving.add_argument("notebook", nargs="?", default=EXERCISES, choices=which,
+                         help="which notebook (default: exercises)")  # fmt: skip
+    marks.add_argument("--notebook", default=EXERCISES, choices=which,
+                       help="which notebook was handed in (default: exercises)")  # fmt: skip
     solving.add_argument("--out", default="solved.ipynb", metavar="FILE", help="where it goes (default: solved.ipynb)")
     for action in (pack, solving):
         action.add_argument("--force", action="store_true", help="replace the file")
@@ -63,11 +66,15 @@ def _configure_grade(marks: argparse.ArgumentParser) -> None:
     marks.add_argument("submissions", metavar="FOLDER", help="notebooks, zips and folders, one for each student")
     marks.add_argument("--out", default="grades.csv", metavar="FILE", help="the table (default: grades.csv)")
     marks.add_argument("--points", action="append", default=[], metavar="TASK=N", help="a task's worth (default: 1)")
-    marks.add_argument("--partly", type=float, default=0, metavar="SHARE", help="of the points for partly (default: 0)")
+    marks.add_argument("--partly", type=float, default=0, metavar="SHARE",
+                       help="what a task that is partly right gets of its points (default: 0)")  # fmt: skip
     marks.add_argument("--names", default="", metavar="FILE", help="a CSV of two columns: submission, student")
-    marks.add_argument("--timeout", type=float, default=900, metavar="SECONDS", help="of a submission (default: 900)")
-    marks.add_argument("--cell-timeout", type=float, default=180, metavar="SECONDS", help="of a cell (default: 180)")
-    marks.add_argument("--memory-mib", type=float, default=6144, metavar="N", help="of a submission (default: 6144)")
+    marks.add_argument("--timeout", type=float, default=900, metavar="SECONDS",
+                       help="the longest that a submission may run (default: 900)")  # fmt: skip
+    marks.add_argument("--cell-timeout", type=float, default=180, metavar="SECONDS",
+                       help="the longest that a cell may run (default: 180)")  # fmt: skip
+    marks.add_argument("--memory-mib", type=float, default=6144, metavar="N",
+                       help="the most memory of a submission (default: 6144)")  # fmt: skip
     marks.add_argument("--user", default="", metavar="NAME", help="run submissions as this Unix user (started as root)")
     marks.add_argument("--force", action="store_true", help="grade again what has not changed")
 
@@ -111,11 +118,11 @@ def _grade(args: argparse.Namespace) -> Report:
 
 def _user(name: str) -> pwd.struct_passwd:
     if os.geteuid() != 0:
-        raise WorkbookError("grading.user", user=name, why="euid != 0")
+        raise WorkbookError("grading.not_root", user=name)
     try:
         return pwd.getpwnam(name)
     except KeyError as error:
-        raise WorkbookError("grading.user", user=name, why=str(error)) from error
+        raise WorkbookError("grading.no_user", user=name) from error
 
 
 def _worth(given: str) -> tuple[str, float]:

@@ -9,13 +9,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-from helpers.course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, task, tasks, tasks_of
+from helpers.course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, tasks, tasks_of
 from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.notebook import ROOT, results_begin_at
 from helpers.report import Report
 from helpers.storage import open_storage
-from helpers.words import language
+from helpers.words import Scalar, language
 
 EVERY = "all"
 #: A cell that students write has this tag with the task's id.
@@ -51,9 +51,16 @@ def reset(
     base = Path(run_dir).expanduser()
     base = base if base.is_absolute() else results_begin_at() / base
     moved = [name for name in tags if _aside(base / folder / "course" / name, number)]
-    key = "CRS003.reset" if changed or moved else "CRS003.as_it_was"
-    args: dict[str, Any] = {"exercise": exercise, "path": str(path), "cells": len(changed), "backup": backup.name}
-    return Report("course", "course_reset", (Finding("CRS003", Status.OK, key, args),), facts={**args, "moved": moved})
+    key = "CRS003.reset" if changed else "CRS003.folder" if moved else "CRS003.as_it_was"
+    facts: dict[str, Any] = {"exercise": exercise, "path": str(path), "cells": len(changed), "moved": moved,
+                             "backup": backup.name if changed else ""}  # fmt: skip
+    found = Finding("CRS003", Status.OK, key, {**facts, "exercise": _said(exercise)})
+    return Report("course", "course_reset", (found,), facts=facts)
+
+
+def _said(exercise: str) -> Scalar:
+    every = exercise in (EVERY, CAPSTONE)
+    return {"say": f"resetting.{exercise if every else 'one'}", "args": {} if every else {"name": exercise}}
 
 
 def _tags(exercise: str) -> tuple[dict[str, str], str]:
@@ -62,7 +69,9 @@ def _tags(exercise: str) -> tuple[dict[str, str], str]:
     if exercise == CAPSTONE or exercise in stages:
         chosen = stages if exercise == CAPSTONE else [exercise]
         return {name: stages[name].stage for name in chosen}, CAPSTONE_FOLDER
-    return {name: name for name in (tasks() if exercise == EVERY else [task(exercise).id])}, ""
+    if exercise != EVERY and exercise not in tasks():
+        raise WorkbookError("resetting.unknown", given=exercise, known=[*tasks(), EVERY, CAPSTONE, *stages])
+    return {name: name for name in (tasks() if exercise == EVERY else [exercise])}, ""
 
 
 def section(fresh: dict[str, Any], name: str) -> list[dict[str, Any]]:

@@ -112,10 +112,14 @@ _GRADING = {
         "ended at {mib} MiB: the memory limit", "占用 {mib} MiB 时被终止：达到内存上限",
         "Cells that had run count; --memory-mib gives it more.", "已运行的单元格仍计分；可用 --memory-mib 放宽。",
     ),
-    "grading.user": Words(
-        "submissions cannot run as {user}: {why}", "无法以 {user} 的身份运行提交：{why}",
-        "Name a Unix user that exists, and start the command as root.",
-        "请指定存在的 Unix 用户，并以 root 启动该命令。",
+    "grading.no_user": Words(
+        "there is no Unix user {user}", "没有名为 {user} 的 Unix 用户",
+        "Name one that exists, such as nobody.", "请指定存在的用户，例如 nobody。",
+    ),
+    "grading.not_root": Words(
+        "submissions cannot run as {user}: only root may run a process as another user",
+        "无法以 {user} 的身份运行提交：只有 root 才能以其他用户的身份运行进程",
+        "Start the command as root.", "请以 root 启动该命令。",
     ),
     "grading.worth": Words(
         "{given} is not TASK=POINTS", "{given} 不是 练习=分值 的形式",
@@ -271,7 +275,8 @@ _PACKING = {
         "{path} 中有 {files} 个文件；项目中的 {left_out} 个未放入",
     ),
     "CRS002.uncommitted": Words(
-        "what is not committed is not in it", "未提交的改动不在其中",
+        "{files} files of the last commit in {path}; {left_out} of the project are left out, and what is not committed",
+        "{path} 中有最近一次提交的 {files} 个文件；项目中的 {left_out} 个未放入，未提交的改动也不在其中",
         "Commit and pack again if it should be.", "如需放入，请提交后重新打包。",
     ),
 }  # fmt: skip
@@ -305,13 +310,22 @@ _RESETTING = {
     "resetting.no_cell": Words(
         "no cell of the notebook belongs to the exercise {exercise}", "笔记本中没有属于练习 {exercise} 的单元格"
     ),
+    "resetting.all": Words("all exercises", "全部练习"),
+    "resetting.capstone": Words("the capstone", "综合课题"),
+    "resetting.one": Words("exercise {name}", "练习 {name}"),
+    "resetting.unknown": Words(
+        "there is no exercise {given}", "没有名为 {given} 的练习",
+        "Name one of {known}.", "请从中选择：{known}。",
+    ),
     "CRS003.reset": Words(
-        "exercise {exercise} is as it was handed out: {cells} cells of {path} put back; yours is kept in {backup}",
-        "练习 {exercise} 已恢复原样：{path} 中还原了 {cells} 个单元格；你的版本保存在 {backup}",
+        "{exercise}: as handed out again; {cells} cells of {path} put back, yours is kept in {backup}",
+        "{exercise}：已恢复原样；{path} 中还原了 {cells} 个单元格，你的版本保存在 {backup}",
     ),
-    "CRS003.as_it_was": Words(
-        "exercise {exercise} is as it was handed out already", "练习 {exercise} 本来就是原样"
+    "CRS003.folder": Words(
+        "{exercise}: the cells are as handed out already; what the run kept of {moved} is moved aside",
+        "{exercise}：单元格本来就是原样；{moved} 的运行结果已移到一旁",
     ),
+    "CRS003.as_it_was": Words("{exercise}: as handed out already", "{exercise}：本来就是原样"),
     "CRS004.listed": Words(
         "{done} of {count} exercises and {stages_done} of {stages} stages of the capstone are done",
         "{count} 个练习中已完成 {done} 个，综合课题的 {stages} 个阶段中已完成 {stages_done} 个",

@@ -66,7 +66,7 @@ def test_solutions_and_the_teachers_pages_stay_here(project: Path, tmp_path: Pat
         assert names == ["Makefile", "README.md", "docs/batch.md", "notebooks/course/en/05_exercises.ipynb", "run.sh"]
         assert made.read("ascend-workbook/README.md") == b"read me"
         assert made.getinfo("ascend-workbook/run.sh").external_attr >> 16 == 0o755
-    assert [each.key for each in report.findings] == ["CRS002.packed", "CRS002.uncommitted"]
+    assert [each.key for each in report.findings] == ["CRS002.uncommitted"]
     assert report.facts["left_out"] == 6
     assert {"docs/teaching.md", "tests"} < set(report.facts["left_out_names"])
 

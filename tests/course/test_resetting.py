@@ -85,6 +85,9 @@ def test_one_exercise_goes_back_and_the_rest_stays(project: Path, book: Path, tm
     assert (tmp_path / "run" / "course" / f"{FIRST}.backup-1").is_dir()
     assert report.findings[0].key == "CRS003.reset" and report.facts["cells"] == 1
     assert reset(FIRST, book, run_dir=tmp_path / "run", project=project).findings[0].key == "CRS003.as_it_was"
+    (tmp_path / "run" / "course" / FIRST).mkdir()
+    moved = reset(FIRST, book, run_dir=tmp_path / "run", project=project)
+    assert moved.findings[0].key == "CRS003.folder" and (moved.facts["moved"], moved.facts["backup"]) == ([FIRST], "")
     work(book, answer="answer = 9")
     reset(FIRST, book, run_dir=tmp_path / "run", project=project)
     assert (book.parent / "05_exercises.backup-2.ipynb").is_file()
@@ -119,7 +122,7 @@ def test_a_deleted_cell_comes_back_in_its_place(project: Path, book: Path, tmp_p
 
 
 def test_what_cannot_be_put_back(project: Path, book: Path, tmp_path: Path) -> None:
-    with pytest.raises(WorkbookError, match="there is no task nope"):
+    with pytest.raises(WorkbookError, match="no exercise nope\nName one of env, .*, all, capstone, "):
         reset("nope", book, project=project)
     with pytest.raises(WorkbookError, match="no notebook"):
         reset(FIRST, tmp_path / "none.ipynb", project=project)

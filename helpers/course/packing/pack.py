@@ -38,11 +38,11 @@ def pack(out: str | os.PathLike[str] = "student.zip", *, project: Path = ROOT, f
     left = [name for name in every if not goes_along(name)]
     folded = sorted({folder if folder in FOLDERS else name for name in left for folder in name.split("/")[:1]})
     args: dict[str, Scalar] = {"path": str(target), "files": len(kept), "left_out": len(left)}
-    findings = [Finding("CRS002", Status.OK, "CRS002.packed", {**args}, weight=1)]
-    if _git(project, "status", "--porcelain", "--untracked-files=no").strip():
-        findings.append(Finding("CRS002", Status.NOTE, "CRS002.uncommitted", {}))
+    whole = not _git(project, "status", "--porcelain", "--untracked-files=no").strip()
+    status, key = (Status.OK, "CRS002.packed") if whole else (Status.NOTE, "CRS002.uncommitted")
+    written = (Finding("CRS002", status, key, {**args}),)
     commit = _git(project, "rev-parse", "HEAD").decode().strip()
-    return Report("course", "course_pack", tuple(findings), facts={"commit": commit, "left_out_names": folded, **args})
+    return Report("course", "course_pack", written, facts={"commit": commit, "left_out_names": folded, **args})
 
 
 def committed(project: Path) -> Files:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from helpers.storage.retrying import CutShort, Spoilt
@@ -27,10 +28,9 @@ def marked(request: Callable[[], Any], mark: str) -> Any:
     return answer
 
 
-def whole(request: Callable[[], Any], count: int | None) -> Any:
-    """The answer with an object's content: `count` bytes of it, or all, which then has its own sum where one is told.
-
-    Raises CutShort, Spoilt.
+def whole(request: Callable[[], Any], count: int | None, *, tail: bool = False) -> Any:
+    """The answer with an object's content: `count` bytes of it, or its end (`tail`), or all, which then has its own sum
+    where one is told. Raises CutShort, Spoilt.
     """
     try:
         answer = marked(request, ETAG)
@@ -44,7 +44,9 @@ def whole(request: Callable[[], Any], count: int | None) -> Any:
     wanted = int(told["content-length"]) if count is None and "content-length" in told else count
     if wanted is not None and len(data) != wanted:
         raise CutShort(f"{len(data)} of {wanted} bytes came")
-    if count is None and SUM in told and hashlib.sha256(data).hexdigest() != told[SUM]:
+    if tail and answer.status != HTTPStatus.PARTIAL_CONTENT:
+        raise Spoilt(f"{answer.status}: all of the object came where its end was asked for")
+    if count is None and not tail and SUM in told and hashlib.sha256(data).hexdigest() != told[SUM]:
         raise Spoilt("the bytes that came have another SHA-256 than those that were sent")
     return answer
 

@@ -61,7 +61,7 @@ class Bucket:
         return Stored(key, int(answer.body.contentLength or 0), _plain(answer.body.etag), told.get(SUM, ""))
 
     def get(self, key: str, first: int = 0, count: int | None = None, etag: str = "") -> bytes:
-        """`count` bytes from `first` on, or all; of the content with this `etag` where one is given.
+        """`count` bytes from `first` on, or all that follow; of the content with this `etag` where one is given.
 
         Raises WorkbookError `storage.changed_there` where the object has another one by now.
         """
@@ -70,7 +70,7 @@ class Bucket:
         span = None if not first and count is None else f"bytes={first}-{'' if count is None else first + count - 1}"
         call = partial(self._client.getObject, self.name, key, headers=self._sdk.GetObjectHeader(range=span),
                        loadStreamInMemory=True)  # fmt: skip
-        answer = self._ask(key, partial(whole, call, None if span is None else count))
+        answer = self._ask(key, partial(whole, call, count, tail=first > 0 and count is None))
         if etag and _plain(dict(answer.header).get("etag")) != etag:
             raise WorkbookError("storage.changed_there", place=self._shown(key))
         return bytes(answer.body.buffer or b"")

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,6 +28,16 @@ FETCHES = [("HEAD", "/r$"), ("HEAD", "transfer.json"), ("GET", "transfer.json"),
 BURST: list[dict[str, Any]] = [{"status": 502, "body": "<html>Bad Gateway</html>"}, {"lost": True}]
 #: What a proxy answers that wants a login: good by its status, and here well-formed XML too.
 LOGIN = {"status": 200, "body": "<html><body>log in, please</body></html>"}
+
+
+def test_the_end_of_an_object_is_no_spoilt_object(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    bucket = service.requests
+    bucket.put("r/a", b"0123456789")
+    spans = {(): b"0123456789", (4,): b"456789", (4, 3): b"456", (0, 3): b"012"}
+    assert {span: bucket.get("r/a", *span) for span in spans} == spans
+    monkeypatch.setattr(bucket, "_sdk", SimpleNamespace(GetObjectHeader=lambda range: None))  # a service without ranges
+    with pytest.raises(WorkbookError, match="all of the object came"):
+        bucket.get("r/a", 4)
 
 
 @pytest.mark.parametrize("fault", BURST, ids=["502", "lost"])

@@ -36,10 +36,17 @@ LIST, MAKE, USE = commands(PAGE)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[image.Image, Path]]:
+def folder() -> Iterator[Path]:
+    """One that ma-user may enter: pytest's own are closed to others."""
+    made = Path(tempfile.mkdtemp(prefix="no-network-"))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture(scope="module")
+def made(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[image.Image, Path]:
     """The image with its list of packages, and the archive that the page's second command makes of it."""
-    folder = Path(tempfile.mkdtemp(prefix="no-network-"))
-    folder.chmod(0o755)
     found = image.make(folder / "image")
     assert found.run(["bash", "-ec", LIST[0]]).returncode == 0
     listed = (found.work / "image.txt").read_text(encoding="utf-8")
@@ -59,8 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[image.Image
     assert done.returncode == 0, done.stderr
     archive = Path(done.stdout.strip())
     archive.chmod(0o644)
-    yield found, archive
-    shutil.rmtree(folder)
+    return found, archive
 
 
 def test_both_pages_have_the_same_commands() -> None:

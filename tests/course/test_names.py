@@ -29,7 +29,7 @@ def test_accents_are_written_in_one_way(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "key", "line"),
     [("a,ann\nb\n", "names", 2), ("a,ann\n,ben\n", "names", 2), ("a,ann\nb,\n", "names", 2),
-     ("a,ann\nb,ben\na.zip,cy\n", "names_twice", 3)],
+     ("a,ann\nb,ben\na.zip,cy\n", "names_twice", 3), ('a,ann\nb,"ben\nc,"cy\n', "names", 3)],
 )  # fmt: skip
 def test_a_line_that_is_wrong_is_told(tmp_path: Path, text: str, key: str, line: int) -> None:
     (tmp_path / "names.csv").write_text(text)
@@ -38,7 +38,8 @@ def test_a_line_that_is_wrong_is_told(tmp_path: Path, text: str, key: str, line:
     assert (told.value.key, told.value.arguments["line"]) == (f"grading.{key}", line)
 
 
-@pytest.mark.parametrize("data", [b"PK\x03\x04...", b"\xd0\xcf\x11\xe0...", b"a,\xff\xff\xff\xff\n"])
+@pytest.mark.parametrize("data", [b"PK\x03\x04...", b"\xd0\xcf\x11\xe0...", b"a,\xff\xff\xff\xff\n",
+                                  b'a,ann\nb,"ben\nc,cy\n', b"a," + b"x" * 200_000])  # fmt: skip
 def test_what_is_no_csv_is_told(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "names.csv").write_bytes(data)
     with pytest.raises(WorkbookError, match=r"names\.csv cannot be read as CSV") as told:

@@ -90,6 +90,18 @@ def test_a_broken_zip_is_one(tmp_path: Path, name: str, data: bytes, key: str) -
     assert trouble(tmp_path / name) == key
 
 
+@pytest.mark.parametrize("how", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_that_was_damaged_is_one_clear_error(tmp_path: Path, how: int) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", how) as made:
+        made.writestr("a.ipynb", BOOK * 9)
+    data = bytearray(path.read_bytes())
+    for at in range(46, 66):  # behind the header, 30 bytes and the name, and LZMA's own 9
+        data[at] ^= 0x5A
+    path.write_bytes(data)
+    assert trouble(path) in ("grading.bad_zip", "grading.unread")
+
+
 def test_none_or_several_notebooks(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     assert trouble(tmp_path / "none") == "grading.no_notebook"

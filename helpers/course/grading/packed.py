@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -12,10 +13,18 @@ from helpers.course.grading.names import IT, beside, inside, member_name
 from helpers.course.record import NAME as RECORD
 from helpers.errors import WorkbookError
 
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python that was built without it opens no such member: RuntimeError
+    LZMAError = zlib.error  # type: ignore[assignment,misc]
+
 MOST_BYTES, MOST_MEMBERS, MOST_ZIP_BYTES = 16 << 20, 2000, 256 << 20
 MAGIC = b"PK"
 #: Archives that are called .zip and are none, by how they begin.
 OTHERS = {b"Rar!": "RAR", b"7z\xbc\xaf": "7z", b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zX": "xz"}
+
+#: What a zip that is none, is encrypted, or breaks off raises; of a member that was packed with LZMA too.
+BROKEN = (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, zlib.error, LZMAError)
 
 #: A file's name inside a submission and its bytes.
 Found = list[tuple[str, bytes]]
@@ -34,7 +43,7 @@ def files_in(path: Path) -> Found:
             if len(members) > MOST_MEMBERS:
                 raise WorkbookError("grading.members", most=MOST_MEMBERS)
             return [(name, _member(packed, each, name)) for each, name in _wanted_of(members)]
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, zipfile.zlib.error) as error:  # type: ignore[attr-defined]
+    except BROKEN as error:
         raise WorkbookError("grading.bad_zip", error=str(error)[:200]) from error
 
 

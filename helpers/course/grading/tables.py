@@ -15,12 +15,15 @@ MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-
 #: A workbook of Excel that was not saved as CSV begins so (.xlsx, .xls).
 BOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 SEPARATORS = (",", "\t", ";", "，", "；")
+#: Read behind the last row: within an open quote it is no row of its own.
+END = "\ue000"
 #: What the first line of a list of names may say in place of a submission.
 HEADINGS = ("submission", "file", "提交", "文件", "文件名", "作业")
 
 
 def rows_of(path: Path) -> list[tuple[int, list[str]]]:
-    """(line, cells) of each row that is not empty. Raises WorkbookError where it is no table of text."""
+    """(line, cells) of each row that is not empty. Raises WorkbookError where it is no table of text, or a quote has no
+    end: it would take in all rows below it."""
     try:
         with path.open("rb") as stream:
             data = stream.read(LARGEST + 1)
@@ -30,7 +33,11 @@ def rows_of(path: Path) -> list[tuple[int, list[str]]]:
     lines = text.splitlines()
     if lines and lines[0].lower().startswith("sep="):  # Excel's own first line
         lines[0] = ""
-    return _split("\n".join(lines))
+    read = [_split("\n".join(lines), separator) for separator in SEPARATORS]
+    found = next((rows for rows in read if rows is not None and all(len(row) > 1 for _, row in rows)), read[0])
+    if found is None:
+        raise WorkbookError("grading.no_csv", path=str(path))
+    return found
 
 
 def _text(data: bytes, path: Path) -> str:
@@ -47,13 +54,14 @@ def _text(data: bytes, path: Path) -> str:
     raise WorkbookError("grading.no_csv", path=str(path))
 
 
-def _split(text: str) -> list[tuple[int, list[str]]]:
-    """By the separator that gives each row two cells; by commas where none does."""
-    read = []
-    for separator in SEPARATORS:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        read.append([(reader.line_num, [each.strip() for each in row]) for row in reader if any(map(str.strip, row))])
-    return next((rows for rows in read if all(len(row) > 1 for _, row in rows)), read[0])
+def _split(text: str, separator: str) -> list[tuple[int, list[str]]] | None:
+    """None where it is no CSV with this separator: a quote has no end, or a cell is as large as no name is."""
+    reader = csv.reader(io.StringIO(f"{text}\n{END}", newline=""), delimiter=separator)
+    try:
+        read = [(reader.line_num, [each.strip() for each in row]) for row in reader if any(map(str.strip, row))]
+    except csv.Error:
+        return None
+    return read[:-1] if read[-1][1] == [END] else None
 
 
 def names_in(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -64,7 +72,7 @@ def names_in(path: str | os.PathLike[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     lines: dict[str, int] = {}
     for line, row in rows_of(Path(path)) if path else []:
-        if len(row) < 2 or not row[0] or not row[1]:
+        if len(row) < 2 or not row[0] or not row[1] or "\n" in row[0] + row[1]:
             raise WorkbookError("grading.names", path=str(path), line=line)
         name = without_suffix(composed(row[0]))
         if not found and name.lower() in HEADINGS:

@@ -232,12 +232,17 @@ _TABLES = {
         "每份提交只写一名学生；小组作业请合写为一个名字。",
     ),
     "grading.no_csv": Words(
-        "{path} cannot be read as CSV: expected text in UTF-8, UTF-16 or GBK",
-        "{path} 无法按 CSV 读取：应为 UTF-8、UTF-16 或 GBK 文本",
+        "{path} cannot be read as CSV: expected text in UTF-8, UTF-16 or GBK, each quote with its end",
+        "{path} 无法按 CSV 读取：应为 UTF-8、UTF-16 或 GBK 文本，且引号成对",
         "In Excel choose Save As, CSV UTF-8.", "请在 Excel 中选择“另存为” > “CSV UTF-8”。",
     ),
     "grading.no_grades": Words(
         "{path} is there, and no table of grades: it is not written over", "{path} 已存在且不是成绩表：不会覆盖它",
+        "Name another file with --out, or move this one away.", "请用 --out 指定其他文件，或移走该文件。",
+    ),
+    "grading.other_table": Words(
+        "{path} is the table of another notebook, with {tasks}: it is not written over",
+        "{path} 是另一个笔记本的成绩表，其中有 {tasks}：不会覆盖它",
         "Name another file with --out, or move this one away.", "请用 --out 指定其他文件，或移走该文件。",
     ),
     "grading.column.submission": Words("submission", "提交"),

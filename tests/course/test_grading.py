@@ -245,14 +245,54 @@ def test_both_languages_have_the_same_columns_and_codes() -> None:
 def test_a_table_is_read_in_either_language_and_from_excel(tmp_path: Path) -> None:
     told = [Grade("张三.zip", "张三", ""), Grade("=1+1.zip", "x", "")]
     path = tmp_path / "grades.csv"
-    assert earlier(path) == []
+    assert earlier(path, {"env": 1.0}) == []
     for lang in ("zh", "en"):
         for encoding, separator in (("utf-8", ","), ("gb18030", ","), ("utf-16", "\t")):
             path.write_text(sheet(told, {"env": 1.0}, lang)[1:].replace(",", separator), encoding=encoding)
-            assert earlier(path) == ["张三.zip", "=1+1.zip"]
+            assert earlier(path, {"env": 1.0}) == ["张三.zip", "=1+1.zip"]
     path.write_text("name,phone\n张三,1\n")
     with pytest.raises(WorkbookError, match="no table of grades"):
-        earlier(path)
+        earlier(path, {"env": 1.0})
+
+
+def test_the_table_of_another_notebook_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "grades.csv"
+    path.write_text(sheet([Grade("张三.zip", "张三", "")], {"env": 1.0, "loop": 1.0}, "zh"))
+    before = path.read_bytes()
+    with pytest.raises(WorkbookError, match="of another notebook, with env, loop"):
+        grade(empty(tmp_path / "in", "张三.ipynb"), path, notebook="capstone")
+    assert path.read_bytes() == before and earlier(path, {"env": 1.0}) == ["张三.zip"]
+
+
+def test_who_stops_a_run_loses_no_row_of_those_graded_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules["helpers.course.grading.grade"]
+    monkeypatch.setattr(module, "grade_one", lambda work, *_: Grade(work.name, work.student, work.digest))
+    for name in ("ann", "ben", "cy"):
+        handed_in(tmp_path / "in", f"{name}.ipynb", CHECK)
+    grade(tmp_path / "in", tmp_path / "grades.csv")
+    handed_in(tmp_path / "in", "ben.ipynb", NOTHING, CHECK)
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "grade_one", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        grade(tmp_path / "in", tmp_path / "grades.csv")
+    assert [*rows(tmp_path / "grades.csv")] == ["ann.ipynb", "cy.ipynb"]
+
+
+@pytest.mark.parametrize("told", ["null", "1", '{"key": "k", "trouble": "x"}', "{"])
+def test_a_grade_of_before_that_is_none_is_made_anew(tmp_path: Path, told: str) -> None:
+    (tmp_path / "grade.json").write_text(told)
+    assert sys.modules["helpers.course.grading.grade"]._before(tmp_path, "k") is None
+
+
+def test_a_table_behind_a_link_is_written_where_the_link_leads(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "grades.csv").symlink_to(tmp_path / "disk" / "class.csv")
+    grade(empty(tmp_path / "in", "张三.ipynb"), tmp_path / "grades.csv")
+    assert [each.name for each in (tmp_path / "disk").iterdir()] == ["class.csv"]
+    assert [*rows(tmp_path / "grades.csv")] == ["张三.ipynb"]
 
 
 def empty(folder: Path, *names: str) -> Path:
@@ -277,7 +317,7 @@ def test_a_broken_submission_is_named_once_with_the_next_step(tmp_path: Path) ->
 
 
 def test_rows_that_went_are_told(tmp_path: Path) -> None:
-    folder = empty(tmp_path / "in", "张三.ipynb", "李四.ipynb")
+    folder = empty(tmp_path / "in", "张三.ipynb", "李四.ipynb", "'=1.ipynb", " 'x.ipynb")
     grade(folder, tmp_path / "grades.csv", lang="zh")
     (folder / "李四.ipynb").unlink()
     made = grade(folder, tmp_path / "grades.csv", lang="en")

@@ -16,7 +16,7 @@ from helpers.batch.fingerprint import PACKAGE, own_code
 from helpers.course.grading.attempt import Grade, Work, grade_one
 from helpers.course.grading.limits import Limits
 from helpers.course.grading.names import name_of, shown
-from helpers.course.grading.sheet import earlier, sheet
+from helpers.course.grading.sheet import earlier, plain, sheet
 from helpers.course.grading.submission import entries, left_out, read
 from helpers.course.grading.summary import Beside, report
 from helpers.course.grading.tables import names_in
@@ -62,26 +62,28 @@ def grade(
     student; else a submission is its student's name. limits: of each submission; each cell has `cell_timeout_s`. A
     submission that was graded before and has not changed is taken over unless `force`, whatever the language of that
     run. Raises WorkbookError where there is nothing to grade, for a task that there is not, for a `names` that cannot
-    be read, for an `out` that is another file, and where the workbook's code changes meanwhile. A submission that is
-    broken has its row; a file that is no submission has a finding.
+    be read, for an `out` that is another file or another notebook's table, and where the workbook's code changes
+    meanwhile. A submission that is broken has its row; a file that is no submission has a finding.
     """
     lang, told = language(lang), limits or Limits()
     valued = _worth(worth or {}, notebook)
     who, target, work = names_in(names), Path(out), Path(f"{out}.work")
+    place = target.resolve()  # of a link what it leads to
     ours = {path.resolve() for path in (target, work, Path(names or target))}
     found = [path for path in entries(Path(submissions)) if path.resolve() not in ours]
     other = [shown(path) for path in left_out(Path(submissions)) if path.resolve() not in ours]
-    before = earlier(target)
+    before = earlier(target, valued)
     # All are read, and earlier grades taken over, before the first is run: what a run does to files changes neither.
     ready = [_ready(path, who.get(name_of(path), name_of(path)), notebook, work, force) for path in found]
     grades: list[Grade] = []
     for number, (path, each) in enumerate(zip(found, ready), 1):
         tell(say("grading.progress", lang, number=number, of=len(found), name=shown(path)))
         grades.append(each.grade or _graded(each, notebook, lang, cell_timeout_s, told))
-        open_storage(str(target.resolve().parent)).write_text(target.name, sheet(grades, valued, lang, partly))
+        kept = [after.grade for after in ready[number:] if after.grade]  # whoever stops here loses no row of theirs
+        open_storage(str(place.parent)).write_text(place.name, sheet([*grades, *kept], valued, lang, partly))
     beside = Beside(
         other, [each.grade.name for each in ready if each.grade and each.kept],
-        [name for name in before if name not in {one.name for one in grades}],
+        [name for name in before if plain(name) not in {plain(one.name).strip() for one in grades}],
         [name for name in who if name not in set(map(name_of, found))],
         [shown(path) for path in found if who and name_of(path) not in who],
     )  # fmt: skip
@@ -129,7 +131,7 @@ def _before(folder: Path, key: str) -> Grade | None:
         told: dict[str, Any] = json.loads((folder / "grade.json").read_text(encoding="utf-8"))
         same = told.pop("key") == key and (told["trouble"] or {}).get("say") not in ENDED
         return Grade(**told) if same else None
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 

@@ -71,17 +71,26 @@ def _arguments(trouble: Mapping[str, Scalar]) -> dict[str, Scalar]:
     return dict(args) if isinstance(args, dict) else {}
 
 
-def earlier(path: Path) -> list[str]:
+def earlier(path: Path, worth: Mapping[str, float]) -> list[str]:
     """Submissions in a table of grades that lies there, in either language; nothing where there is no file.
 
-    Raises WorkbookError `grading.no_grades` for a file that is no such table: it is not written over.
+    Raises WorkbookError for what is not written over: `grading.no_grades` for a file that is no such table,
+    `grading.other_table` for one of another notebook than the one with the tasks `worth`.
     """
     if not path.exists():
         return []
     rows = [row for _, row in rows_of(path)]
     if not rows or rows[0][0] not in {say("grading.column.submission", lang) for lang in LANGUAGES}:
         raise WorkbookError("grading.no_grades", path=str(path))
-    return [row[0].removeprefix("'") for row in rows[1:]]
+    others: list[Scalar] = [each.rpartition("_")[0] for each in rows[0] if each.endswith("_status")]
+    if others and not {*map(str, others)} & {*worth}:
+        raise WorkbookError("grading.other_table", path=str(path), tasks=others)
+    return [_unquoted(row[0]) for row in rows[1:]]
+
+
+def _unquoted(cell: str) -> str:
+    """Without the quote that `plain` put before a formula; a name may begin with one."""
+    return cell[1:] if cell.startswith("'") and plain(cell[1:]) == cell else cell
 
 
 def plain(text: str) -> str:

@@ -90,6 +90,21 @@ def test_a_folder_made_before_the_judge_is_removed(tmp_path: Path) -> None:
     assert not (tmp_path / "judging" / "helpers").exists() and not (tmp_path / "elsewhere").exists()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl(2)")
+def test_a_judged_script_reads_no_key_and_lends_no_module(tmp_path: Path) -> None:
+    """While tasks are judged nobody else of this user reads the judge's memory, and it imports nothing from its
+    folder."""
+    (tmp_path / "plan.json").write_text(json.dumps({"notebook": "exercises"}))
+    code = (
+        "import ctypes, sys\nfrom helpers.course.grading import judging\n"
+        "def asked(_):\n open('told', 'w').write(repr((ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), '' in sys.path)))\n"
+        " return {}\n"
+        "judging.tasks_of = asked\nsys.argv = ['judging', 'plan.json']\njudging.main()"
+    )
+    assert child(tmp_path, code, Limits(seconds=30)).code == 0
+    assert (tmp_path / "told").read_text() == "(0, False)"
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may remove what is closed")
 def test_a_folder_closed_to_its_owner_is_made_anew(tmp_path: Path) -> None:
     (tmp_path / "one" / "closed" / "inner").mkdir(parents=True)

@@ -171,7 +171,8 @@ def _is_answer(answer: Any) -> bool:
 def _judge(folder: Path, notebook: str, left: Left, told: Limits) -> tuple[dict[str, str], Ended]:
     """Task -> status, and how the judging child ended. Its folder is new: what the run left there is removed.
 
-    Its lines are signed with a key that no file and no environment holds: a script that is judged writes none."""
+    Its lines are signed with a key that no file and no environment holds: what a judged script prints is none. Nor can
+    one read the key where `told.user` is another than this process's: this one has it too."""
     home = _new(folder / "judging")
     (home / "tmp").mkdir()
     plan = {"notebook": notebook, "student": left.questions, "answers": dict(left.answers),

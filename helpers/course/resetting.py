@@ -45,9 +45,9 @@ def reset(
     backup = path.with_name(f"{path.stem}.backup-{number}{path.suffix}")
     changed = [cell["id"] for tag in tags.values() for cell in section(fresh, tag) if put_back(told, fresh, cell)]
     if changed:
-        beside = open_storage(str(path.resolve().parent))
-        beside.write_bytes(backup.name, path.read_bytes())
-        beside.write_text(path.name, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+        open_storage(str(path.parent)).write_bytes(backup.name, path.read_bytes())
+        place = path.resolve()  # of a link what it leads to
+        open_storage(str(place.parent)).write_text(place.name, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
     base = Path(run_dir).expanduser()
     base = base if base.is_absolute() else results_begin_at() / base
     moved = [name for name in tags if _aside(base / folder / "course" / name, number)]
@@ -86,9 +86,10 @@ def put_back(told: dict[str, Any], fresh: dict[str, Any], cell: dict[str, Any]) 
     """The cell as it was, in place; one that was deleted comes behind the one before it. Whether that changed it."""
     for mine in told["cells"]:
         if mine.get("id") == cell["id"]:
-            if _text(mine) == _text(cell):
+            if _text(mine) == _text(cell) and mine["cell_type"] == cell["cell_type"]:
                 return False
-            mine.update(source=cell["source"], outputs=[], execution_count=None)
+            mine.clear()  # it may have become prose, by one key in Jupyter
+            mine.update(cell)
             return True
     before = [each["id"] for each in fresh["cells"][: fresh["cells"].index(cell)]]
     at = max((number for number, mine in enumerate(told["cells"], 1) if mine.get("id") in before), default=0)

@@ -78,6 +78,7 @@ def solved(
         raise WorkbookError("packing.exists", path=str(target))
     told = pieces(solutions)
     made = solve(nbformat.read(course / language(lang) / f"{NOTEBOOKS[notebook]}.ipynb", 4), told)
-    open_storage(str(target.resolve().parent)).write_text(target.name, nbformat.writes(made) + "\n")
+    place = target.resolve()
+    open_storage(str(place.parent)).write_text(place.name, nbformat.writes(made) + "\n")
     args: dict[str, Scalar] = {"path": str(target), "tasks": list(told)}
     return Report("course", "course_solve", (Finding("CRS005", Status.OK, "CRS005.solved", args),), facts=args)

@@ -121,6 +121,32 @@ def test_a_deleted_cell_comes_back_in_its_place(project: Path, book: Path, tmp_p
     assert sources(book) == handed_out
 
 
+def test_a_cell_that_became_prose_is_code_again(project: Path, book: Path, tmp_path: Path) -> None:
+    handed_out = sources(book)
+    told = json.loads(book.read_text())
+    for cell in told["cells"]:
+        if "".join(cell["source"]).startswith("answer"):
+            cell["cell_type"] = "markdown"
+            del cell["outputs"], cell["execution_count"]
+    book.write_text(json.dumps(told))
+    assert reset(FIRST, book, run_dir=tmp_path, project=project).findings[0].key == "CRS003.reset"
+    assert sources(book) == handed_out
+    nbformat.validate(nbformat.read(book, 4))
+
+
+def test_a_notebook_behind_a_link_is_put_back_where_the_link_leads(project: Path, book: Path, tmp_path: Path) -> None:
+    handed_out = sources(book)
+    work(book, answer="answer = 7")
+    before = book.read_bytes()
+    (tmp_path / "mine").mkdir()
+    mine = tmp_path / "mine" / "my.ipynb"
+    mine.symlink_to(book)
+    reset(FIRST, mine, run_dir=tmp_path, project=project)
+    assert [text for text in sources(mine) if text != "mine = 1"] == handed_out and mine.is_symlink()
+    assert (tmp_path / "mine" / "my.backup-1.ipynb").read_bytes() == before
+    assert [each.name for each in book.parent.iterdir()] == [book.name]
+
+
 def test_what_cannot_be_put_back(project: Path, book: Path, tmp_path: Path) -> None:
     with pytest.raises(WorkbookError, match="no exercise nope\nName one of env, .*, all, capstone, "):
         reset("nope", book, project=project)

@@ -34,7 +34,8 @@ def pack(out: str | os.PathLike[str] = "student.zip", *, project: Path = ROOT, f
     found = leaks(every, kept)
     if found:
         raise WorkbookError("packing.leak", path=found[0][0], line=found[0][1][:120])
-    open_storage(str(target.resolve().parent)).write_bytes(target.name, zipped(kept))
+    place = target.resolve()
+    open_storage(str(place.parent)).write_bytes(place.name, zipped(kept))
     left = [name for name in every if not goes_along(name)]
     folded = sorted({folder if folder in FOLDERS else name for name in left for folder in name.split("/")[:1]})
     args: dict[str, Scalar] = {"path": str(target), "files": len(kept), "left_out": len(left)}

@@ -128,9 +128,15 @@ def real_sign(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def _of_simulator(entry: str) -> bool:
-    """Whether this entry of a search path is a simulator's folder or lies in one, its python/ being a link or not."""
+    """Whether this entry of a search path is a simulator's folder or lies in one, its python/ being a link or not.
+
+    Root's folders stay in the path of a process that became another user: what may not be entered is no simulator.
+    """
     path = Path(entry)
-    return any(describe(root, sourced=True).simulated for root in (path, path.parent, path.resolve().parent))
+    try:
+        return any(describe(root, sourced=True).simulated for root in (path, path.parent, path.resolve().parent))
+    except PermissionError:
+        return False
 
 
 def _read(path: Path) -> str:

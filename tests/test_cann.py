@@ -114,3 +114,13 @@ def test_signs_of_a_real_cann(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert cann.real_sign({}) == str(driver)
     real = new_layout(tmp_path / "cann")
     assert cann.real_sign({}) == str(real)
+
+
+def test_what_this_user_may_not_enter_is_no_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that root started as another user still has root's folders in its path."""
+
+    def closed(root: Path, *, sourced: bool) -> cann.Cann:
+        raise PermissionError(13, "Permission denied", str(root))
+
+    monkeypatch.setattr(cann, "describe", closed)
+    assert cann.without_simulator({"PATH": "/root/bin:/bin"}) == {"PATH": "/root/bin:/bin"}

@@ -86,6 +86,13 @@ _GRADING = {
         "ended with more than {most} processes: the limit", "进程数超过 {most} 时被终止：达到上限",
         "Look for a loop that starts processes in its notebook.", "请在其笔记本中查找不断启动进程的循环。",
     ),
+    "grading.not_judged": Words(
+        "the check of {task} broke, so that its status says nothing of the answer: {why}",
+        "{task} 的检查未能完成，其状态不代表答案的对错：{why}",
+        "If others have it too, it is this machine: look whether the user of --user may read the project and the "
+        "simulated NPU. The next run grades it anew.",
+        "若其他提交也如此，则是本机的问题：请确认 --user 的用户能否读取项目与仿真 NPU。下次运行会重新评分。",
+    ),
     "grading.no_answers": Words(
         "the notebook ran and handed no answer to the checker", "笔记本已运行，但没有向检查器交出任何答案",
         "Look whether it is the notebook of the exercises, and whether a first cell failed.",

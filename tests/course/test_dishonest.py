@@ -15,6 +15,7 @@ from helpers.course.grading.judging import MARK, signed, verdict
 from helpers.course.grading.limits import Limits
 from helpers.course.record import NAME
 from helpers.errors import WorkbookError
+from helpers.words import show
 from tests.course.test_grading import CHECK, NOTHING, handed_in, rows, solved
 
 KEY = b"k" * 32
@@ -86,7 +87,7 @@ def test_a_folder_made_before_the_judge_is_removed(tmp_path: Path) -> None:
     (tmp_path / "judging.log").symlink_to(tmp_path / "elsewhere")
     wrong = attempt.Left("张三", {"env": {"torch": "1", "torch_npu": "2", "command": "x"}}, "张三")
     found, ended = attempt._judge(tmp_path, "exercises", wrong, Limits(seconds=60))
-    assert (found, ended.code) == ({"env": "not_yet"}, 0)
+    assert (found["env"]["status"], [*found], ended.code) == ("not_yet", ["env"], 0)
     assert not (tmp_path / "judging" / "helpers").exists() and not (tmp_path / "elsewhere").exists()
 
 
@@ -164,3 +165,24 @@ def test_a_submission_that_changes_the_workbook_stops_the_grading(
     with pytest.raises(WorkbookError, match=r"while eve\.ipynb was graded"):
         grade(tmp_path / "in", tmp_path / "grades.csv", lang="en")
     assert not list((tmp_path / "grades.csv.work").rglob("grade.json"))
+
+
+def test_a_check_that_could_not_judge_is_told(tmp_path: Path) -> None:
+    """Not yet without a word would be the answer's fault."""
+    (tmp_path / "plan.json").write_text(
+        json.dumps({"notebook": "", "student": "", "folder": str(tmp_path), "answers": {"env": 1, "loop": 1}})
+    )
+    code = (
+        "import sys\nfrom helpers.course.grading import judging\n"
+        "from helpers.course.task import Found, Task, sentence\n"
+        "def broken(*_): raise PermissionError(13, 'closed', '/root/bin')\n"
+        "def wrong(*_): return Found(missing=(sentence('course.env.ready'),))\n"
+        "judging.tasks_of = lambda _: {'env': Task('env', '', wrong), 'loop': Task('loop', '', broken)}\n"
+        "sys.argv = ['judging', 'plan.json']\njudging.main()"
+    )
+    limits.run([sys.executable, "-c", code], dict(os.environ), tmp_path, tmp_path / "log", Limits(seconds=30), KEY)
+    told = list(filter(None, (verdict(line, KEY) for line in (tmp_path / "log").read_bytes().splitlines())))
+    found = attempt._broke({one["task"]: one for one in told})
+    assert [one["status"] for one in told] == ["not_yet", "not_yet"] and not told[0]["broke"]
+    assert found and found["say"] == "grading.not_judged" and show(found, "en").startswith("the check of loop broke")
+    assert "/root/bin" in show(found, "zh") and attempt._broke({"env": told[0]}) is None

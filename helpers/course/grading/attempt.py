@@ -90,10 +90,10 @@ def grade_one(
     kept = home / "run" / CAPSTONE_FOLDER if notebook == CAPSTONE else home / "run"
     left = _answers(kept, home, work.student)
     judged, judging = _judge(folder, notebook, left, told) if left.answers else ({}, None)
-    status = {name: judged.get(name, NOT_YET) for name in tasks_of(notebook)}
+    status = {name: judged[name]["status"] if name in judged else NOT_YET for name in tasks_of(notebook)}
     tries = {name: work.tries[name] for name in status if name in work.tries}
     seconds = round(ran.seconds + (judging.seconds if judging else 0.0), 1)
-    trouble = _stopped(ran, told) or left.trouble or (_stopped(judging, told) if judging else None)
+    trouble = _stopped(ran, told) or left.trouble or (_stopped(judging, told) if judging else None) or _broke(judged)
     unnamed = bool(left.answers) and left.questions == ""
     return Grade(work.name, left.student, work.digest, status, tries, seconds, trouble, unnamed, work.code)
 
@@ -168,8 +168,9 @@ def _is_answer(answer: Any) -> bool:
         return False
 
 
-def _judge(folder: Path, notebook: str, left: Left, told: Limits) -> tuple[dict[str, str], Ended]:
-    """Task -> status, and how the judging child ended. Its folder is new: what the run left there is removed.
+def _judge(folder: Path, notebook: str, left: Left, told: Limits) -> tuple[dict[str, Any], Ended]:
+    """Task -> what the judge tells of it, and how the judging child ended. Its folder is new: what the run left there
+    is removed.
 
     Its lines are signed with a key that no file and no environment holds: what a judged script prints is none. Nor can
     one read the key where `told.user` is another than this process's: this one has it too."""
@@ -183,13 +184,19 @@ def _judge(folder: Path, notebook: str, left: Left, told: Limits) -> tuple[dict[
     log, key = folder / "judging.log", secrets.token_bytes(KEY_BYTES)
     log.unlink(missing_ok=True)
     ended = limits.run(command, _environment(home), home, log, told, key)
-    found: dict[str, str] = {}
+    found: dict[str, Any] = {}
     with log.open("rb") as stream:
         for line in iter(lambda: stream.readline(LONGEST_LINE), b""):
             one = verdict(line, key)
             if one:
-                found.setdefault(one["task"], one["status"])
+                found.setdefault(one["task"], one)
     return found, ended
+
+
+def _broke(judged: Mapping[str, Any]) -> dict[str, Scalar] | None:
+    """The first task whose check could not judge: its status is no word on the answer."""
+    broken = [(task, told["broke"]) for task, told in judged.items() if told["broke"]]
+    return {"say": "grading.not_judged", "args": dict(zip(("task", "why"), broken[0]))} if broken else None
 
 
 def _stopped(ended: Ended, told: Limits) -> dict[str, Scalar] | None:

@@ -27,7 +27,7 @@ from helpers.storage import open_storage
 from helpers.words import Scalar, language, say
 
 #: A run that ended so says as much of the machine as of the submission: it is made again.
-ENDED = ("grading.time", "grading.memory", "grading.processes", "grading.died")
+ENDED = ("grading.time", "grading.memory", "grading.processes", "grading.died", "grading.not_judged")
 
 
 @dataclass(frozen=True)

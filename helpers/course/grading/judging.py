@@ -22,6 +22,8 @@ from helpers.course.registry import tasks_of
 
 MARK, KEY_BYTES = b"judged ", 32
 PR_SET_DUMPABLE = 4
+#: What a check says that could not judge: the machine may be the cause, not the answer.
+BROKE = ("course.trouble.check", "course.run.reference", "device.absent")
 
 
 def signed(told: dict[str, Any], key: bytes) -> bytes:
@@ -58,7 +60,8 @@ def main() -> None:
         began = time.monotonic()
         found = judge(task, plan["answers"][name], Path(plan["folder"]) / name, plan["student"])
         told = {"task": name, "status": status_of(found), "right": len(found.right), "missing": len(found.missing),
-                "seconds": round(time.monotonic() - began, 1)}  # fmt: skip
+                "seconds": round(time.monotonic() - began, 1),
+                "broke": next((one for one in found.missing if one["say"] in BROKE), None)}  # fmt: skip
         print("\n" + signed(told, key).decode(), flush=True)
 
 

@@ -19,6 +19,7 @@ from helpers.course.packing.choice import Files, chosen
 from helpers.course.packing.leaks import leaks
 from helpers.course.packing.makefile import TARGETS, for_students
 from helpers.course.packing.pack import committed, zipped
+from helpers.diagnosis import explain
 from helpers.errors import WorkbookError
 from tests.conftest import ROOT
 from tests.test_readme import commands
@@ -176,6 +177,7 @@ def test_the_students_readme(unpacked: Path, page: str, lang: str) -> None:
     for line in named:
         verb, *words = shlex.split(line)[1:]
         build_parser(verb).parse_args([verb, *words])
+        assert verb != "explain" or explain(words[0]).facts["first"]["id"], line
     assert not re.search(r"course (solve|pack|grade)", text)
 
 

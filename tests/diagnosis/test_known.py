@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.diagnosis import explain
-from helpers.diagnosis.known import CONFIDENCES, SEVERITIES, Known, known
+from helpers.diagnosis.known import CONFIDENCES, SEVERITIES, Known, known, matches
 from helpers.diagnosis.log import Log
 from helpers.diagnosis.scan import NEEDLES, scan
 from helpers.finding import Status
@@ -26,6 +26,12 @@ def test_its_own_excerpt_is_recognised(entry: Known) -> None:
     assert entry in [each for hit in hits for each in hit.known]
     specific = [each for hit in hits for each in hit.known if each.severity == entry.severity]
     assert entry.severity != "error" or specific[0] is entry
+
+
+@pytest.mark.parametrize("text", ["RuntimeError: NPU out of memory", "torch.OutOfMemoryError: NPU out of memory."])
+def test_out_of_memory_is_known_without_its_figures(text: str) -> None:
+    assert explain(text).facts["first"]["id"] == "oom"
+    assert not matches("retry after NPU out of memory, 2 left")
 
 
 @pytest.mark.parametrize("entry", known(), ids=lambda entry: entry.id)

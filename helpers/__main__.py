@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import helpers
-from helpers import commands, suggestions
+from helpers import commands, suggestions, usage
 from helpers.errors import Stopped, WorkbookError, reason
 from helpers.finding import Status
 from helpers.report import Report
@@ -109,9 +109,12 @@ class Parser(argparse.ArgumentParser):
         behind = [name for name in (missing[1].split(", ") if missing else []) if name in self.given]
         if behind:  # argparse gives all that follows the script to the script
             raise WorkbookError("command.behind", name=behind[0], command=self.prog)
-        raise WorkbookError("command.usage", error=message, command=self.prog)
+        raise WorkbookError("command.usage", error=usage.told(message), command=self.prog)
 
     def _no_verb(self, word: str) -> WorkbookError:
+        before = self.given[: self.given.index(word)] if word in self.given else []
+        if before and before[-1].startswith("-"):  # `--lang zh scan`: argparse takes the option's value for the verb
+            return WorkbookError("command.option_first", option=before[-1], command=self.prog)
         within = self.prog.partition(" ")[2]  # the verb, where the word is no action of it
         verb, near = f"{within} {word}".strip(), suggestions.near_verb(self, word)
         if near:
@@ -123,10 +126,10 @@ class Parser(argparse.ArgumentParser):
     def _no_option(self, message: str, option: str) -> WorkbookError:
         near = suggestions.near_option(self, option)
         if near:
-            return WorkbookError("command.misspelt", error=message, command=self.prog, nearest=near)
+            return WorkbookError("command.misspelt", error=usage.told(message), command=self.prog, nearest=near)
         verbs: list[Scalar] = [f"`{verb}`" for verb in suggestions.that_have(build_parser(), option)]
         key = "command.elsewhere" if verbs else "command.usage"
-        return WorkbookError(key, error=message, option=option, verbs=verbs, command=self.prog)
+        return WorkbookError(key, error=usage.told(message), option=option, verbs=verbs, command=self.prog)
 
 
 def build_parser(verb: str = "") -> argparse.ArgumentParser:

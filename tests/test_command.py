@@ -243,7 +243,31 @@ def test_a_needed_option_behind_the_script_is_told_as_such(capsys: pytest.Captur
     said = capsys.readouterr().err
     assert "--out stands behind the script" in said and "ascend-workbook capture --out" in said
     assert main(["capture", "train.py"]) == 2
-    assert "required: --out" in capsys.readouterr().err
+    assert "what is required is missing: --out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("line", "said"), [
+    ("modelarts job --code obs://b/c", "缺少必需的参数：--out、--flavor"),
+    ("scan x --zzz", "不认识 --zzz"),
+    ("rewrite x --mode magic", "--mode magic：可选 inject、explicit"),
+    ("course grade x --timeout abc", "--timeout：'abc' 不是数"),
+    ("rewrite x --mode", "--mode 需要一个值"),
+    ("modelarts job --code a --out b --flavor f --command x --script y", "--script 不能与 --command 一起使用"),
+])  # fmt: skip
+def test_argparses_sentences_are_in_the_readers_language(
+    line: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ASCEND_WORKBOOK_LANG", "zh")
+    assert main(line.split()) == 2
+    shown = capsys.readouterr().err
+    assert said in shown and "argument" not in shown, shown
+
+
+def test_an_option_before_the_verb_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--lang", "zh", "check"]) == 2
+    assert "--lang 写在了命令之前" in capsys.readouterr().err
+    assert main(["--lang", "en"]) == 2
+    assert "--lang stands before the command" in capsys.readouterr().err
 
 
 def test_what_is_told_on_the_way_stays_off_stdout(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,7 @@ LAYERS = (
     ("view",),
     ("batch", "notebook", "selftest", "modelarts"),
     ("course",),  # lessons and exercises: made of all that is below
-    ("commands", "suggestions"),
+    ("commands", "suggestions", "usage"),
     ("__init__",),
     ("__main__",),
 )

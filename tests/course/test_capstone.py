@@ -6,15 +6,18 @@ import re
 import runpy
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from helpers.course.capstone import STAGES, check_stage, handed_in
+from helpers.course.capstone import STAGES, check_stage, environment, handed_in
 from helpers.course.capstone import profiling as fourth
 from helpers.course.capstone.migration import SCRIPT
 from helpers.course.outcome import DONE, NOT_YET, PARTLY
+from helpers.course.task import Place
 from helpers.errors import WorkbookError
+from helpers.finding import Status
 from helpers.notebook import NotebookRun
 from helpers.report import Report, Table
 from tests.conftest import ROOT
@@ -138,3 +141,16 @@ def test_the_solutions_pass_and_the_page_says_what_is_left(run: NotebookRun, sim
     assert not [one for one in report.findings if one.rule == "CAP400"] and report.simulated
     assert (run.folder / "course" / "run" / "acceptance.html").is_file()
     assert report.parts[-1].verb == "accept" and "not yet" in report.parts[-1].verdict("en")
+
+
+def test_only_16_bit_formats_are_named_as_such(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = [{"dtype": kind, "max_error": 0.0} for kind in ("float32", "float16", "bfloat16")]
+    machine = SimpleNamespace(tier="npu-simulated", status=Status.OK, simulated=True)
+    monkeypatch.setattr(environment, "check_environment", lambda *_, **__: machine)
+    monkeypatch.setattr(environment, "compute_check", lambda *_, **__: SimpleNamespace(facts={"measurements": rows}))
+    monkeypatch.setattr(environment, "join", lambda *_: SimpleNamespace(save=lambda folder: None))
+    monkeypatch.setattr(environment, "_said", lambda _: {"say": "course.simulated", "args": {}})
+    place = Place(tmp_path)
+    found = environment.check({"device": "npu-simulated", "dtype": "float32"}, place)
+    assert [one["args"] for one in found.missing] == [{"dtype": "float32", "known": ["bfloat16", "float16"]}]
+    assert not environment.check({"device": "npu-simulated", "dtype": "torch.bfloat16"}, place).missing

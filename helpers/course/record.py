@@ -12,6 +12,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -138,8 +139,14 @@ def _before(run_dir: Path) -> tuple[Record, Sentence | None]:
     except WorkbookError as error:
         path = run_dir / NAME
         if path.is_file():
-            path.replace(path.with_suffix(".json.unreadable"))
+            path.replace(_free(path.with_suffix(".json.unreadable")))
         return Record(), {"say": error.key, "args": error.arguments}
+
+
+def _free(path: Path) -> Path:
+    """The path, or with the first number behind it of which nothing lies there: what was put aside before stays."""
+    others = (path.with_name(f"{path.name}.{number}") for number in count(2))
+    return next(one for one in chain([path], others) if not one.exists())
 
 
 @cache

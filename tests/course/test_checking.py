@@ -115,6 +115,10 @@ def test_a_record_that_is_none_is_refused_and_put_aside(tmp_path: Path, text: st
     assert outcome.remark and outcome.remark["say"] == "course.record"
     assert read_record(tmp_path).tasks["env"].tries == 1
     assert (tmp_path / "course.json.unreadable").read_text() == text
+    file.write_text("later")
+    check_task("env", 1, run_dir=tmp_path)
+    assert (tmp_path / "course.json.unreadable").read_text() == text  # what was put aside before stays
+    assert (tmp_path / "course.json.unreadable.2").read_text() == "later"
 
 
 def test_a_record_keeps_the_answer_and_leaves_nothing_beside(tmp_path: Path) -> None:

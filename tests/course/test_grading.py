@@ -62,6 +62,7 @@ def rows(path: Path) -> dict[str, dict[str, str]]:
 
 def test_an_answer_counts_and_a_patched_checker_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", "secret")
+    monkeypatch.setenv("ASCEND_WORKBOOK_MIRROR", "https://me:secret@index.example")
     leak = "import os, pathlib\npathlib.Path(run_dir + '.env').write_text(repr(dict(os.environ)))"
     handed_in(tmp_path / "in", "ann.ipynb", "1 / 0", solved("ann"), leak, CHECK)
     handed_in(tmp_path / "in", "eve.ipynb", PATCH, NOTHING, CHECK)

@@ -125,6 +125,7 @@ def _hand_over(home: Path, told: Limits) -> None:
 
 def _environment(home: Path) -> dict[str, str]:
     kept = {name: text for name, text in os.environ.items() if name in KEPT or name.startswith(KEPT_BEGINNINGS)}
+    kept.pop("ASCEND_WORKBOOK_MIRROR", None)  # an index's address may hold a password
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     return {**kept, **ONE_THREAD, "HOME": str(home), "TMPDIR": str(home / "tmp"), RUNS: str(home), "PYTHONPATH": paths,
             "ASCEND_WORKBOOK_HEADLESS": "1", "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}  # fmt: skip

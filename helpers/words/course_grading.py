@@ -91,7 +91,7 @@ _GRADING = {
         "{task} 的检查未能完成，其状态不代表答案的对错：{why}",
         "If others have it too, it is this machine: look whether the user of --user may read the project and the "
         "simulated NPU. The next run grades it anew.",
-        "若其他提交也如此，则是本机的问题：请确认 --user 的用户能否读取项目与仿真 NPU。下次运行会重新评分。",
+        "若其他提交也如此，则是本机的问题：请确认 --user 的用户能否读取项目与模拟 NPU。下次运行会重新评分。",
     ),
     "grading.no_answers": Words(
         "the notebook ran and handed no answer to the checker", "笔记本已运行，但没有向检查器交出任何答案",
@@ -137,7 +137,7 @@ _GRADING = {
         "graded: {count} submissions, in {path}; of {troubled} something is to be looked at",
         "已评分：{count} 份提交，见 {path}；其中 {troubled} 份需要查看",
         "The column error says what; each run is kept in the folder of that name with .work behind it.",
-        "“问题”一列说明原因；每次运行都保存在同名并带 .work 的文件夹中。",
+        "成绩表的“问题”一列说明原因；每次运行都保存在同名并带 .work 的文件夹中。",
     ),
     "CRS001.kept": Words(
         "{kept} of {count} rows are taken over from an earlier run: neither they nor the workbook have changed since",

@@ -203,6 +203,16 @@ def test_time_and_memory_end_a_child(tmp_path: Path) -> None:
     assert (good.code, good.cut) == (0, "")
 
 
+def test_the_memory_of_one_that_lost_its_parent_counts(tmp_path: Path) -> None:
+    grow = (
+        "import os, time\n"
+        "if os.fork() == 0:\n os.setsid()\n if os.fork() == 0:\n  kept = b'x' * (300 << 20)\n  time.sleep(60)\n"
+        " os._exit(0)\n"
+        "time.sleep(20)"
+    )
+    assert child(tmp_path, grow, Limits(seconds=30, memory_mib=200)).cut == "memory"
+
+
 def test_nothing_lives_on(tmp_path: Path) -> None:
     """A process that left its session and lost its parent ends with the submission all the same."""
     code = (

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,15 +50,15 @@ def run(
 ) -> Ended:
     """Runs it with its output in `log`, and some bytes to read. Nothing that it started lives on."""
     began = time.monotonic()
-    with _orphans_end(), log.open("wb") as sink:
+    with _orphans_end() as started, log.open("wb") as sink:
         process = subprocess.Popen(list(command), env=dict(env), cwd=cwd, stdin=subprocess.PIPE, stdout=sink,
                                    stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_smaller,
                                    **_become(limits))  # fmt: skip
         try:
             _give(process, given)
-            cut = _watch(process, began + limits.seconds, limits)
+            cut = _watch(process, started, began + limits.seconds, limits)
         finally:
-            _end([process.pid, *descendants(process.pid)])
+            _end(started())
             code = process.wait()
     return Ended(code, round(time.monotonic() - began, 1), cut)
 
@@ -81,14 +81,16 @@ def _give(process: subprocess.Popen[bytes], given: bytes) -> None:
         process.stdin.write(given)
 
 
-def _watch(process: subprocess.Popen[bytes], deadline: float, limits: Limits) -> str:
+def _watch(
+    process: subprocess.Popen[bytes], started: Callable[[], list[int]], deadline: float, limits: Limits
+) -> str:
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(POLL_S)
             return ""
         if time.monotonic() > deadline:
             return "time"
-        all_ = [process.pid, *descendants(process.pid)]
+        all_ = started()
         if len(all_) > limits.processes:
             return "processes"
         if sum(map(_private_mib, all_)) > limits.memory_mib:
@@ -96,16 +98,23 @@ def _watch(process: subprocess.Popen[bytes], deadline: float, limits: Limits) ->
 
 
 @contextlib.contextmanager
-def _orphans_end() -> Iterator[None]:
-    """What was started in the block and lost its parent becomes a child of this process (prctl(2)), and is killed."""
+def _orphans_end() -> Iterator[Callable[[], list[int]]]:
+    """What was started in the block and lost its parent becomes a child of this process (prctl(2)), and is killed.
+
+    Yields what tells all that was started in it and lives, orphans too.
+    """
     before = set(descendants(os.getpid()))
+
+    def started() -> list[int]:
+        return [pid for pid in descendants(os.getpid()) if pid not in before]
+
     if _LIBC is not None:
         _LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)
     try:
-        yield
+        yield started
     finally:
         for _ in range(100):  # who forks while we look is found the next time
-            left = [pid for pid in descendants(os.getpid()) if pid not in before]
+            left = started()
             _end(left)
             for pid in left:
                 with contextlib.suppress(ChildProcessError):

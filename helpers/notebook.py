@@ -93,11 +93,12 @@ def results_begin_at() -> Path:
     return ROOT if os.access(ROOT, os.W_OK) or not ROOT.exists() else Path("~/ascend-workbook").expanduser()
 
 
-def prepare(lang: str = "en") -> None:
+def prepare(lang: str | None = None) -> None:
     """Adds the packages that a running notebook needs and the kernel has not; says nothing where it has all.
 
-    Those that are older than asked are named and kept. ASCEND_WORKBOOK_INSTALL=never forbids it. Raises WorkbookError
-    `packages.…`; see helpers.packages.add.
+    Those that are older than asked are named and kept. ASCEND_WORKBOOK_INSTALL=never forbids it. `lang` is what it and
+    the reports speak; None: as helpers.words.language decides. Raises WorkbookError `packages.…`; see
+    helpers.packages.add.
     """
     os.environ["ASCEND_WORKBOOK_LANG"] = language(lang)
     missing, old = lacking(), older()

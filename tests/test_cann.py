@@ -123,4 +123,4 @@ def test_what_this_user_may_not_enter_is_no_simulator(monkeypatch: pytest.Monkey
         raise PermissionError(13, "Permission denied", str(root))
 
     monkeypatch.setattr(cann, "describe", closed)
-    assert cann.without_simulator({"PATH": "/root/bin:/bin"}) == {"PATH": "/root/bin:/bin"}
+    assert cann.without_simulator({"PATH": "/closed/bin:/bin"}) == {"PATH": "/closed/bin:/bin"}

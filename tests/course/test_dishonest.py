@@ -175,7 +175,7 @@ def test_a_check_that_could_not_judge_is_told(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom helpers.course.grading import judging\n"
         "from helpers.course.task import Found, Task, sentence\n"
-        "def broken(*_): raise PermissionError(13, 'closed', '/root/bin')\n"
+        "def broken(*_): raise PermissionError(13, 'closed', '/closed/bin')\n"
         "def wrong(*_): return Found(missing=(sentence('course.env.ready'),))\n"
         "judging.tasks_of = lambda _: {'env': Task('env', '', wrong), 'loop': Task('loop', '', broken)}\n"
         "sys.argv = ['judging', 'plan.json']\njudging.main()"
@@ -185,4 +185,4 @@ def test_a_check_that_could_not_judge_is_told(tmp_path: Path) -> None:
     found = attempt._broke({one["task"]: one for one in told})
     assert [one["status"] for one in told] == ["not_yet", "not_yet"] and not told[0]["broke"]
     assert found and found["say"] == "grading.not_judged" and show(found, "en").startswith("the check of loop broke")
-    assert "/root/bin" in show(found, "zh") and attempt._broke({"env": told[0]}) is None
+    assert "/closed/bin" in show(found, "zh") and attempt._broke({"env": told[0]}) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,9 @@ from helpers.words import hint, say, show
 DONE, PARTLY, NOT_YET = "done", "partly", "not_yet"
 #: Legible on white and on black.
 COLOURS = {DONE: "#2e7d32", PARTLY: "#b26a00", NOT_YET: "#c0392b"}
+#: A text of several lines stays under its mark.
+BREAK, UNDER = "\n", "\n    "
+ROW = "padding-left:1.6em;text-indent:-1.6em"
 
 
 @dataclass(frozen=True)
@@ -46,15 +50,20 @@ class Outcome:
         return told + ([("!", show(self.remark, lang or say("course.lang", lang)))] if self.remark else [])
 
     def __str__(self) -> str:
-        return "\n".join([self.heading(), *(f"  {mark} {text}" for mark, text in self.lines())])
+        return "\n".join([self.heading(), *(f"  {mark} {text.replace(BREAK, UNDER)}" for mark, text in self.lines())])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<div>&nbsp;{html.escape(mark)}&nbsp; {html.escape(text)}</div>" for mark, text in self.lines())
+        rows = "".join(f"<div style='{ROW}'>&nbsp;{mark}&nbsp; {_as_html(text)}</div>" for mark, text in self.lines())
         style = f"border-left:6px solid {COLOURS[self.status]};padding:2px 10px"
         return f"<div style='{style}'><b>{html.escape(self.heading())}</b>{rows}</div>"
 
     def to_dict(self) -> dict[str, Any]:
         return {"task": self.task, "status": self.status, "right": list(self.right), "missing": list(self.missing),
                 "tries": self.tries, "simulated": self.simulated}  # fmt: skip
+
+
+def _as_html(text: str) -> str:
+    """Escaped; `code` as code, a line of its own for each line."""
+    return re.sub("`([^`\n]+)`", r"<code>\1</code>", html.escape(text)).replace(BREAK, "<br>")

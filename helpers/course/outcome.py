@@ -15,7 +15,6 @@ DONE, PARTLY, NOT_YET = "done", "partly", "not_yet"
 COLOURS = {DONE: "#2e7d32", PARTLY: "#b26a00", NOT_YET: "#c0392b"}
 #: A text of several lines stays under its mark.
 BREAK, UNDER = "\n", "\n    "
-ROW = "padding-left:1.6em;text-indent:-1.6em"
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Outcome:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<div style='{ROW}'>&nbsp;{mark}&nbsp; {_as_html(text)}</div>" for mark, text in self.lines())
+        rows = "".join(f"<div>&nbsp;{mark}&nbsp; {_as_html(text)}</div>" for mark, text in self.lines())
         style = f"border-left:6px solid {COLOURS[self.status]};padding:2px 10px"
         return f"<div style='{style}'><b>{html.escape(self.heading())}</b>{rows}</div>"
 
@@ -66,4 +65,4 @@ class Outcome:
 
 def _as_html(text: str) -> str:
     """Escaped; `code` as code, a line of its own for each line."""
-    return re.sub("`([^`\n]+)`", r"<code>\1</code>", html.escape(text)).replace(BREAK, "<br>")
+    return re.sub("`([^`\n]+)`", r"<code>\1</code>", html.escape(text)).replace(BREAK, f"<br>{'&nbsp;' * 4}")

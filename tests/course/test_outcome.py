@@ -21,7 +21,7 @@ def test_cause_and_next_step_are_lines_of_their_own(monkeypatch: pytest.MonkeyPa
     lines = str(crashed()).splitlines()
     assert all(line.startswith("    ") for line in lines[2:4]) and lines[3].startswith(f"    {step}")
     shown = crashed()._repr_html_()
-    assert f"<br>{step}<code>npu-smi info</code>" in shown and "`" not in shown
+    assert f"<br>&nbsp;&nbsp;&nbsp;&nbsp;{step}<code>npu-smi info</code>" in shown and "`" not in shown
     assert "&lt;b&gt;" in shown and "<b>" not in shown.partition("</b>")[2]
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from helpers.commands import add_outputs
@@ -26,6 +27,7 @@ from helpers.errors import WorkbookError
 from helpers.modelarts import JobRequest, describe, launch_links, rehearse
 from helpers.report import Report
 from helpers.storage import open_storage
+from helpers.words import say
 
 NAME = "modelarts"
 MOST_CARDS = 16
@@ -80,4 +82,5 @@ def run(args: argparse.Namespace) -> Report:
         target = args.body.resolve()
         text = json.dumps(report.facts["request"], indent=2, ensure_ascii=False) + "\n"
         open_storage(str(target.parent)).write_text(target.name, text)
+        print(say("modelarts.body_written", args.lang, path=str(target)), file=sys.stderr)
     return rehearse(request, cards=args.cards) if args.dry_run else report

@@ -73,6 +73,9 @@ def last(report: Report, args: argparse.Namespace) -> None:
     if facts["patch"]:
         print(say("rewriting.patch_written", args.lang, path=str(Path(args.patch).resolve())), file=sys.stderr)
     if not facts["written"]:
+        if report.listing is not None and report.listing.text and not facts["patch"]:
+            again = say("rewriting.not_written", args.lang, path=shlex.quote(args.path), mode=args.mode)
+            print(again, file=sys.stderr)
         return
     way = "out" if facts["out"] else "in_place"
     told: dict[str, Scalar] = {"count": facts["written"], "path": facts["root"], "next": ""}

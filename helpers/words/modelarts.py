@@ -141,6 +141,7 @@ WORDS: dict[str, Words] = {
         " buttons, none was opened",
         "已生成 {count} 个启动链接（区域 cn-north-4），未经验证：其形式取自公开的“Run in ModelArts”按钮，从未打开过",
     ),
+    "modelarts.body_written": Words("written: {path}", "已写入：{path}"),
     "modelarts.not_hosted": Words(
         "it is not known where the notebooks are hosted",
         "尚不知道 Notebook 托管在何处",

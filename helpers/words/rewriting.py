@@ -9,6 +9,10 @@ WORDS = {
         "patch: {path} (in the folder that was rewritten: `git apply {path}` or `patch -p1 -i {path}`)",
         "补丁：{path}（在被改写的目录中执行 `git apply {path}` 或 `patch -p1 -i {path}`）",
     ),
+    "rewriting.not_written": Words(
+        "nothing was written yet: `ascend-workbook rewrite {path} --mode {mode} --out FOLDER` writes the copy",
+        "尚未写入任何文件：`ascend-workbook rewrite {path} --mode {mode} --out 目录` 写出迁移后的副本",
+    ),
     "rewriting.out_written": Words(
         "written: {count} file(s) to {path}; the source is as it was{next}",
         "已写入：{count} 个文件到 {path}；源文件未改动{next}",

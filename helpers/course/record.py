@@ -10,6 +10,7 @@ import os
 import stat
 import tempfile
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, count
@@ -121,7 +122,7 @@ def keep(run_dir: Path, student: str, outcome: Outcome, answer: Any, *, counts: 
         before, remark = _before(run_dir)
         kept = before.tasks if before.student == student else {}
         tries = (kept[outcome.task].tries if outcome.task in kept else 0) + counts
-        told = {name: {key: value for key, value in vars(each).items() if key != "task"} for name, each in kept.items()}
+        told = {name: _told(each) for name, each in kept.items()}
         told[outcome.task] = {
             "status": outcome.status, "tries": tries, "simulated": outcome.simulated,
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -131,6 +132,34 @@ def keep(run_dir: Path, student: str, outcome: Outcome, answer: Any, *, counts: 
             _swept(path)
         _replace(path, json.dumps({"format": FORMAT, "student": student, "tasks": told}, indent=1))
     return Kept(tries, remark or (None if locked else _unlocked(run_dir)))
+
+
+def take_back(run_dir: Path, names: Collection[str]) -> list[str]:
+    """Those of the tasks whose state was taken back to not_yet, without an answer; their tries stay, as does the rest.
+
+    Raises WorkbookError `course.record` where the record is none, `course.busy`, or OSError.
+    """
+    path = run_dir / NAME
+    if not os.path.lexists(path):
+        return []
+    with alone(path) as locked:
+        before = read_record(run_dir)
+        back = [name for name, each in before.tasks.items() if name in names and each != _blank(each)]
+        told = {name: _told(_blank(each) if name in back else each) for name, each in before.tasks.items()}
+        if locked:
+            _swept(path)
+        if back:
+            _replace(path, json.dumps({"format": FORMAT, "student": before.student, "tasks": told}, indent=1))
+    return back
+
+
+def _blank(entry: Entry) -> Entry:
+    return Entry(entry.task, NOT_YET, entry.tries, entry.time, simulated=False)
+
+
+def _told(entry: Entry) -> dict[str, Any]:
+    """As the file has it: its task is the key."""
+    return {key: value for key, value in vars(entry).items() if key != "task"}
 
 
 def _before(run_dir: Path) -> tuple[Record, Sentence | None]:

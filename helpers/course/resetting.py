@@ -9,8 +9,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from helpers.course.record import NAME, take_back
 from helpers.course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, tasks, tasks_of
-from helpers.errors import WorkbookError
+from helpers.errors import WorkbookError, reason
 from helpers.finding import Finding, Status
 from helpers.notebook import ROOT, results_begin_at
 from helpers.report import Report
@@ -30,7 +31,7 @@ def reset(
     lang: str | None = None,
     project: Path = ROOT,
 ) -> Report:
-    """Puts the cells of task `exercise` in `notebook` back and moves its run folder aside.
+    """Puts the cells of task `exercise` in `notebook` back, moves its run folder aside and its state to not_yet.
 
     exercise: an id of the exercises or `all`; `capstone` for its four stages, or `capstone_` and one of them. notebook:
     default the project's own in that language. Cells that the student added stay. Raises WorkbookError
@@ -52,10 +53,24 @@ def reset(
     base = base if base.is_absolute() else results_begin_at() / base
     moved = [name for name in tags if _aside(base / folder / "course" / name, number)]
     key = "CRS003.reset" if changed else "CRS003.folder" if moved else "CRS003.as_it_was"
+    back, warned = _not_yet(base / folder, list(tags))
     facts: dict[str, Any] = {"exercise": exercise, "path": str(path), "cells": len(changed), "moved": moved,
-                             "backup": backup.name if changed else ""}  # fmt: skip
-    found = Finding("CRS003", Status.OK, key, {**facts, "exercise": _said(exercise)})
-    return Report("course", "course_reset", (found,), facts=facts)
+                             "backup": backup.name if changed else "", "not_yet": back}  # fmt: skip
+    found = [Finding("CRS003", Status.OK, key, {**facts, "exercise": _said(exercise)}), *warned]
+    if back:
+        found.append(Finding("CRS003", Status.OK, "CRS003.not_yet", {"tasks": back}))
+    return Report("course", "course_reset", tuple(found), facts=facts)
+
+
+def _not_yet(base: Path, names: list[str]) -> tuple[list[str], list[Finding]]:
+    """The tasks whose state the record had; where it cannot be taken back the cells are back all the same."""
+    try:
+        return take_back(base, names), []
+    except WorkbookError as error:
+        why: Scalar = {"say": error.key, "args": error.arguments}
+    except OSError as error:
+        why = reason(error)
+    return [], [Finding("CRS003", Status.WARN, "CRS003.state_stays", {"path": str(base / NAME), "why": why})]
 
 
 def _said(exercise: str) -> Scalar:

@@ -338,6 +338,15 @@ _RESETTING = {
         "{exercise}：单元格本来就是原样；{moved} 的运行结果已移到一旁",
     ),
     "CRS003.as_it_was": Words("{exercise}: as handed out already", "{exercise}：本来就是原样"),
+    "CRS003.not_yet": Words(
+        "`course list` says not yet again of {tasks}; the tries stay", "`course list` 中 {tasks} 恢复为未完成，次数保留"
+    ),
+    "CRS003.state_stays": Words(
+        "what `course list` says stays as it was, {path} could not be changed: {why}",
+        "`course list` 的状态没有改变，{path} 无法修改：{why}",
+        "Run the exercise's check cell again: it writes the state anew.",
+        "请重新运行该练习的检查单元格，状态会重新写入。",
+    ),
     "CRS004.listed": Words(
         "{done} of {count} exercises and {stages_done} of {stages} stages of the capstone are done",
         "{count} 个练习中已完成 {done} 个，综合课题的 {stages} 个阶段中已完成 {stages_done} 个",

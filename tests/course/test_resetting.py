@@ -10,6 +10,9 @@ from typing import Any
 import nbformat
 import pytest
 
+from helpers.course.listing import exercises
+from helpers.course.outcome import DONE, Outcome
+from helpers.course.record import keep, read_record
 from helpers.course.registry import tasks
 from helpers.course.resetting import _fresh, _source, reset
 from helpers.errors import WorkbookError
@@ -94,6 +97,33 @@ def test_one_exercise_goes_back_and_the_rest_stays(project: Path, book: Path, tm
     assert len(sources(book)) == len(handed_out) + 2  # two cells of the student's own
 
 
+def test_the_list_says_not_yet_after_a_reset_and_the_tries_stay(project: Path, book: Path, tmp_path: Path) -> None:
+    for name in (FIRST, FIRST, "loop"):
+        keep(tmp_path, "李", Outcome(name, DONE, simulated=True), {"a": 1})
+    report = reset(FIRST, book, run_dir=tmp_path, project=project)
+    assert [each.key for each in report.findings] == ["CRS003.as_it_was", "CRS003.not_yet"]
+    assert report.facts["not_yet"] == [FIRST]
+    for lang, state in (("en", "not yet again"), ("zh", "恢复为未完成")):
+        assert state in report.findings[1].message(lang) and FIRST in report.findings[1].message(lang)
+    table = exercises(tmp_path).table
+    assert table is not None
+    seen = {row[0]: (row[3]["say"], row[4]) for row in table.rows}  # type: ignore[index, call-overload]
+    assert seen[FIRST] == ("course.status.not_yet", 2) and seen["loop"] == ("course.status.done", 1)
+    record = read_record(tmp_path)
+    assert record.student == "李" and record.tasks[FIRST].answer is None and record.tasks["loop"].answer == {"a": 1}
+    assert "CRS003.not_yet" not in [each.key for each in reset(FIRST, book, run_dir=tmp_path, project=project).findings]
+    assert keep(tmp_path, "李", Outcome(FIRST, DONE), {}).tries == 3
+
+
+def test_a_state_that_cannot_be_taken_back_is_told(project: Path, book: Path, tmp_path: Path) -> None:
+    (tmp_path / "course.json").write_text("[]")
+    work(book, answer="answer = 7")
+    report = reset(FIRST, book, run_dir=tmp_path, project=project)
+    assert [each.key for each in report.findings] == ["CRS003.reset", "CRS003.state_stays"]
+    assert str(tmp_path / "course.json") in report.findings[1].message("zh") and report.findings[1].hint("en")
+    assert (tmp_path / "course.json").read_text() == "[]"
+
+
 def test_the_capstone_goes_back_too(project: Path, tmp_path: Path) -> None:
     """Its cells are tagged by stage, its run folders called by task."""
     source = (ROOT / "notebooks/source/course/06_capstone.py").read_text(encoding="utf-8")
@@ -103,11 +133,14 @@ def test_the_capstone_goes_back_too(project: Path, tmp_path: Path) -> None:
     handed_out = sources(book)
     folder = tmp_path / "run" / "course_capstone" / "course" / "capstone_migration"
     folder.mkdir(parents=True)
+    keep(tmp_path / "run" / "course_capstone", "", Outcome("capstone_migration", DONE), {})
     for exercise, cells in (("capstone_migration", 1), ("capstone", 2)):
         work(book, **{"def where()": "where = 1", "def script_changes()": "script_changes = 2"})
         report = reset(exercise, run_dir=tmp_path / "run", lang="en", project=project)
         assert report.facts["cells"] == cells
         assert ("where = 1" in sources(book)) == (exercise != "capstone") and "script_changes = 2" not in sources(book)
+    stage = read_record(tmp_path / "run" / "course_capstone").tasks["capstone_migration"]
+    assert (stage.status, stage.tries) == ("not_yet", 1)
     assert folder.with_name("capstone_migration.backup-1").is_dir() and not folder.exists()
     assert [text for text in sources(book) if text != "mine = 1"] == handed_out
 

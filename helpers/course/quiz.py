@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from helpers.course.data import as_typed
 from helpers.errors import WorkbookError
 from helpers.words import hint, say
 
@@ -32,8 +33,10 @@ class Quiz:
         """A line for each question: right, not yet with a hint, or unanswered; then how many are right.
 
         `given` maps names of questions to letters; what is no letter of the question counts as unanswered, and a name
-        that the quiz has not is told.
+        that the quiz has not is told, as is what is no such map.
         """
+        if not isinstance(given, Mapping):
+            return "\n".join((say("course.quiz.form", lang, given=type(given).__name__), self.marked({}, lang)))
         lines = [f"{name:<12} {self._mark(name, given.get(name), lang)}" for name in self.answers]
         strange = sorted(str(name) for name in given if name not in self.answers)
         lines += [say("course.quiz.strange", lang, names=strange)] if strange else []
@@ -58,7 +61,7 @@ def quiz(name: str) -> Quiz:
 
 def _letter(given: object) -> str:
     """The letter of an option, or an empty text for anything else."""
-    letter = str(given).strip().lower()
+    letter = as_typed(str(given)).lower()
     return letter if len(letter) == 1 and letter in OPTIONS else ""
 
 

@@ -146,6 +146,10 @@ WORDS: dict[str, Words] = {
     "course.quiz.not_yet": Words("not yet: {hint}", "还不对：{hint}"),
     "course.quiz.unanswered": Words("not yet: no answer", "未完成：还没有作答"),
     "course.quiz.score": Words("{right} of {count} right", "共 {count} 题，答对 {right} 题"),
+    "course.quiz.form": Words(
+        "the answers are a {given}: expected a dict of names and letters, such as {{'matmul': 'b'}}",
+        "答案的类型是 {given}：应为字典，由题名与字母组成，例如 {{'matmul': 'b'}}",
+    ),
     "course.quiz.strange": Words(
         "not of this quiz: {names}; the names in square brackets are those to answer under",
         "不属于本测验：{names}；请使用方括号中的名称作答",

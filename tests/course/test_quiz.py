@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from helpers import words
@@ -39,7 +41,14 @@ def test_what_is_no_letter_is_unanswered(given: object) -> None:
 
 
 def test_letters_are_taken_as_people_type_them() -> None:
-    assert quiz("start").marked({"matmul": " B "}, "en").splitlines()[0].endswith("right")
+    for typed in (" B ", "Ｂ", "ｂ。"):
+        assert quiz("start").marked({"matmul": typed}, "en").splitlines()[0].endswith("right"), typed
+
+
+@pytest.mark.parametrize("given", ["bbbb", ["b"], None])
+def test_what_is_no_dict_is_told_and_nothing_is_right(given: Any) -> None:
+    told = quiz("start").marked(given, "en")
+    assert type(given).__name__ in told.splitlines()[0] and "{'matmul': 'b'}" in told and told.endswith("0 of 8 right")
 
 
 def test_a_name_that_is_not_asked_is_told() -> None:

@@ -174,6 +174,13 @@ _SCRIPT = {
         "the card ran out of memory in step {step}, and the script did not get over it as it did before",
         "第 {step} 步显存不足，脚本没有像原来那样挺过去",
     ),
+    "course.script.uncaught": Words(
+        "in step {step} it ended with an error that this exercise raises on purpose:\n{error}\n"
+        "The script is written to survive such an error, but did not catch this one: hold its message against what the "
+        "script waits for.",
+        "第 {step} 步因本练习特意安排的错误而结束：\n{error}\n"
+        "脚本本来能挺过这类错误，但没有捕获这一个：请将错误信息与脚本所等待的内容对照。",
+    ),
     "course.script.printed": Words(
         "the last line printed is {printed}, not {wanted}", "最后打印的是 {printed}，应为 {wanted}"
     ),

@@ -86,10 +86,19 @@ def _scanned(place: Place, text: str) -> Point:
 
 def _compared(expected: LaunchResult, got: LaunchResult) -> list[Point]:
     if not got.ok:
-        short = any(note["code"] == "course_out_of_memory" for log in got.logs for note in log.notes)
-        told = [(False, sentence("course.script.short", step=SHORT_STEP))] if short else []
-        return [ran(got), *told]
+        return _ended(got)
     return [on_npu(got), same_losses(expected.losses, got.losses, TOLERANCE["float32"]), _ends(expected, got)]
+
+
+def _ended(got: LaunchResult) -> list[Point]:
+    """Why it ended early. Of the error that is raised on purpose no general advice is given: it is to be caught."""
+    raised = [str(note["args"]["message"]) for log in got.logs for note in log.notes
+              if note["code"] == "course_out_of_memory"]  # fmt: skip
+    if raised and got.error and got.error.message in raised:
+        error = f"{got.error.type}: {got.error.message}"
+        return [(False, sentence("course.script.uncaught", step=SHORT_STEP, error=error))]
+    short = [(False, sentence("course.script.short", step=SHORT_STEP))] if raised else []
+    return [ran(got), *short]
 
 
 def _ends(expected: LaunchResult, got: LaunchResult) -> Point:

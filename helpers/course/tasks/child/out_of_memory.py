@@ -18,10 +18,10 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     def cross_entropy(*args: Any, **named: Any) -> Any:
         if observer.steps_done + 1 == config["step"] and not raised:
             raised.append(True)
-            observer.note("course_out_of_memory", step=config["step"])
-            kind = getattr(torch, "OutOfMemoryError", RuntimeError)
-            raise kind(f"{config['device']} out of memory. Tried to allocate 2.00 GiB ({config['device']} 0; "
+            message = (f"{config['device']} out of memory. Tried to allocate 2.00 GiB ({config['device']} 0; "
                        "60.97 GiB total capacity; 59.31 GiB already allocated; 1.02 GiB free)")  # fmt: skip
+            observer.note("course_out_of_memory", step=config["step"], message=message)
+            raise getattr(torch, "OutOfMemoryError", RuntimeError)(message)
         return plain(*args, **named)
 
     F.cross_entropy = cross_entropy

@@ -8,6 +8,7 @@ from pathlib import Path
 from helpers.course.outcome import DONE, NOT_YET
 from helpers.course.record import Record, read_record
 from helpers.course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, tasks_of
+from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.notebook import results_begin_at
 from helpers.report import Column, Report, Table
@@ -17,11 +18,18 @@ from helpers.words import Scalar
 RECORDS = {EXERCISES: "", CAPSTONE: CAPSTONE_FOLDER}
 
 
-def exercises(run_dir: str | os.PathLike[str] = "runs/notebook") -> Report:
+#: The folder before the first run of a notebook need not be there; any other was meant to be.
+DEFAULT = "runs/notebook"
+
+
+def exercises(run_dir: str | os.PathLike[str] = DEFAULT) -> Report:
     """A row per exercise, then one per stage of the capstone, with its status in `run_dir` (relative ones lie where the
-    notebooks keep their results). Raises WorkbookError where a record there is none."""
+    notebooks keep their results). Raises WorkbookError `course.no_run_dir` for a folder that there is not, other than
+    the default one, and where a record there is none."""
     base = Path(run_dir).expanduser()
     base = base if base.is_absolute() else results_begin_at() / base
+    if not base.is_dir() and (base.exists() or base != results_begin_at() / DEFAULT):
+        raise WorkbookError("course.no_run_dir", path=str(base))
     columns = (Column("exercise"), Column("title"), Column("stage"), Column("status"), Column("tries"))
     rows, counts = [], []
     for notebook, folder in RECORDS.items():
@@ -29,7 +37,7 @@ def exercises(run_dir: str | os.PathLike[str] = "runs/notebook") -> Report:
         rows += [_row(name, task.stage, record) for name, task in known.items()]
         counts += [sum(entry.status == DONE for name, entry in record.tasks.items() if name in known), len(known)]
     said: dict[str, Scalar] = dict(zip(("done", "count", "stages_done", "stages"), counts))
-    found = Finding("CRS004", Status.OK, "CRS004.listed", said)
+    found = Finding("CRS004", Status.OK, "CRS004.listed" if base.is_dir() else "CRS004.nothing_yet", said)
     return Report("course", "course_list", (found,), Table(columns, tuple(rows)))
 
 

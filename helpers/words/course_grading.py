@@ -347,6 +347,15 @@ _RESETTING = {
         "Run the exercise's check cell again: it writes the state anew.",
         "请重新运行该练习的检查单元格，状态会重新写入。",
     ),
+    "course.no_run_dir": Words(
+        "there is no folder {path}, so no record of the course", "没有文件夹 {path}，因此没有课程记录",
+        "Name with --run-dir the folder that the notebook has as its parameter run_dir.",
+        "请用 --run-dir 指定笔记本参数 run_dir 所指的文件夹。",
+    ),
+    "CRS004.nothing_yet": Words(
+        "nothing checked yet: {count} exercises and {stages} stages of the capstone are to be done",
+        "还没有检查过：共 {count} 个练习，综合课题有 {stages} 个阶段",
+    ),
     "CRS004.listed": Words(
         "{done} of {count} exercises and {stages_done} of {stages} stages of the capstone are done",
         "{count} 个练习中已完成 {done} 个，综合课题的 {stages} 个阶段中已完成 {stages_done} 个",

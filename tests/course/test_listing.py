@@ -41,3 +41,23 @@ def test_a_record_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / CAPSTONE_FOLDER / "course.json").write_text("[]")
     with pytest.raises(WorkbookError, match="course_capstone"):
         exercises(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASCEND_WORKBOOK_RUNS", str(tmp_path))
+    (tmp_path / "file").write_text("")
+    for given in ("none", str(tmp_path / "none"), "file"):
+        with pytest.raises(WorkbookError) as caught:
+            exercises(given)
+        assert caught.value.key == "course.no_run_dir"
+        for lang in ("en", "zh"):
+            assert str(tmp_path / given) in caught.value.message(lang) and "run_dir" in caught.value.hint(lang)
+
+
+def test_before_the_first_run_nothing_is_checked_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASCEND_WORKBOOK_RUNS", str(tmp_path))
+    (found,) = exercises().findings
+    assert found.key == "CRS004.nothing_yet"
+    assert "nothing checked yet" in found.message("en") and "还没有检查过" in found.message("zh")
+    (tmp_path / "runs" / "notebook").mkdir(parents=True)
+    assert exercises().findings[0].key == "CRS004.listed"

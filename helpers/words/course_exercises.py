@@ -60,8 +60,8 @@ _COMMON = {
 _ENV = {
     "course.task.env": Words("A. The pair that belongs together", "A. 版本配对"),
     "course.hint.env": Words(
-        "Which package of the pair is installed, and which releases of the other one name it?",
-        "配对中的哪个包已经装好？另一个包的哪些版本与它对应？",
+        "Both packages are there and do not belong together: which one stays, and which releases of the other name it?",
+        "两个包都在，却不配套：该保留哪一个？另一个包的哪些版本与它对应？",
         "Keep the torch that is there; look up torch_npu of the same release line, and mind the CANN it wants.",
         "保留已安装的 torch，找同一版本线的 torch_npu，并留意它要求的 CANN。",
     ),

@@ -167,8 +167,8 @@ _SCRIPT = {
     ),
     "course.script.clean": Words("`scan` finds no open place", "`scan` 没有发现遗留问题"),
     "course.script.open": Words(
-        "`scan` still finds {count} open place(s), in line {lines}",
-        "`scan` 仍发现 {count} 处遗留问题，位于第 {lines} 行"
+        "`scan` still finds {count} open place(s); lines as counted in your changed script: {lines}",
+        "`scan` 仍发现 {count} 处遗留问题；行号按你改后的脚本计：{lines}",
     ),
     "course.script.short": Words(
         "the card ran out of memory in step {step}, and the script did not get over it as it did before",

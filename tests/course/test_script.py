@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from helpers.course.editing import original
 from helpers.course.running import CHILD, Trial, run
+from helpers.course.task import Place
 from helpers.course.tasks import script
 from helpers.launch import LaunchResult, Plugin
 from helpers.words import show
@@ -45,3 +48,12 @@ def test_another_error_keeps_its_cause(ended: LaunchResult) -> None:
     assert keys == ["course.run.failed", "course.script.short"] and "HCCL_BUFFSIZE" in text
     early = replace(other, logs=tuple(replace(log, notes=()) for log in other.logs))
     assert said(early, "zh")[0] == ["course.run.failed"]
+
+
+@pytest.mark.parametrize(("lang", "whose"), [("en", "your changed script"), ("zh", "你改后的脚本")])
+def test_open_lines_are_the_changed_scripts_and_shown(tmp_path: Path, lang: str, whose: str) -> None:
+    text = "# one more line\n" + original(script.SCRIPT)
+    good, told = script._scanned(Place(tmp_path), text)
+    shown = show(told, lang)
+    number = 1 + next(n for n, line in enumerate(text.split("\n")) if "CUDA out of memory" in line)
+    assert not good and whose in shown and f'{number} `if "CUDA out of memory" not in str(error):`' in shown

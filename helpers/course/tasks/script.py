@@ -28,6 +28,7 @@ from helpers.course.task import Found, Place, Task, sentence
 from helpers.launch import LaunchResult, Plugin
 from helpers.migration.dry_run.losses import TOLERANCE
 from helpers.migration.scan import scan
+from helpers.words import Scalar
 
 ORDER = 2
 SCRIPT = "traps.py"
@@ -80,8 +81,10 @@ def _scanned(place: Place, text: str) -> Point:
     found = [one for one in scan(folder / SCRIPT).findings if one.args.get("class") in OPEN and one.place]
     if not found:
         return True, sentence("course.script.clean")
-    lines = sorted({one.place.line for one in found if one.place})
-    return False, sentence("course.script.open", count=len(found), lines=list(lines))
+    numbers = sorted({one.place.line for one in found if one.place})
+    texts = ["", *text.splitlines()]
+    lines: list[Scalar] = [f"{number} `{texts[number].strip()[:80]}`" for number in numbers]
+    return False, sentence("course.script.open", count=len(found), lines=lines)
 
 
 def _compared(expected: LaunchResult, got: LaunchResult) -> list[Point]:

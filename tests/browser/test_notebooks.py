@@ -1,4 +1,4 @@
-"""Every notebook, in both languages, opened in JupyterLab and run to its end by the browser."""
+"""Every notebook in both languages, and the solved ones, opened in JupyterLab and run to its end by the browser."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 import nbformat
 import pytest
 
+from helpers.course import DONE, read_record
+from helpers.course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, tasks_of
+from helpers.course.solving import solved
 from tests.browser.lab import Lab
 from tests.browser.notebook import Opened, copied, shown
 from tests.browser.pages import faults
@@ -60,3 +63,19 @@ def test_it_runs_to_its_end(notebook: Path, server: Lab, chromium: Browser, pict
     for page in sorted((tmp_path / "runs").rglob("*.html")):
         of = f"{name}-{page.parent.name}-{page.stem}"
         assert faults(chromium, page, True, pictures, of) + faults(chromium, page, False, pictures, of) == []
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("name", [EXERCISES, CAPSTONE])
+def test_solved_every_task_is_done(
+    name: str, lang: str, server: Lab, chromium: Browser, pictures: Path, tmp_path: Path
+) -> None:
+    solved(name, tmp_path / lang / f"solved-{name}.ipynb", lang=lang)
+    copy = copied(tmp_path / lang / f"solved-{name}.ipynb", server.folder / "solved", tmp_path / "runs")
+    with shown(chromium, server, copy) as seen:
+        seen.run(SECONDS)
+        seen.picture(pictures, f"solved-{lang}-{name}")
+        assert seen.wrong() == []
+        assert seen.screen.page.inner_text(".jp-Notebook").count("[完成 / done]") >= len(tasks_of(name))
+    kept = read_record(tmp_path / "runs" / (CAPSTONE_FOLDER if name == CAPSTONE else ""))
+    assert {task: told.status for task, told in kept.tasks.items()} == dict.fromkeys(tasks_of(name), DONE)

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -26,7 +25,7 @@ from helpers import commands, suggestions, usage
 from helpers.errors import Stopped, WorkbookError, reason
 from helpers.finding import Status
 from helpers.report import Report
-from helpers.storage import open_storage, refuse_unwritable
+from helpers.storage import refuse_unwritable, write_file
 from helpers.words import LANGUAGES, Scalar, say
 
 
@@ -206,8 +205,7 @@ def _write(report: Report, args: argparse.Namespace) -> int:
 
     for path, make in ((args.json, report.to_json), (args.html, partial(report.html, args.lang)), (args.junit, junit)):
         if path:
-            target = Path(path).resolve()
-            open_storage(str(target.parent)).write_text(target.name, make())
+            write_file(path, make())
     return 1 if report.status is Status.FAIL else 0
 
 

@@ -26,7 +26,7 @@ from helpers.commands import add_outputs
 from helpers.errors import WorkbookError
 from helpers.modelarts import JobRequest, describe, launch_links, rehearse
 from helpers.report import Report
-from helpers.storage import open_storage
+from helpers.storage import write_file
 from helpers.words import say
 
 NAME = "modelarts"
@@ -81,6 +81,6 @@ def run(args: argparse.Namespace) -> Report:
     if args.body:
         target = args.body.resolve()
         text = json.dumps(report.facts["request"], indent=2, ensure_ascii=False) + "\n"
-        open_storage(str(target.parent)).write_text(target.name, text)
+        write_file(target, text)
         print(say("modelarts.body_written", args.lang, path=str(target)), file=sys.stderr)
     return rehearse(request, cards=args.cards) if args.dry_run else report

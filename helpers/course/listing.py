@@ -16,8 +16,6 @@ from helpers.words import Scalar
 
 #: What is listed, as the commands call the notebooks -> where the notebook keeps its record, below run_dir.
 RECORDS = {EXERCISES: "", CAPSTONE: CAPSTONE_FOLDER}
-
-
 #: The folder before the first run of a notebook need not be there; any other was meant to be.
 DEFAULT = "runs/notebook"
 

@@ -15,7 +15,7 @@ from helpers.errors import WorkbookError, reason
 from helpers.finding import Finding, Status
 from helpers.notebook import ROOT, results_begin_at
 from helpers.report import Report
-from helpers.storage import open_storage
+from helpers.storage import open_storage, write_file
 from helpers.words import Scalar, language
 
 EVERY = "all"
@@ -47,8 +47,7 @@ def reset(
     changed = [cell["id"] for tag in tags.values() for cell in section(fresh, tag) if put_back(told, fresh, cell)]
     if changed:
         open_storage(str(path.parent)).write_bytes(backup.name, path.read_bytes())
-        place = path.resolve()  # of a link what it leads to
-        open_storage(str(place.parent)).write_text(place.name, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+        write_file(path, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
     base = Path(run_dir).expanduser()
     base = base if base.is_absolute() else results_begin_at() / base
     moved = [name for name in tags if _aside(base / folder / "course" / name, number)]

@@ -16,7 +16,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.notebook import ROOT
 from helpers.report import Report
-from helpers.storage import open_storage
+from helpers.storage import write_file
 from helpers.words import Scalar, language
 
 #: A stub's cell carries this tag with the task's id.
@@ -78,7 +78,6 @@ def solved(
         raise WorkbookError("packing.exists", path=str(target))
     told = pieces(solutions)
     made = solve(nbformat.read(course / language(lang) / f"{NOTEBOOKS[notebook]}.ipynb", 4), told)
-    place = target.resolve()
-    open_storage(str(place.parent)).write_text(place.name, nbformat.writes(made) + "\n")
+    write_file(target, nbformat.writes(made) + "\n")
     args: dict[str, Scalar] = {"path": str(target), "tasks": list(told)}
     return Report("course", "course_solve", (Finding("CRS005", Status.OK, "CRS005.solved", args),), facts=args)

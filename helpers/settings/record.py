@@ -11,7 +11,7 @@ from typing import Any
 from helpers.errors import WorkbookError, reason
 from helpers.report import TIERS
 from helpers.settings.child import settings as reader
-from helpers.storage import open_storage
+from helpers.storage import write_file
 
 KIND = "ascend-workbook/settings"
 VERSION = 1
@@ -66,7 +66,7 @@ class Settings:
     def save(self, path: Path) -> None:
         """Writes the record at once or not at all."""
         text = json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1, ensure_ascii=False)
-        open_storage(str(path.resolve().parent)).write_text(path.name, text + "\n")
+        write_file(path, text + "\n")
 
 
 def load(path: Path) -> Settings:

@@ -13,14 +13,14 @@ from typing import Any
 
 from helpers.errors import WorkbookError
 from helpers.storage.interface import Storage
-from helpers.storage.local import LocalStorage, natural, refuse_unwritable
+from helpers.storage.local import LocalStorage, natural, refuse_unwritable, write_file
 from helpers.storage.names import Address, is_address
 from helpers.storage.obs import ObsStorage
 
 #: As the command has them, and imported when used: `storage.upload("runs/demo", "obs://bucket/runs/demo")`.
 _VERBS = {"list": "contents", "upload": "upload", "download": "download", "verify": "verify"}
 __all__ = ["Address", "LocalStorage", "ObsStorage", "Storage", "is_address", "natural", "open_storage",
-           "refuse_unwritable", *_VERBS]  # fmt: skip
+           "refuse_unwritable", "write_file", *_VERBS]  # fmt: skip
 
 
 def open_storage(place: str | os.PathLike[str]) -> Storage:

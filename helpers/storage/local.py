@@ -126,3 +126,10 @@ def umask() -> int:
         mask = os.umask(0o077)
         os.umask(mask)
     return mask
+
+
+def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """A file that the user named, whole or not at all; of a link, what it leads to is written and the link stays."""
+    target = Path(path).resolve()
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    LocalStorage(target.parent).write_bytes(target.name, data)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.errors import WorkbookError
-from helpers.storage import LocalStorage, open_storage, refuse_unwritable
+from helpers.storage import LocalStorage, open_storage, refuse_unwritable, write_file
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -74,3 +74,12 @@ def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(OSError, match="No space left") as caught:
         LocalStorage(tmp_path).write_text("a/b.json", "x")
     assert caught.value.filename == str(tmp_path / "a" / "b.json") and not list((tmp_path / "a").iterdir())
+
+
+def test_a_file_that_the_user_named_by_a_link_is_written_where_it_leads(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "kept" / "file")
+    write_file(tmp_path / "link", "一")
+    write_file(tmp_path / "kept" / "other", b"2")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "kept" / "file").read_bytes() == "一".encode()
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == {"file", "other"}

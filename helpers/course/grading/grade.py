@@ -23,7 +23,7 @@ from helpers.course.grading.tables import names_in
 from helpers.course.registry import EXERCISES, tasks_of
 from helpers.errors import WorkbookError
 from helpers.report import Report
-from helpers.storage import open_storage
+from helpers.storage import open_storage, write_file
 from helpers.words import Scalar, language, say
 
 #: A run that ended so says as much of the machine as of the submission: it is made again.
@@ -68,7 +68,6 @@ def grade(
     lang, told = language(lang), limits or Limits()
     valued = _worth(worth or {}, notebook)
     who, target, work = names_in(names), Path(out), Path(f"{out}.work")
-    place = target.resolve()  # of a link what it leads to
     ours = {path.resolve() for path in (target, work, Path(names or target))}
     found = [path for path in entries(Path(submissions)) if path.resolve() not in ours]
     other = [shown(path) for path in left_out(Path(submissions)) if path.resolve() not in ours]
@@ -80,7 +79,7 @@ def grade(
         tell(say("grading.progress", lang, number=number, of=len(found), name=shown(path)))
         grades.append(each.grade or _graded(each, notebook, lang, cell_timeout_s, told))
         kept = [after.grade for after in ready[number:] if after.grade]  # whoever stops here loses no row of theirs
-        open_storage(str(place.parent)).write_text(place.name, sheet([*grades, *kept], valued, lang, partly))
+        write_file(target, sheet([*grades, *kept], valued, lang, partly))
     beside = Beside(
         other, [each.grade.name for each in ready if each.grade and each.kept],
         [name for name in before if plain(name) not in {plain(one.name).strip() for one in grades}],

@@ -15,7 +15,7 @@ from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.notebook import ROOT
 from helpers.report import Report
-from helpers.storage import open_storage
+from helpers.storage import write_file
 from helpers.words import Scalar
 
 INSIDE = "ascend-workbook"
@@ -34,8 +34,7 @@ def pack(out: str | os.PathLike[str] = "student.zip", *, project: Path = ROOT, f
     found = leaks(every, kept)
     if found:
         raise WorkbookError("packing.leak", path=found[0][0], line=found[0][1][:120])
-    place = target.resolve()
-    open_storage(str(place.parent)).write_bytes(place.name, zipped(kept))
+    write_file(target, zipped(kept))
     left = [name for name in every if not goes_along(name)]
     folded = sorted({folder if folder in FOLDERS else name for name in left for folder in name.split("/")[:1]})
     args: dict[str, Scalar] = {"path": str(target), "files": len(kept), "left_out": len(left)}

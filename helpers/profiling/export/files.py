@@ -13,7 +13,7 @@ from helpers.profiling.export import ENDINGS
 from helpers.profiling.facts import Profile
 from helpers.profiling.readers.ascend import FOLDER
 from helpers.report import Chart, Column, Report, Table
-from helpers.storage import open_storage, refuse_unwritable
+from helpers.storage import refuse_unwritable, write_file
 from helpers.words import Scalar
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ def export(profile: Profile, timeline: Report, files: Mapping[str, str], lang: s
 
             write_perfetto(profile.trace, path)
         elif path.endswith(".txt"):
-            _write(path, _steady(profile).collapsed().encode("utf-8", "backslashreplace"))
+            write_file(path, _steady(profile).collapsed().encode("utf-8", "backslashreplace"))
         elif path.endswith(".html"):
-            _write(path, timeline.html(lang).encode("utf-8", "backslashreplace"))
+            write_file(path, timeline.html(lang).encode("utf-8", "backslashreplace"))
         else:
             figure = (timeline if kind == "timeline" else flame(profile)).figure(lang)
             figure.savefig(path, dpi=130, facecolor="white")
@@ -74,8 +74,3 @@ def _steady(profile: Profile) -> Stacks:
     from helpers.profiling.export.flame import stacks
 
     return stacks(profile.trace, [step.number for step in profile.breakdown.steady])
-
-
-def _write(path: str | os.PathLike[str], data: bytes) -> None:
-    target = Path(path).resolve()
-    open_storage(str(target.parent)).write_bytes(target.name, data)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from helpers.report import Report
 from helpers.simulator.coverage.counting import BARS, EXCLUDED, MOST_EXCLUDED
-from helpers.storage import open_storage
+from helpers.storage import write_file
 from helpers.words import Scalar, title
 
 COMMAND = "ascend-workbook simulator coverage --document docs/simulator-operators.md"
@@ -43,7 +43,7 @@ required; and of all entries with a CPU result, where a refusal counts as not pa
 
 
 def write(report: Report, path: Path) -> None:
-    open_storage(str(path.resolve().parent)).write_text(path.name, render(report))
+    write_file(path, render(report))
 
 
 def render(report: Report) -> str:

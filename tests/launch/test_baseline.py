@@ -50,6 +50,21 @@ def test_a_whole_script_learns_saves_and_resumes(tmp_path: Path) -> None:
     assert 0.0 < means[1] < 0.75 * means[0]
 
 
+def test_activation_checkpointing_draws_the_same_numbers_again(tmp_path: Path) -> None:
+    """Its gradients are those without it, step by step, and what is drawn after it is the same too."""
+    result = run(tmp_path, "checkpointed.py", transform="baseline_cpu")
+    assert result.ok, result.error
+    words = [line.split() for line in output(result).splitlines()]
+    numbers = {line[0]: line[1:] for line in words if len(line) == 4}
+    assert len(numbers) == 11, output(result)
+    for way in ("reentrant", "reentrant_in_parts", "other", "other_in_parts", "nested"):
+        assert numbers[way] == numbers["plain"], way
+    for way in ("autocast_reentrant", "autocast_other"):
+        assert numbers[way] == numbers["autocast_plain"] != numbers["plain"], way
+    for way in ("reentrant_not_preserved", "other_not_preserved"):  # drawn again, as on CUDA
+        assert numbers[way][0] != numbers["plain"][0], way
+
+
 def test_ddp_ranks_get_a_device_each(tmp_path: Path) -> None:
     script = tmp_path / "too_many.py"
     script.write_text("import torch\ntorch.cuda.set_device(1)\n")

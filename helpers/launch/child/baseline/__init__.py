@@ -13,7 +13,7 @@ operator, what a GradScaler does, and which random stream is drawn from are kept
   become the CPU's autocast with its other lists and dtype.
 - Random numbers that CUDA would draw from the GPU's stream (dropout, `torch.rand(..., device="cuda")`) are
   drawn from a stream of their own, so that the CPU's stream, hence shuffling and initialisation, is as on a
-  GPU machine. Their values are not CUDA's.
+  GPU machine. Their values are not CUDA's. Activation checkpointing saves and restores that stream too.
 - `nccl` means gloo. `torch.compile` hands back what it is given: the baseline runs eagerly.
 
 What it cannot stand in for raises `NotStandIn`, which names it. Nothing here is shared with the simulated NPU.
@@ -30,12 +30,13 @@ def install(note: Callable[..., None]) -> None:
 
     if not hasattr(torch, "get_autocast_dtype"):
         raise RuntimeError(f"baseline=cpu needs torch 2.4 or newer, this is {torch.__version__}")
-    from . import autocast, compiler, cuda, distributed, factories, memory, random, tensors
+    from . import autocast, compiler, cuda, distributed, factories, memory, random, recompute, tensors
 
     factories.install()
     tensors.install()
     random.install()
     cuda.install()
+    recompute.install()
     memory.asked.append(lambda name: note("memory_not_measured", call=f"torch.cuda.{name}"))
     autocast.install()
     distributed.install()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import math
 from collections import Counter
-from functools import lru_cache
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Callable
 
 from helpers.report import Chart, Report, Table
 from helpers.view import error_curve, flame
+from helpers.view.chinese_font import cjk_font
 from helpers.view.timeline import picture as timeline
 from helpers.words import language, say, show, title
 
@@ -26,26 +25,6 @@ LABEL = 44
 DOTS = 200
 #: Colours of an embedded picture; one with more than so many keeps them all
 PALETTE, COLOURFUL = 256, 4096
-#: File names of fonts that carry Chinese; matplotlib's own font cache does not see fonts installed later.
-CJK_FILES = (
-    "NotoSansCJK",
-    "NotoSansSC",
-    "SourceHanSans",
-    "wqy-microhei",
-    "wqy-zenhei",
-    "msyh",
-    "simhei",
-    "PingFang",
-    "Deng",
-)
-FONT_FOLDERS = (
-    "/usr/share/fonts",
-    "/usr/local/share/fonts",
-    "~/.fonts",
-    "~/.local/share/fonts",
-    "/System/Library/Fonts",
-    "C:/Windows/Fonts",
-)
 
 
 def draw(report: Report, lang: str | None = None) -> Figure:
@@ -93,19 +72,6 @@ def save_png(figure: Figure, stream: IO[bytes]) -> None:
         return
     few = whole.quantize(PALETTE, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     few.save(stream, "PNG", optimize=True)
-
-
-@lru_cache(maxsize=1)
-def cjk_font() -> str | None:
-    """The family name of an installed font that carries Chinese, or None."""
-    from matplotlib import font_manager
-
-    for folder in FONT_FOLDERS:
-        for file in sorted(Path(folder).expanduser().rglob("*.[to]t[fc]")):
-            if file.name.startswith(CJK_FILES):
-                font_manager.fontManager.addfont(str(file))
-                return font_manager.FontProperties(fname=str(file)).get_name()
-    return None
 
 
 def facts(report: Report) -> str:

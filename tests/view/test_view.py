@@ -16,6 +16,7 @@ from helpers.profiling.facts import load_profile
 from helpers.profiling.timeline.report import timeline
 from helpers.report import CHART_KINDS, Chart, Column, Listing, Report, Table
 from helpers.view import charts, html, text
+from helpers.view.chinese_font import cjk_font
 from tests.profiling.conftest import DATA
 
 
@@ -77,7 +78,7 @@ def test_the_notebook_form_has_no_picture() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in CHART_KINDS if kind not in charts.PICTURES])
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_kind_draws(kind: str, lang: str, recwarn: pytest.WarningsRecorder) -> None:
-    figure = charts.draw(sample(kind, "算子" if charts.cjk_font() else "add"), lang)
+    figure = charts.draw(sample(kind, "算子" if cjk_font() else "add"), lang)
     figure.savefig("/dev/null", format="png")
     assert figure.get_facecolor()[:3] == (1.0, 1.0, 1.0)
     assert not [str(w.message) for w in recwarn if "Glyph" in str(w.message)]

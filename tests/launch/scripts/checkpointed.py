@@ -33,6 +33,14 @@ def show(way, forward, **options):
     print(way, *train(forward, **options))
 
 
+def whole(**options):
+    return lambda net, x: checkpoint(net, x, **options)
+
+
+def in_parts(**options):
+    return lambda net, x: checkpoint_sequential(net, 2, x, **options)
+
+
 def nested(net, x):
     def inner(y):
         return checkpoint(net[2:], y, use_reentrant=False)
@@ -41,12 +49,10 @@ def nested(net, x):
 
 
 show("plain", lambda net, x: net(x))
-for name, reentrant in (("reentrant", True), ("other", False)):
-    show(name, lambda net, x: checkpoint(net, x, use_reentrant=reentrant))
-    show(f"{name}_in_parts", lambda net, x: checkpoint_sequential(net, 2, x, use_reentrant=reentrant))
-    drawn_anew = {"use_reentrant": reentrant, "preserve_rng_state": False}
-    show(f"{name}_not_preserved", lambda net, x: checkpoint(net, x, **drawn_anew))
-show("nested", nested)
 show("autocast_plain", lambda net, x: net(x), autocast=True)
+show("nested", nested)
 for name, reentrant in (("reentrant", True), ("other", False)):
-    show(f"autocast_{name}", lambda net, x: checkpoint(net, x, use_reentrant=reentrant), autocast=True)
+    show(name, whole(use_reentrant=reentrant))
+    show(f"{name}_in_parts", in_parts(use_reentrant=reentrant))
+    show(f"{name}_not_preserved", whole(use_reentrant=reentrant, preserve_rng_state=False))
+    show(f"autocast_{name}", whole(use_reentrant=reentrant), autocast=True)

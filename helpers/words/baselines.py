@@ -127,6 +127,12 @@ WORDS: dict[str, Words] = {
         "Record on a machine where `python -c 'import torch; print(torch.cuda.is_available())'` prints True.",
         "请在 `python -c 'import torch; print(torch.cuda.is_available())'` 输出 True 的机器上录制。",
     ),
+    "ACC280.withheld": Words(
+        "{count} argument(s) of the script look like credentials and are not in the bundle: {names}",
+        "脚本的 {count} 个参数看起来是凭据，未写入基线包：{names}",
+        "Give them again where the script runs next: the command below asks for them as variables of the shell.",
+        "在下一台机器上运行脚本时请重新给出：下面的命令以 shell 变量的形式要求它们。",
+    ),
     "ACC281.left_out": Words(
         "operators' statistics were not recorded, as asked: only curves and fingerprints can be compared",
         "按要求未记录算子统计量：只能比对曲线和指纹",

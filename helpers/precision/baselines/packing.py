@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +31,13 @@ def packed(capture: Path) -> dict[str, bytes]:
     if about is None or not about.complete:
         raise WorkbookError("precision.incomplete", path=str(capture))
     root = about.root or capture
-    private = redaction.of_this_process(folders={str(root): FOLDERS, str(Path.cwd()): FOLDERS, sys.prefix: FOLDERS})
+    private = redactor(root)
     task = about.about["task"]
     runs = read_dump(capture / manifest.DUMP, root) if task == "statistics" else []
     files = {name: data for run in runs for name, data in _dump(run, private).items()}
     logs = {path.name: _log(path, private) for path in sorted(capture.glob("gpulog*.json"))}
     told = {name: private.tree(about.about[name]) for name in ABOUT if name in about.about}
-    told["args"] = private.tree(portable(about.about.get("args", [])))
+    told["args"] = without_credentials(about.about.get("args", []), private)
     sides = {rank: _side(side, private) for rank, side in about.sides.items()}
     content = {"schema": manifest.SCHEMA, "complete": True, "about": told, "files": listed(files), "sides": sides}
     found = {**files, **logs, manifest.NAME: _bytes(content)}
@@ -45,6 +45,17 @@ def packed(capture: Path) -> dict[str, bytes]:
         if private.leaks(data.decode("utf-8")):
             raise WorkbookError("baseline.leak", name=name)
     return found
+
+
+def redactor(root: Path) -> redaction.Redactor:
+    """Return what takes out of a bundle's texts all that is private to this process and to the folder `root`."""
+    return redaction.of_this_process(folders={str(root): FOLDERS, str(Path.cwd()): FOLDERS, sys.prefix: FOLDERS})
+
+
+def without_credentials(args: Sequence[object], private: redaction.Redactor) -> list[str]:
+    """Return a script's arguments as they may travel: without folders, a credential's value withheld."""
+    words: list[str] = private.tree(portable(args))
+    return words
 
 
 def _dump(run: Run, private: redaction.Redactor) -> dict[str, bytes]:
@@ -77,10 +88,9 @@ def _plain(value: Any) -> Any:
 def _log(path: Path, private: redaction.Redactor) -> bytes:
     """A run log with its numbers; of its meta what another machine needs."""
     content = _json(path)
-    argv = content["meta"].get("argv", [])
-    meta = {name: content["meta"][name] for name in META if name in content["meta"]}
-    meta["argv"] = portable(argv)
-    return _bytes({**content, "meta": private.tree(meta), "notes": [], "error": None})
+    meta = private.tree({name: content["meta"][name] for name in META if name in content["meta"]})
+    meta["argv"] = without_credentials(content["meta"].get("argv", []), private)
+    return _bytes({**content, "meta": meta, "notes": [], "error": None})
 
 
 def _side(side: Mapping[str, Any], private: redaction.Redactor) -> dict[str, Any]:

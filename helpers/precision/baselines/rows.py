@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from helpers.finding import Finding, Status
 from helpers.launch import LaunchResult
 from helpers.precision.baselines.bundle import Bundle
 from helpers.precision.capturing.options import FINGERPRINTS
+from helpers.precision.capturing.withheld import shell_line, withheld_names
 from helpers.report import Column, Report, Table
 from helpers.words import Scalar
 
@@ -24,6 +24,9 @@ def report(
                                "dump_steps": ",".join(map(str, bundle.run["dump_steps"])),
                                "size_kib": round(size / KIB, 1)}  # fmt: skip
     found = [Finding("ACC280", Status.OK, "ACC280.recorded", args, weight=100)]
+    names = withheld_names(bundle.run["args"])
+    if names:
+        found.append(Finding("ACC280", Status.NOTE, "ACC280.withheld", {"count": len(names), "names": [*names]}))
     tier = str(bundle.hardware["tier"])
     if tier == "cpu":
         status = Status.WARN if asked == "baseline" else Status.NOTE
@@ -65,11 +68,11 @@ def _rows(bundle: Bundle, recorded: Report) -> list[tuple[Scalar, ...]]:
 
 
 def target_command(bundle: Bundle) -> str:
-    """What captures the target alike, to be copied; folders in the script's arguments are left out, as in the bundle.
-    """
+    """What captures the target alike, to be copied; folders and credentials among the script's arguments are left out,
+    as in the bundle."""
     run = bundle.run
     options = {"--task": "statistics" if bundle.statistics else FINGERPRINTS, "--steps": run["steps"],
                "--dump-steps": ",".join(map(str, run["dump_steps"])), "--level": run["level"], "--seed": run["seed"],
                "--nproc": run["nproc"], "--out": "runs/npu"}  # fmt: skip
     words = [str(word) for option in options.items() for word in option]
-    return shlex.join(["ascend-workbook", "capture", "--device", "npu", *words, run["script"], *run["args"]])
+    return shell_line(["ascend-workbook", "capture", "--device", "npu", *words, run["script"], *run["args"]])

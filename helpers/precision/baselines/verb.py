@@ -17,14 +17,14 @@ from helpers.device import Device
 from helpers.errors import WorkbookError
 from helpers.launch import LaunchResult, LaunchSpec, Plugin, launch
 from helpers.precision.baselines import timing
-from helpers.precision.baselines.bundle import Bundle, listed
-from helpers.precision.baselines.packing import packed
+from helpers.precision.baselines.bundle import NAME, Bundle, listed
+from helpers.precision.baselines.packing import packed, redactor, without_credentials
 from helpers.precision.baselines.rows import report
 from helpers.precision.baselines.writing import refuse_taken, write
 from helpers.precision.capture import capture
 from helpers.precision.capturing.failing import check_ran
 from helpers.precision.capturing.options import FINGERPRINTS
-from helpers.precision.capturing.portable import portable
+from helpers.redaction import Redactor
 from helpers.report import Report
 from helpers.storage import is_address
 from helpers.words import say
@@ -104,7 +104,7 @@ def baseline(
             progress(timed.told(found.tier))
         second = _timed(Path(script), args, folder / "timed", found, timed, seed, nproc, cwd, python)
         files = packed(folder / "recorded")
-        bundle = _bundle(recorded, second, found, timed, files)
+        bundle = _bundle(recorded, second, found, timed, files, redactor(Path(script).absolute().parent))
         size = write(target, bundle, files)
         why = found.why_not.get("cuda", {"say": "baseline.asked"})
         return report(bundle, recorded, second, target, size, asked=device, why=why)
@@ -125,14 +125,20 @@ def _timed(script: Path, args: Sequence[str], out: Path, found: Device, timed: T
     return result
 
 
-def _bundle(recorded: Report, second: LaunchResult, found: Device, timed: Timed, files: dict[str, bytes]) -> Bundle:
+def _bundle(
+    recorded: Report, second: LaunchResult, found: Device, timed: Timed, files: dict[str, bytes], private: Redactor
+) -> Bundle:
+    """Raises WorkbookError where a credential would be in it."""
     about: dict[str, Any] = recorded.facts
-    return Bundle(
+    bundle = Bundle(
         recorded=datetime.now(timezone.utc).date().isoformat(),
         hardware={"tier": found.tier, "name": found.name, "count": about["nproc"], "versions": dict(found.versions)},
-        run={**{name: about[name] for name in RUN}, "args": portable(about["args"]),
+        run={**{name: about[name] for name in RUN}, "args": without_credentials(about["args"], private),
              "losses_apart": timing.apart(about["losses"], second.losses)},
         statistics=about["task"] != FINGERPRINTS,
         throughput=timing.throughput(second.steps, timed.warmup, timed.samples),
         memory=timing.memory(second.out), metrics=timing.metrics(second), files=listed(files),
     )  # fmt: skip
+    if private.leaks(bundle.text()):
+        raise WorkbookError("baseline.leak", name=NAME)
+    return bundle

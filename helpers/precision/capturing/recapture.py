@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import PurePosixPath
 
+from helpers.precision.capturing.withheld import shell_line
 from helpers.precision.comparison import Side
 
 #: Devices that `capture --device` takes by the name that a capture records.
@@ -28,4 +28,4 @@ def command(side: Side, step: int) -> str:
     for option, name in CONDITIONS.items():
         words += [option, str(force[name])] if isinstance(force, dict) and force.get(name) else []
     script = PurePosixPath(str(about.get("root", ""))) / str(about["script"])
-    return shlex.join([*words, "--out", f"again-step{step}", str(script), *map(str, args)])
+    return shell_line([*words, "--out", f"again-step{step}", str(script), *map(str, args)])

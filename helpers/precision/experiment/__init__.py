@@ -10,6 +10,7 @@ from typing import Any
 
 from helpers.precision.capturing.manifest import Manifest
 from helpers.precision.capturing.portable import portable
+from helpers.precision.capturing.withheld import alike
 from helpers.precision.experiment.discrepancy import Discrepancy
 from helpers.precision.experiment.told import amp, data, hyper, model, seeds
 from helpers.settings import Difference, Settings, compare, risks
@@ -29,7 +30,7 @@ def differences(baseline: Manifest | None, target: Manifest | None) -> tuple[Dis
     if baseline is None or target is None:
         return ()
     found = [Discrepancy("option", key, one, other) for key in OPTIONS
-             if (one := _option(baseline, key)) != (other := _option(target, key))]  # fmt: skip
+             if not _same(one := _option(baseline, key), other := _option(target, key))]  # fmt: skip
     found += [Discrepancy("setting", one.name, one.left, one.right, {"why": {"say": f"settings.why.{one.why}"}})
               for one in _settings(baseline, target) if _decides(one, baseline, target)]  # fmt: skip
     for rank in sorted(baseline.sides.keys() & target.sides.keys()):
@@ -91,6 +92,11 @@ def _decides(one: Difference, baseline: Manifest, target: Manifest) -> bool:
 def _imported(side: Manifest) -> list[str]:
     first: dict[str, Any] = next(iter(side.sides.values()), {})
     return list((first.get("experiment") or {}).get("imported", ()))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Arguments that one side withholds are not known to differ."""
+    return bool(one == other) or (isinstance(one, list) and isinstance(other, list) and alike(one, other))
 
 
 def _option(side: Manifest, name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import stat
 import zipfile
@@ -16,7 +17,9 @@ from helpers.errors import WorkbookError
 from helpers.precision.baselines.bundle import NAME, sha256
 from helpers.precision.baselines.packing import packed
 from helpers.precision.baselines.reading import opened
+from helpers.precision.baselines.verb import baseline
 from helpers.precision.capturing import manifest
+from helpers.precision.experiment import differences
 from helpers.precision.layouts import read_dump
 from tests.precision.baselines.bundles import bundle_of, capture_of
 
@@ -64,6 +67,51 @@ def test_zip_and_folder_read_the_same(tmp_path: Path, name: str) -> None:
 def test_equal_captures_make_equal_zips(tmp_path: Path) -> None:
     one, other = (bundle_of(capture_of(tmp_path / side / "capture"), tmp_path / f"{side}.zip") for side in "ab")
     assert one.read_bytes() == other.read_bytes()
+
+
+TRAINING = """
+import torch
+net = torch.nn.Linear(2, 1).cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(2):
+    loss = net(torch.ones(4, 2).cuda()).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print("loss", loss.item())
+"""
+CREDENTIALS = ["--api-key", "K9", "--hf_token=T9", "password=P9", "--db", "https://me:S9@host/x", "--SECRET", "X9"]
+
+
+def test_no_credential_among_the_arguments_travels(tmp_path: Path) -> None:
+    """Not in the files of the capture, and what is none stays. A capture with the values is still the same run."""
+    given = [*CREDENTIALS, "--lr", "0.1", "--num-tokens", "5", "--tokenizer=gpt2"]
+    argv = ["train.py", *given]
+    capture = capture_of(tmp_path / "capture", args=given)
+    log = json.loads((capture / "gpulog.json").read_text())
+    (capture / "gpulog.json").write_text(json.dumps({**log, "meta": {**log["meta"], "argv": argv}}))
+    files = packed(capture)
+    kept = ["--lr", "0.1", "--num-tokens", "5", "--tokenizer=gpt2"]
+    sent = [re.sub(r"^[KX]9|[TP]9|me:S9", "***", word) for word in CREDENTIALS] + kept
+    assert json.loads(files[manifest.NAME])["about"]["args"] == sent
+    assert json.loads(files["gpulog.json"])["meta"]["argv"] == ["train.py", *sent]
+    assert not re.search(r"\b[KTPSX]9\b", b"\n".join(files.values()).decode())
+    with opened(bundle_of(capture, tmp_path / "gpu.zip")) as found:
+        there, here = manifest.load(found.folder), manifest.load(capture)
+        assert [one.name for one in differences(there, here) if one.fact == "option"] == []
+    other = manifest.load(capture_of(tmp_path / "other", args=["--api-key", "K9", *given[2:-1], "--tokenizer=t5"]))
+    assert [one.name for one in differences(there, other) if one.fact == "option"] == ["args"]
+
+
+def test_a_recorded_baseline_has_no_credential(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAINING)
+    options = {"device": "cpu", "steps": 2, "statistics": False, "timing_steps": 2, "warmup": 0, "cwd": tmp_path}
+    shown = baseline(tmp_path / "train.py", CREDENTIALS, out=tmp_path / "gpu.zip", **options)
+    with zipfile.ZipFile(tmp_path / "gpu.zip") as archive:
+        texts = [archive.read(name).decode() for name in archive.namelist()]
+    assert len(texts) >= 3 and [text.count("--api-key") for text in texts].count(1) >= 2
+    assert not re.search(r"\b[KTPSX]9\b", "\n".join([*texts, shown.to_json(), shown.text("en")]))
+    assert "ACC280.withheld" in {found.key for found in shown.findings}
 
 
 def test_nothing_private_travels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

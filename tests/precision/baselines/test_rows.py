@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,23 @@ def told(tier: str, *, asked: str = "baseline", **facts: Any) -> Report:
 
 def keys(shown: Report) -> dict[str, Status]:
     return {found.key: found.status for found in shown.findings}
+
+
+def test_a_withheld_argument_is_named_and_asked_for_by_the_next_command() -> None:
+    words = ["--api-key", "***", "--hf_token=***", "https://***@host/x", "--lr", "0.1", "a b"]
+    shown = told("cuda", metrics={"loss": {"value": 1.0, "step": 2, "ended": True}}, run={**RUN, "args": words})
+    (said,) = [found for found in shown.findings if found.key == "ACC280.withheld"]
+    assert said.args == {"count": 3, "names": ["--api-key", "--hf_token", "https://***@host/x"]}
+    assert said.status is Status.NOTE and "--api-key、--hf_token" in said.message("zh")
+    line = shown.table.rows[-1][1] if shown.table else ""
+    asked = """--api-key "${API_KEY:?withheld}" --hf_token="${HF_TOKEN:?withheld}" https://"${HTTPS:?withheld}"@host/x"""
+    assert isinstance(line, str) and line.endswith(f"train.py {asked} --lr 0.1 'a b'")
+    script = line.replace("ascend-workbook capture", "printf '%s\\n'")
+    refused = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, env={})
+    assert refused.returncode and not refused.stdout and "API_KEY: withheld" in refused.stderr
+    known = {"API_KEY": "k 1", "HF_TOKEN": "t", "HTTPS": "me:pw"}
+    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, env=known)
+    assert ran.stdout.splitlines()[-6:] == ["k 1", "--hf_token=t", "https://me:pw@host/x", "--lr", "0.1", "a b"]
 
 
 def test_a_whole_record_on_a_gpu_is_good() -> None:

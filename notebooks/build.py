@@ -131,11 +131,13 @@ def strip(notebook: Any) -> Any:
 
 
 def execute(notebook: Any, target: Path) -> Any:
-    """Run through papermill with the parameters as they stand."""
+    """Run through papermill with the parameters as they stand, in the environment in which nbval compares."""
     import papermill
 
+    from tests.conftest import PINNED
+
     nbformat.write(notebook, target)
-    os.environ["ASCEND_WORKBOOK_HEADLESS"] = "1"  # no boxes to type into
+    os.environ.update(PINNED)
     try:
         papermill.execute_notebook(str(target), str(target), kernel_name="python3", progress_bar=False)
     finally:

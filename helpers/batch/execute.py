@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
 import os
@@ -20,7 +19,6 @@ from helpers.batch.fingerprint import fingerprint
 from helpers.errors import WorkbookError
 from helpers.finding import Status
 from helpers.launch.child.reading import FOLDER as READS
-from helpers.migration.rewrite.out_folder import written_before
 from helpers.report import Report
 from helpers.storage import open_storage
 from helpers.view.boxed import HEADLESS
@@ -51,7 +49,6 @@ def execute(
     folder = Path(parameters["run_dir"]) / stage
     folder.mkdir(parents=True, exist_ok=True)
     _forget_reports(folder, parameters)
-    _set_aside(folder / "migrated", str(parameters.get("script", "")))
     key = fingerprint(parts)
     _remember(folder, Outcome(stage, STOPPED, key))
     reads = reuse.forget(folder)
@@ -72,16 +69,6 @@ def _forget_reports(folder: Path, parameters: dict[str, Any]) -> None:
     for stale in (folder / f"{name}{suffix}" for name in sorted(names) for suffix in (".json", ".html", ".png")):
         if not read & {str(stale), str(stale.with_suffix(".json"))}:
             stale.unlink(missing_ok=True)
-
-
-def _set_aside(result: Path, script: str) -> None:
-    """A migrated folder made from scripts that lay elsewhere, as where each night checks out into a new folder: into it
-    nothing is written. It becomes `migrated.1` and so on: somebody may have edited it."""
-    earlier = written_before(result)
-    source = Path(script).resolve()
-    if script and earlier is not None and not earlier.is_of(str(source if source.is_dir() else source.parent)):
-        free = (result.with_name(f"{result.name}.{number}") for number in itertools.count(1))
-        result.rename(next(place for place in free if not place.exists()))
 
 
 @contextmanager

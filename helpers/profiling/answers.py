@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -299,7 +300,10 @@ def top_operators(profile: Profile, findings: list[Finding], top: int) -> Report
         Column("called_from", wrap=40),
     )
     chart = Chart("bars", "operator", ("self_time",), "ms")
-    facts = {"calls_per_step": {one.name: one.calls / steps for one in profile.operators}}
+    calls: Counter[str] = Counter()  # a copy and a computation may have one name
+    for operator in profile.operators:
+        calls[operator.name] += operator.calls
+    facts = {"calls_per_step": {name: count / steps for name, count in calls.items()}}
     return Report(STAGE, "top_operators", tuple(findings), Table(columns, rows), chart, facts=facts, tier=profile.tier,
                   answers=("PRF331",))  # fmt: skip
 

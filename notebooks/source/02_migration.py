@@ -34,6 +34,7 @@ look_at: str = ""  # class whose places are shown with their code / 显示代码
 
 # %%
 from helpers import assess, dry_run, operators, rewrite, scan
+from helpers.migration.rewrite.out_folder import set_aside
 from helpers.migration.stage import join
 from helpers.notebook import begin
 from helpers.view.findings import findings_box
@@ -115,7 +116,8 @@ findings_box(found, lang, look_at)
 # since the scan is refused.
 
 # %%
-changed = rewrite(path, run.folder / "migrated", mode=rewrite_mode, expect=found.facts["sha256"])
+migrated = set_aside(run.folder / "migrated", path)  # another script's result stays, as migrated.1
+changed = rewrite(path, migrated, mode=rewrite_mode, expect=found.facts["sha256"])
 changed
 
 # %% [markdown] lang="zh"
@@ -125,9 +127,9 @@ changed
 # The result scanned and rewritten again: nothing is left to rewrite, and a second rewrite changes nothing.
 
 # %%
-again = scan(run.folder / "migrated" / path.name)
+again = scan(migrated / path.name)
 print(say("notebook.left_to_rewrite", lang, count=again.facts["counts"]["rewrite"]))
-twice = rewrite(run.folder / "migrated" / path.name, mode=rewrite_mode)
+twice = rewrite(migrated / path.name, mode=rewrite_mode)
 print(say("notebook.changed_again", lang, count=len(twice.facts["sha256"])))
 
 # %% [markdown] lang="zh"

@@ -14,7 +14,6 @@ from helpers.__main__ import main
 from helpers.batch.fingerprint import local_sources
 from helpers.errors import Stopped, WorkbookError
 from helpers.finding import Status
-from helpers.migration.rewrite import rewrite
 from helpers.report import Report, load
 
 Make = Callable[..., Path]
@@ -69,22 +68,6 @@ def test_no_report_of_an_earlier_time_is_left_in_a_stage(tmp_path: Path, monkeyp
     batch.execute.execute("profiling", tmp_path / "none.ipynb", parameters, {}, 60)
     left = {path.name for path in stage.iterdir() if path.suffix in (".json", ".html")}
     assert left == {"given.json", "given.html", "settings.json", "basis.json", "outcome.json"}
-
-
-def test_a_result_of_scripts_that_lay_elsewhere_is_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkout in a new folder each night, results in one that stays; what was edited in the result is not lost."""
-    monkeypatch.setattr(batch.execute, "_papermill", lambda stage, *more: batch.execute.Outcome(stage, "good", ""))
-    result = tmp_path / "run" / "migration" / "migrated"
-    for night in ("monday", "tuesday", "tuesday", "friday"):
-        script = tmp_path / night / "train.py"
-        script.parent.mkdir(exist_ok=True)
-        script.write_text("import torch\ntorch.ones(2).cuda()\n")
-        parameters = {"run_dir": str(tmp_path / "run"), "script": str(script)}
-        batch.execute.execute("migration", tmp_path / "none.ipynb", parameters, {}, 60)
-        rewrite(script, result)
-        (result / "notes.txt").write_text(night)
-    kept = {path.name: (path / "notes.txt").read_text() for path in result.parent.glob("migrated*")}
-    assert kept == {"migrated": "friday", "migrated.1": "monday", "migrated.2": "tuesday"}
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers.__main__ import main
+from helpers.errors import WorkbookError
 from helpers.finding import Finding, Status
 from helpers.migration.assess import assess
 from helpers.migration.repair import CLASSES
@@ -106,3 +107,21 @@ def test_the_stage_stays_red_for_an_unsupported_place(tmp_path: Path, kind: str,
     (tmp_path / "a.py").write_text(SOURCES[kind], encoding="utf-8")
     ran = Report("migration", "dry_run", (Finding("MIG140", Status.OK, "MIG141.none"),))
     assert join(scan(tmp_path), rewrite(tmp_path), ran).status is status
+
+
+@pytest.mark.parametrize(("not_run", "status"), [(True, Status.SKIPPED), (False, Status.FAIL)])
+def test_a_stage_without_an_npu_says_that_the_run_was_not_looked_at(
+    tmp_path: Path, not_run: bool, status: Status
+) -> None:
+    """Even where the CPU told something else of the run, and where the trace there saw no whole step."""
+    (tmp_path / "a.py").write_text(SOURCES["auto"], encoding="utf-8")
+    more = Finding("MIG142", Status.NOTE, "MIG142.not_shown", weight=9000.0)
+    skipped = [Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": "cpu"})] if not_run else []
+    ran = Report("migration", "dry_run", (more, *skipped), tier="cpu")
+    cut = Finding("MIG174", Status.FAIL, "MIG174.no_step", {"steps": 1}, weight=1000.0)
+    traced = Report("migration", "operator_support", (cut,), tier="cpu")
+    joined = join(scan(tmp_path), rewrite(tmp_path), ran, traced)
+    assert joined.status is status
+    assert [part.status for part in joined.parts if part.verb == "operator_support"] == [status]
+    assert ("the migrated script was not run" in joined.verdict("en")) == not_run
+    assert (joined.or_raise() is joined) if not_run else pytest.raises(WorkbookError, joined.or_raise)

@@ -70,6 +70,14 @@ def test_an_operator_that_takes_more_than_the_step_went_on_several_times_at_once
     assert "the costliest operator is k (90 %)" in once.verdict("en")
 
 
+def test_calls_of_one_name_are_counted_together(profile_of: Callable[..., Profile]) -> None:
+    """`aten::copy_` copies to the device and computes there: which of the two took longer must not matter."""
+    boxes = [("compute", "k", 0, 300), ("copy", "k", 300, 400), ("copy", "k", 500, 600)]
+    report = _analyse(profile_of(boxes), top=9, boxes=9)
+    top = next(part for part in report.parts if part.verb == "top_operators")
+    assert top.facts["calls_per_step"] == {"k": 3.0}
+
+
 def test_tables_and_charts() -> None:
     parts = {part.verb: part for part in analyse(DATA / "timeline_ascend_pt", top=2).parts}
     kinds, top, steps = (parts[verb] for verb in ("time_by_kind", "top_operators", "step_times"))

@@ -7,6 +7,7 @@ one of ours, and a file that somebody has edited since is told from one that may
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -65,6 +66,18 @@ def written_before(out: Path) -> Earlier | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return Earlier(files, str(content.get("source", ""))) if known else None
+
+
+def set_aside(out: Path, script: Path) -> Path:
+    """Return `out`, free for a result of `script`: one of scripts that lay elsewhere becomes `out`.1 and so on.
+
+    As where each night checks out into a new folder. It is not removed: somebody may have edited it.
+    """
+    earlier, source = written_before(out), script.resolve()
+    if earlier is not None and not earlier.is_of(str(source if source.is_dir() else source.parent)):
+        free = (out.with_name(f"{out.name}.{number}") for number in itertools.count(1))
+        out.rename(next(place for place in free if not place.exists()))
+    return out
 
 
 def mark(files: Mapping[str, str], source: str) -> bytes:

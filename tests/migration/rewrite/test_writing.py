@@ -491,3 +491,16 @@ def test_bytes_that_would_not_come_back_are_refused(tmp_path: Path, encoding: st
     report = rewrite(source, in_place=True)
     assert [str(one.place) for one in report.findings if one.key == "MIG130.not_rewritten"] == ["odd.py"]
     assert (source / "odd.py").read_bytes() == text + odd and b".to('cuda:0')" in (source / "plain.py").read_bytes()
+
+
+def test_a_result_of_scripts_that_lay_elsewhere_is_set_aside(tmp_path: Path) -> None:
+    """A checkout in a new folder each night, results in one that stays; what was edited in the result is not lost."""
+    result = tmp_path / "run" / "migrated"
+    for night in ("monday", "tuesday", "tuesday", "friday"):
+        script = tmp_path / night / "train.py"
+        script.parent.mkdir(exist_ok=True)
+        script.write_text("import torch\ntorch.ones(2).cuda()\n")
+        rewrite(script, out_folder.set_aside(result, script))
+        (result / "notes.txt").write_text(night)
+    kept = {path.name: (path / "notes.txt").read_text() for path in result.parent.glob("migrated*")}
+    assert kept == {"migrated": "friday", "migrated.1": "monday", "migrated.2": "tuesday"}

@@ -6,17 +6,17 @@ SCRIPT ?= notebooks/scripts/resnet_digits.py
 DEVICE ?= auto
 BIN := $(VENV)/bin
 
-.PHONY: help setup setup-dev run test test-full test-browser notebooks references lint lab docs bench offline-bundle resolve clean
+.PHONY: help setup setup-dev run test test-full test-browser mutants notebooks references lint lab docs bench offline-bundle resolve clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup:  ## make .venv: keeps an importable torch, installs the packages, builds the simulated NPU where there is no CANN
-	@$(PYTHON) helpers/bootstrap.py --venv $(VENV)
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV)
 
 setup-dev:
-	@$(PYTHON) helpers/bootstrap.py --venv $(VENV) --dev
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --dev
 
 run: setup  ## run all four notebooks headless and print the path of the report (NAME=, SCRIPT=, DEVICE=)
 	@$(BIN)/ascend-workbook run --name $(NAME) -p device $(DEVICE) -p script $(SCRIPT)
@@ -31,8 +31,11 @@ test-browser: setup-dev  ## run every notebook, box and page in a headless Chrom
 	@$(BIN)/python tests/browser/install.py
 	@$(BIN)/python tests/run.py --layer browser
 
-lint: setup-dev  ## ruff and mypy
-	@$(BIN)/python -m ruff check . && $(BIN)/python -m mypy
+mutants: setup-dev  ## plant small faults in the rules, savings, metrics and pairing, and print how many a test sees (SEED=, COUNT=, PART=)
+	@$(BIN)/python -m tools.mutation $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(if $(PART),--part $(PART))
+
+lint: setup-dev  ## ruff, its formatter, the names and mypy
+	@$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check . && $(BIN)/python -m tools.names && $(BIN)/python -m mypy
 
 notebooks: setup-dev  ## build notebooks/zh and notebooks/en from notebooks/source and run them
 	@$(BIN)/python notebooks/build.py --execute

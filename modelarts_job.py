@@ -11,7 +11,7 @@ if sys.version_info < (3, 9):  # noqa: UP036 - older images have Python 3.7
     sys.exit("modelarts_job.py: Python {} is too old: choose an image with Python 3.9 or newer".format(sys.version[:6]))  # noqa: UP032
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from helpers.modelarts.boot import main
+from ascend_workbook.modelarts.boot import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -66,7 +66,7 @@ def timed(path: Path, count: int, rounds: int) -> dict[str, float]:
     """Seconds of the command; it must have listed all runs."""
     seconds, before = [], resource.getrusage(resource.RUSAGE_CHILDREN)
     report = path.with_suffix(".json")
-    command = [sys.executable, "-m", "helpers", "run", str(path), "--list", "--json", str(report)]
+    command = [sys.executable, "-m", "ascend_workbook", "run", str(path), "--list", "--json", str(report)]
     for _ in range(rounds):
         began = time.perf_counter()
         subprocess.run(command, cwd=ROOT, env={**os.environ}, stdout=subprocess.DEVNULL, check=True)

@@ -31,9 +31,9 @@ seed: int = 0  # a run's own
 """
 LOAD = """import time
 from pathlib import Path
-from helpers.finding import Finding, Status
+from ascend_workbook.findings.finding import Finding, Status
 from helpers.notebook import begin
-from helpers.report import Report
+from ascend_workbook.findings.report import Report
 run = begin("environment", lang, run_dir, device)
 with Path(run_dir, "times").open("a") as stream:
     stream.write("x")
@@ -57,8 +57,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         lay(place, args.runs, args.seconds)
-        figures = {"runs": args.runs, "cores": os.cpu_count() or 0, "load_average": os.getloadavg()[0],
-                   **speed(place), **redone(place, args.runs)}  # fmt: skip
+        figures = {
+            "runs": args.runs,
+            "cores": os.cpu_count() or 0,
+            "load_average": os.getloadavg()[0],
+            **speed(place),
+            **redone(place, args.runs),
+        }
     if args.json:
         args.json.write_text(json.dumps(figures, indent=1) + "\n")
     good = figures["ratio"] >= BAR and figures["redone"] == args.runs - figures["ended_before"]
@@ -76,12 +81,14 @@ def lay(place: Path, runs: int, seconds: float) -> None:
     (place / "books" / "en").mkdir(parents=True)
     nbformat.write(book, place / "books" / "en" / "01_environment.ipynb")
     seeds = list(range(runs))
-    (place / "plan.yaml").write_text(f"name: night\nstages: [environment]\nparameters: {{device: cpu, seconds: "
-                                     f"{seconds}}}\nmatrix: {{seed: {seeds}}}\n")  # fmt: skip
+    (place / "plan.yaml").write_text(
+        f"name: night\nstages: [environment]\nparameters: {{device: cpu, seconds: "
+        f"{seconds}}}\nmatrix: {{seed: {seeds}}}\n"
+    )
 
 
 def child(root: Path, workers: int) -> int:
-    from helpers.batch import run_plan
+    from ascend_workbook.batch import run_plan
 
     place = root.parent
     report = run_plan(place / "plan.yaml", workers=workers, root=root, lang="en", notebooks=place / "books")

@@ -67,14 +67,25 @@ class Student:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--users", type=int, default=20, help="at the same time (default: 20, or as many as the memory"
-                        " that is free bears)")  # fmt: skip
+    parser.add_argument(
+        "--users",
+        type=int,
+        default=20,
+        help="at the same time (default: 20, or as many as the memory that is free bears)",
+    )
     parser.add_argument("--steps", type=int, default=30, help="of each training (default: 30)")
     parser.add_argument("--rest", type=float, default=6, help="seconds before they train (default: 6)")
-    parser.add_argument("--exercise", action="store_true",
-                        help="each solves and checks the exercise on two ranks, in place of the training")  # fmt: skip
-    parser.add_argument("--kernel", choices=("helpers", "torch"), default="helpers",
-                        help="what the kernel itself imports (default: helpers, as the notebooks do)")  # fmt: skip
+    parser.add_argument(
+        "--exercise",
+        action="store_true",
+        help="each solves and checks the exercise on two ranks, in place of the training",
+    )
+    parser.add_argument(
+        "--kernel",
+        choices=("helpers", "torch"),
+        default="helpers",
+        help="what the kernel itself imports (default: helpers, as the notebooks do)",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     args = parser.parse_args()
     wrong_place = unreachable(user_of(0))
@@ -90,8 +101,14 @@ def main() -> int:
     try:
         words = [str(args.steps), str(args.rest), args.kernel, "exercise" if args.exercise else "training"]
         alone = crowd(place / "alone", 1, words)
-        figures = {"cores": os.cpu_count(), "unix_users": os.geteuid() == 0, "users": args.users, "alone": alone,
-                   "kernel": args.kernel, "together": crowd(place / "class", args.users, words)}  # fmt: skip
+        figures = {
+            "cores": os.cpu_count(),
+            "unix_users": os.geteuid() == 0,
+            "users": args.users,
+            "alone": alone,
+            "kernel": args.kernel,
+            "together": crowd(place / "class", args.users, words),
+        }
     finally:
         shutil.rmtree(place, ignore_errors=True)
     wrong = judge_exercise(figures) if args.exercise else judge(figures, args.steps)
@@ -111,8 +128,16 @@ def user_of(number: int) -> dict[str, Any]:
 def unreachable(become: dict[str, Any], python: str = sys.executable, script: Path = STUDENT) -> str:
     """Why a student cannot start this Python or read this script, and what to do; empty where they can."""
     try:
-        done = subprocess.run([python, "-c", "import sys; open(sys.argv[1]).close()", str(script)], env={}, cwd="/",
-                              text=True, capture_output=True, check=False, timeout=120, **become)  # fmt: skip
+        done = subprocess.run(
+            [python, "-c", "import sys; open(sys.argv[1]).close()", str(script)],
+            env={},
+            cwd="/",
+            text=True,
+            capture_output=True,
+            check=False,
+            timeout=120,
+            **become,
+        )
         said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1] if done.returncode else ""
     except OSError as error:
         said = str(error)
@@ -138,9 +163,15 @@ def crowd(place: Path, users: int, words: list[str]) -> dict[str, Any]:
             end(student.process)
     trained = [student["phases"]["training"] for student in (each.result for each in students) if student]
     said = [(student.folder / "output.log").read_text(errors="replace")[-1500:] for student in students]
-    each = [{**student.result, "peaks_mib": student.peaks, "exit_code": student.process.returncode,
-             "said": student.result.get("said", "") or ("" if student.result else text)}
-            for student, text in zip(students, said)]  # fmt: skip
+    each = [
+        {
+            **student.result,
+            "peaks_mib": student.peaks,
+            "exit_code": student.process.returncode,
+            "said": student.result.get("said", "") or ("" if student.result else text),
+        }
+        for student, text in zip(students, said)
+    ]
     seconds = round(time.monotonic() - began, 1)
     return {"seconds": seconds, "training_s": trained, "stopped": stopped, "samples": shared, "students": each}
 
@@ -153,12 +184,20 @@ def start(folder: Path, number: int, words: list[str]) -> Student:
         os.chown(folder, become["user"], become["group"])
     folder.chmod(0o700)
     path = os.pathsep.join((str(Path(sys.executable).parent), "/usr/bin", "/bin"))
-    own = {"HOME": str(folder), "USER": f"student{number}", "LANG": "C.UTF-8", "PATH": path,
-           "PYTHONPATH": str(HERE.parent), "ASCEND_WORKBOOK_PATIENCE": "10", **THREADS}  # fmt: skip
+    own = {
+        "HOME": str(folder),
+        "USER": f"student{number}",
+        "LANG": "C.UTF-8",
+        "PATH": path,
+        "PYTHONPATH": str(HERE.parent),
+        "ASCEND_WORKBOOK_PATIENCE": "10",
+        **THREADS,
+    }
     command = ["nice", "-n", "5", sys.executable, str(STUDENT), str(folder), str(SCRIPT), *words]
     with (folder / "output.log").open("wb") as log:
-        process = subprocess.Popen(command, env=own, cwd=folder, stdout=log, stderr=log, start_new_session=True,
-                                   **become)  # fmt: skip
+        process = subprocess.Popen(
+            command, env=own, cwd=folder, stdout=log, stderr=log, start_new_session=True, **become
+        )
     return Student(folder, process)
 
 
@@ -184,8 +223,13 @@ def measure(students: list[Student]) -> dict[str, Any]:
         most = student.peaks.setdefault(student.phase, {})
         now["all"] = sum(value for name, value in now.items() if name != "private")
         most.update({name: round(max(value, most.get(name, 0.0)), 1) for name, value in now.items()})
-    return {"phases": dict(by_phase), "pss_mib": round(total), "private_mib": round(private),
-            "available_mib": available_mib(), "load": os.getloadavg()[0]}  # fmt: skip
+    return {
+        "phases": dict(by_phase),
+        "pss_mib": round(total),
+        "private_mib": round(private),
+        "available_mib": available_mib(),
+        "load": os.getloadavg()[0],
+    }
 
 
 def available_mib() -> int:
@@ -257,8 +301,9 @@ def judge(figures: dict[str, Any], steps: int) -> list[str]:
         wrong.append(f"alone: the losses are not those of one process on the CPU: {mean[-3:]} and {truth[-3:]}")
     for number, student in enumerate(figures["together"]["students"]):
         if not student.get("ok"):
-            wrong.append(f"student {number}: {student.get('outcome', 'no result')} {student.get('trouble')} "
-                         f"{student['said']}")  # fmt: skip
+            wrong.append(
+                f"student {number}: {student.get('outcome', 'no result')} {student.get('trouble')} {student['said']}"
+            )
         elif student["losses"] != alone:
             wrong.append(f"student {number}: other losses than alone: {student['losses'][0][-3:]}")
     return wrong
@@ -284,8 +329,10 @@ def show(figures: dict[str, Any], wrong: list[str]) -> None:
             parts = sorted({key for each in seen for key in each})
             mean = {key: round(sum(each.get(key, 0.0) for each in seen) / len(seen)) for key in parts}
             print(f"  {phase}: mean of each student's peak PSS in MiB: {mean}")
-    print(f"peak of all: {peak['pss_mib']} MiB PSS (private {peak['private_mib']}), load {peak['load']:.0f}, "
-          f"{peak['available_mib']} MiB were still available")  # fmt: skip
+    print(
+        f"peak of all: {peak['pss_mib']} MiB PSS (private {peak['private_mib']}), load {peak['load']:.0f}, "
+        f"{peak['available_mib']} MiB were still available"
+    )
     good = sum(bool(student.get("ok")) for student in together["students"])
     print(f"{good} of {figures['users']} ended well; wrong: {len(wrong)}")
     print("\n".join(wrong))

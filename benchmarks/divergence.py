@@ -90,8 +90,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--real", action="store_true", help="hold the records against the real msprobe's")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures and every case")
     args = parser.parse_args()
-    least = {"kinds": 3, "healthy": 10, "trainings": 2, "statistics": 3} if args.small else {
-        "healthy": 30, "trainings": 8, "statistics": 10}  # fmt: skip
+    least = (
+        {"kinds": 3, "healthy": 10, "trainings": 2, "statistics": 3}
+        if args.small
+        else {"healthy": 30, "trainings": 8, "statistics": 10}
+    )
     for name, count in least.items():
         setattr(args, name, count if getattr(args, name) is None else getattr(args, name))
     args.task, args.msprobe = "tensor", False
@@ -107,8 +110,9 @@ def plan(args: argparse.Namespace, draw: random.Random) -> list[tuple[str, str]]
     return found
 
 
-def drawn(root: Path, wanted: list[tuple[str, str]], make: Make, args: argparse.Namespace, draw: random.Random,
-          minutes: float) -> Rows:  # fmt: skip
+def drawn(
+    root: Path, wanted: list[tuple[str, str]], make: Make, args: argparse.Namespace, draw: random.Random, minutes: float
+) -> Rows:
     """The rows of all that is wanted, or of what there is time for."""
     rows: Rows = []
     ends = time.monotonic() + 60 * minutes

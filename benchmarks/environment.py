@@ -28,8 +28,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from helpers.environment.readiness import check  # noqa: E402
-from helpers.finding import Status  # noqa: E402
+from ascend_workbook.environment.readiness import check  # noqa: E402
+from ascend_workbook.findings.finding import Status  # noqa: E402
 from tests.environment.recorded.faults import FAULTS  # noqa: E402
 from tests.environment.recorded.machines import HEALTHY  # noqa: E402
 from tests.environment.recorded.made import Made  # noqa: E402
@@ -89,12 +89,14 @@ def lines_of(made: Made, command: list[str], site: str) -> set[str] | None:
         environ["PATH"] += f":{Path(sys.executable).parent}"
         places = {str(Path(place).resolve()) for place in (sys.prefix, sys.base_prefix, site or sys.prefix)}
         text = MOUNTS.format(
-            work=shlex.quote(folder), tree=shlex.quote(str(tree.resolve())), places=" ".join(map(shlex.quote, places)),
+            work=shlex.quote(folder),
+            tree=shlex.quote(str(tree.resolve())),
+            places=" ".join(map(shlex.quote, places)),
             proc=" ".join(name.split("/proc/", 1)[1] for name in made.files if name.startswith("/proc/")),
             files=min(made.process.limits["NOFILE"], 4096),
             variables=" ".join(shlex.quote(f"{name}={value}") for name, value in environ.items()),
             command=" ".join(map(shlex.quote, [sys.executable, *command])),
-        )  # fmt: skip
+        )
         start = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
         try:
             done = subprocess.run([*start, "sh", "-c", text], capture_output=True, text=True, timeout=180)
@@ -134,8 +136,9 @@ def measure(every: int, site: str) -> dict[str, Any]:
         bad, _ = ours(fault.made())
         also = {rule: status.name for rule, status in fault.besides.items()}
         right = bad.get(fault.key) == fault.status.name and {key.split(".")[0] for key in bad} == {
-            fault.key.split(".")[0], *also
-        }  # fmt: skip
+            fault.key.split(".")[0],
+            *also,
+        }
         row = {
             "fault": name,
             "expected": fault.key,
@@ -172,15 +175,18 @@ def page(found: dict[str, Any]) -> str:
     """The document: fault, expected rule, found; then the machines that are well."""
     head = "| fault | expected | as | found | right | " + " | ".join(PEERS) + " |"
     lines = [
-        "# Recorded machines", "",
+        "# Recorded machines",
+        "",
         f"Made by `python benchmarks/environment.py --every {found['peers_every']} --write "
         "docs/environment-machines.md`: file trees, tool outputs and "
         "variables of machines with one fault each (tests/environment/recorded). *names*: the tool's output complains "
         "of something it does not complain of on the machine without the fault; *shows*: a line differs; *not run*: "
         f"the tool does not run there; *not asked*: they were asked about one machine in {found['peers_every']}. "
-        "*right*: the expected rule, and besides it only what that fault brings with it.", "",
-        head, "|" + "---|" * (5 + len(PEERS)),
-    ]  # fmt: skip
+        "*right*: the expected rule, and besides it only what that fault brings with it.",
+        "",
+        head,
+        "|" + "---|" * (5 + len(PEERS)),
+    ]
     for row in found["machines"]:
         others = " | ".join(_cell(row, peer).strip() for peer in PEERS)
         seen = ", ".join(f"{key} {status}" for key, status in row["found"].items())

@@ -79,13 +79,13 @@ def make(path: Path, line: Callable[[int], str], size: int) -> Path:
 
 def explained(path: Path) -> tuple[float, str | None]:
     """CPU seconds, the best of three, and what was found. The report as text is part of it."""
-    from helpers.diagnosis import explain
-    from helpers.diagnosis.known import known, matches
+    from ascend_workbook.diagnose import explain
+    from ascend_workbook.diagnose.known import find_matches, load_known
 
-    known()
+    load_known()
     best, found = float("inf"), None
     for _ in range(3):
-        matches.cache_clear()
+        find_matches.cache_clear()
         began = time.process_time()
         report = explain(path)
         report.text("en")
@@ -96,11 +96,11 @@ def explained(path: Path) -> tuple[float, str | None]:
 
 def plain_loop(path: Path) -> float:
     """CPU seconds of every pattern on every line, from a tenth of the log."""
-    from helpers.diagnosis.known import known
+    from ascend_workbook.diagnose.known import load_known
 
     text = path.read_text(encoding="utf-8")
     part = text[: len(text) // 10].split("\n")
-    patterns = [entry.pattern for entry in known()]
+    patterns = [entry.pattern for entry in load_known()]
     began = time.process_time()
     for line in part:
         for pattern in patterns:
@@ -111,7 +111,7 @@ def plain_loop(path: Path) -> float:
 def start_up() -> float:
     """CPU seconds of `ascend-workbook explain` on next to nothing, the best of three."""
     root = Path(__file__).resolve().parents[1]
-    command = [sys.executable, str(root / "ascend_workbook.py"), "explain", "step 1\n"]
+    command = [sys.executable, "-m", "ascend_workbook", "explain", "step 1\n"]
     spent = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT))
 LARGEST_BYTES = 64 * 1024
 CHILD = """
 import sys
-from helpers.migration.scan import scan
+from ascend_workbook.migration.scan import scan
 report = scan(sys.argv[1])
 print(len({finding.place.path for finding in report.findings if finding.place}), report.facts["files"])
 """
@@ -65,20 +65,22 @@ def main() -> int:
 
 
 def labelled(labels: Path, sources: Path | None, figures: dict[str, Any]) -> bool:
-    from helpers.migration.agreement import compare_all
+    from ascend_workbook.migration.agreement import compare_all
 
     if not labels.is_dir() or sources is None or not sources.is_dir():
         print("skipped: the confusion table needs --labels and --sources (the labelled files are not in this project)")
         return True
     found = compare_all(labels, sources)
-    print(found.table(), *found.wrong, sep="\n")
+    print(found.format_table(), *found.wrong, sep="\n")
     figures |= {
         "agreement": found.agreement,
         "missed_unsupported": found.missed_unsupported,
         "false_alarms": found.false_alarms,
     }
-    print(f"agreement {found.agreement:.1%}, unsupported missed {found.missed_unsupported}, "
-          f"false alarms {found.false_alarms:.1%}")  # fmt: skip
+    print(
+        f"agreement {found.agreement:.1%}, unsupported missed {found.missed_unsupported}, "
+        f"false alarms {found.false_alarms:.1%}"
+    )
     return found.agreement >= 0.95 and not found.missed_unsupported and found.false_alarms <= 0.03
 
 
@@ -94,12 +96,20 @@ def speed(count: int, rounds: int, one: Path | None, figures: dict[str, Any]) ->
     _, hits, files, _ = runs[0]
     seconds, peak_mib = median(run[0] for run in runs), max(run[3] for run in runs)
     rate = files / seconds
-    figures |= {"files_per_s": rate, "files": files, "share_with_hits": hits / files, "mean_bytes": size / count,
-                "peak_mib": peak_mib, "one_with_start_s": start_s,
-                "processor_s_per_scan": (used.ru_utime + used.ru_stime) / rounds}  # fmt: skip
-    print(f"{files} files ({size / count / 1024:.1f} KiB each, {hits / files:.0%} with hits): median {rate:.0f} "
-          f"files/s on {os.cpu_count()} cores ({figures['processor_s_per_scan']:.1f} s of processor a scan), parent "
-          f"and children {peak_mib:.0f} MiB; {one.name} with Python's start {start_s:.2f} s")  # fmt: skip
+    figures |= {
+        "files_per_s": rate,
+        "files": files,
+        "share_with_hits": hits / files,
+        "mean_bytes": size / count,
+        "peak_mib": peak_mib,
+        "one_with_start_s": start_s,
+        "processor_s_per_scan": (used.ru_utime + used.ru_stime) / rounds,
+    }
+    print(
+        f"{files} files ({size / count / 1024:.1f} KiB each, {hits / files:.0%} with hits): median {rate:.0f} "
+        f"files/s on {os.cpu_count()} cores ({figures['processor_s_per_scan']:.1f} s of processor a scan), parent "
+        f"and children {peak_mib:.0f} MiB; {one.name} with Python's start {start_s:.2f} s"
+    )
     return rate >= 1000 and hits >= 0.2 * files and peak_mib < 300 and start_s < 0.5
 
 
@@ -108,14 +118,19 @@ def against_peer(peer: Path, python: str, repository: Path, figures: dict[str, A
     ours: list[tuple[float, float]] = []
     theirs: list[tuple[float, float]] = []
     for _ in range(2):
-        ours += [timed([sys.executable, "-m", "helpers", "rewrite", str(repository)], "--out", ROOT) for _ in range(3)]
+        ours += [
+            timed([sys.executable, "-m", "ascend_workbook", "rewrite", str(repository)], "--out", ROOT)
+            for _ in range(3)
+        ]
         command = [python, str(peer), "-i", str(repository), "-v", "2.8.0"]
         theirs.append(timed(command, "-o", peer.parent))
     wall, processor = (median(run[at] for run in ours) for at in (0, 1))
     peer_wall, peer_processor = (median(run[at] for run in theirs) for at in (0, 1))
     figures |= {"peer_wall_s": peer_wall, "peer_processor_s": peer_processor, "rewrite_wall_s": wall}
-    print(f"{repository.name} rewritten: {wall:.2f} s ({processor:.2f} s of processor); msFmkTransplt "
-          f"{peer_wall:.1f} s ({peer_processor:.1f} s): {peer_wall / wall:.0f} times as long")  # fmt: skip
+    print(
+        f"{repository.name} rewritten: {wall:.2f} s ({processor:.2f} s of processor); msFmkTransplt "
+        f"{peer_wall:.1f} s ({peer_processor:.1f} s): {peer_wall / wall:.0f} times as long"
+    )
 
 
 def timed(command: list[str], into: str, folder: Path) -> tuple[float, float]:
@@ -123,9 +138,15 @@ def timed(command: list[str], into: str, folder: Path) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as out:
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         environment = {**os.environ, "PYTHONPATH": str(folder)}
-        done = subprocess.run([*command, into, str(Path(out, "new"))] if into == "--out" else [*command, into, out],
-                              cwd=folder, env=environment, input="y\n" * 50, text=True, capture_output=True,
-                              check=False)  # fmt: skip
+        done = subprocess.run(
+            [*command, into, str(Path(out, "new"))] if into == "--out" else [*command, into, out],
+            cwd=folder,
+            env=environment,
+            input="y\n" * 50,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
         after, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - began
         if not any(Path(out).rglob("*.py")):
             raise SystemExit(f"{command[1:3]} wrote nothing:\n{done.stdout[-1000:]}{done.stderr[-1000:]}")
@@ -149,7 +170,7 @@ def make_tree(root: Path, count: int) -> int:
 
 
 def look(file: Path) -> tuple[list[Any], str]:
-    from helpers.migration.scan import scan_file
+    from ascend_workbook.migration.scan import scan_file
 
     return scan_file(file, file.name)
 
@@ -202,7 +223,7 @@ def children(pid: int) -> list[int]:
 def started(file: Path) -> float:
     began = time.perf_counter()
     subprocess.run(
-        [sys.executable, "-m", "helpers", "scan", str(file)], cwd=ROOT, stdout=subprocess.DEVNULL, check=False
+        [sys.executable, "-m", "ascend_workbook", "scan", str(file)], cwd=ROOT, stdout=subprocess.DEVNULL, check=False
     )
     return time.perf_counter() - began
 

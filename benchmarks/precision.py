@@ -37,8 +37,12 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.child import blocked_floor  # noqa: E402
 
 MIB = 1 << 20
-TUNED = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 33),
-         "MALLOC_TOP_PAD_": str(1 << 28)}  # fmt: skip
+TUNED = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 32),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 33),
+    "MALLOC_TOP_PAD_": str(1 << 28),
+}
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 QUIET = {"MSPROBE_LOG_LEVEL": "4"}
 #: Bars: times msprobe on the small and the large dump, times tuned msprobe, of the floor, MB, seconds.
@@ -102,7 +106,7 @@ def main() -> int:
 def started(bars: Bars) -> None:
     """Importing the comparison in a fresh interpreter, beyond the interpreter's own start."""
     seconds = []
-    for code in ("pass", "import helpers.precision.compare"):
+    for code in ("pass", "import ascend_workbook.precision.compare"):
         rounds = [timed([sys.executable, "-c", code], {}) for _ in range(3)]
         seconds.append(min(rounds))
     bars.tell("import and start", seconds[1] - seconds[0], "s", most=START_S)
@@ -110,27 +114,47 @@ def started(bars: Bars) -> None:
 
 def speed(bars: Bars, name: str, folder: Path, tensors: int, mebibytes: float, rounds: int, faster: float) -> None:
     """Both commands and the floor in turn, then the values."""
-    sides = {side: make(folder / side, tensors, int(mebibytes * MIB), noise)
-             for side, noise in (("a", 0.0), ("b", 1e-4))}  # fmt: skip
+    sides = {
+        side: make(folder / side, tensors, int(mebibytes * MIB), noise) for side, noise in (("a", 0.0), ("b", 1e-4))
+    }
     gigabytes = 2 * tensors * mebibytes * MIB / 1e9
     print(f"-- {name}: {tensors} tensors of {mebibytes:g} MiB a side, {gigabytes:.2f} GB in all")
-    ours = [sys.executable, str(ROOT / "ascend_workbook.py"), "compare", str(folder / "a"), str(folder / "b"),
-            "--no-replay", "--csv", str(folder / "ours.csv")]  # fmt: skip
-    probe = [str(Path(sys.executable).with_name("msprobe")), "compare", "-tp", str(sides["b"].parent), "-gp",
-             str(sides["a"].parent), "-o"]  # fmt: skip
+    ours = [
+        sys.executable,
+        "-m",
+        "ascend_workbook",
+        "compare",
+        str(folder / "a"),
+        str(folder / "b"),
+        "--no-replay",
+        "--csv",
+        str(folder / "ours.csv"),
+    ]
+    probe = [
+        str(Path(sys.executable).with_name("msprobe")),
+        "compare",
+        "-tp",
+        str(sides["b"].parent),
+        "-gp",
+        str(sides["a"].parent),
+        "-o",
+    ]
     best: dict[str, float] = {}
     for number in range(rounds):
-        runs = {"compare (command)": lambda: timed(ours, {}, good=(0, 1)),
-                "msprobe": lambda n=number: timed([*probe, str(folder / f"out{n}")], QUIET),
-                "msprobe, tuned": lambda n=number: timed([*probe, str(folder / f"tuned{n}")], {**QUIET, **TUNED}),
-                **warm(folder)}  # fmt: skip
+        runs = {
+            "compare (command)": lambda: timed(ours, {}, good=(0, 1)),
+            "msprobe": lambda n=number: timed([*probe, str(folder / f"out{n}")], QUIET),
+            "msprobe, tuned": lambda n=number: timed([*probe, str(folder / f"tuned{n}")], {**QUIET, **TUNED}),
+            **warm(folder),
+        }
         for what, run in runs.items():
             best[what] = min(best.get(what, math.inf), run())
     for what, seconds in best.items():
         bars.tell(f"{name}: {what}", seconds, "s")
     bars.tell(f"{name}: times msprobe", best["msprobe"] / best["compare (command)"], "x", least=faster)
-    bars.tell(f"{name}: times msprobe, tuned", best["msprobe, tuned"] / best["compare (command)"], "x",
-              least=FASTER_TUNED)  # fmt: skip
+    bars.tell(
+        f"{name}: times msprobe, tuned", best["msprobe, tuned"] / best["compare (command)"], "x", least=FASTER_TUNED
+    )
     bars.tell(f"{name}: of the floor, both warm", best["compare (warm)"] / best["floor (warm)"], "x", most=OF_FLOOR)
     bars.tell(f"{name}: of reading alone, both warm", best["compare (warm)"] / best["reading alone (warm)"], "x")
     bars.tell(f"{name}: worker's peak memory", worker_peak(), "MB", most=WORKER_MB)
@@ -139,10 +163,10 @@ def speed(bars: Bars, name: str, folder: Path, tensors: int, mebibytes: float, r
 
 def warm(folder: Path) -> dict[str, Any]:
     """The comparison called again in this process, and the floor by the same number of waiting workers."""
-    from helpers.precision.compare import compare
-    from helpers.precision.tensors import workers
-    from helpers.precision.tensors.measuring import Job
-    from helpers.precision.tensors.workers import measure_all
+    from ascend_workbook.precision.compare import compare
+    from ascend_workbook.precision.tensors import workers
+    from ascend_workbook.precision.tensors.measuring import Job
+    from ascend_workbook.precision.tensors.workers import measure_all
 
     def again() -> float:
         began = time.perf_counter()
@@ -151,14 +175,14 @@ def warm(folder: Path) -> dict[str, Any]:
 
     def floor() -> float:
         began = time.perf_counter()
-        found = pool.map(blocked_floor.metrics, pairs, chunksize=max(1, len(pairs) // (4 * workers.cores())))
+        found = pool.map(blocked_floor.metrics, pairs, chunksize=max(1, len(pairs) // (4 * workers.count_cores())))
         seconds = time.perf_counter() - began
         assert all(math.isfinite(one["euclidean"]) for one in found), "the floor read nothing"
         return seconds
 
     def reading() -> float:
         began = time.perf_counter()
-        read = sum(pool.map(blocked_floor.read, pairs, chunksize=max(1, len(pairs) // (4 * workers.cores()))))
+        read = sum(pool.map(blocked_floor.read, pairs, chunksize=max(1, len(pairs) // (4 * workers.count_cores()))))
         seconds = time.perf_counter() - began
         assert read >= 4 * sum(blocked_floor.floats(path)[1] for path in pairs[0]) * len(pairs), "not all was read"
         return seconds
@@ -176,10 +200,14 @@ def warm(folder: Path) -> dict[str, Any]:
     again()
     paths = [sorted(str(path) for path in (folder / side).rglob("*.pt")) for side in "ba"]
     pairs = list(zip(*paths))
-    pool = waiting(workers.cores())
+    pool = waiting(workers.count_cores())
     check_floor(folder, *pairs[0])
-    return {"compare (warm)": again, "floor (warm)": floor, "reading alone (warm)": reading,
-            "our metrics alone (warm)": metrics_alone}
+    return {
+        "compare (warm)": again,
+        "floor (warm)": floor,
+        "reading alone (warm)": reading,
+        "our metrics alone (warm)": metrics_alone,
+    }
 
 
 def waiting(count: int) -> Any:
@@ -197,18 +225,20 @@ def waiting(count: int) -> Any:
 
 def check_floor(folder: Path, target: str, baseline: str) -> None:
     """The floor makes the numbers that the comparison makes: less work would be no floor."""
-    from helpers.precision.tensors.measuring import WHOLE, Job, measure_files
+    from ascend_workbook.precision.tensors.measuring import WHOLE, Job, measure_files
 
     elements = (blocked_floor.floats(target)[1] // 1024, 1024)
-    ours, floor = measure_files(Job(Path(target), Path(baseline), elements, elements), WHOLE), blocked_floor.metrics(
-        (target, baseline))  # fmt: skip
+    ours, floor = (
+        measure_files(Job(Path(target), Path(baseline), elements, elements), WHOLE),
+        blocked_floor.metrics((target, baseline)),
+    )
     for name, value in (("cosine", ours.cosine), ("euclidean", ours.euclidean), ("max_absolute", ours.max_absolute)):
         assert value is not None and math.isclose(value, floor[name], rel_tol=1e-6), (name, value, floor[name])
 
 
 def worker_peak() -> float:
     """The largest resident memory of a waiting worker, MB."""
-    from helpers.precision.tensors import workers
+    from ascend_workbook.precision.tensors import workers
 
     return max(high_water(Path(f"/proc/{one.process.pid}/status").read_text()) for one in workers._resting)
 
@@ -250,29 +280,32 @@ def giant(bars: Bars, folder: Path, mebibytes: int) -> None:
     """One pair of large tensors: what the process that reads them holds at its most."""
     for side, noise in (("a", 0.0), ("b", 1e-4)):
         make(folder / side, 1, mebibytes * MIB, noise)
-    code = ("import sys\nfrom helpers.precision.tensors.worker import *\n"
-            "from helpers.precision.tensors.workers import *\n"
-            "import glob\nfiles = [glob.glob(f'{sys.argv[1]}/{side}/*/*/dump_tensor_data/*')[0] for side in 'ab']\n"
-            "shape = tuple(map(int, sys.argv[2:]))\n"
-            "found = work(order([Job(*map(Path, files), shape, shape)], WHOLE))\n"
-            "assert 'key' not in found, found\n"
-            "print(open('/proc/self/status').read())")  # fmt: skip
+    code = (
+        "import sys\nfrom ascend_workbook.precision.tensors.worker import *\n"
+        "from ascend_workbook.precision.tensors.workers import *\n"
+        "import glob\nfiles = [glob.glob(f'{sys.argv[1]}/{side}/*/*/dump_tensor_data/*')[0] for side in 'ab']\n"
+        "shape = tuple(map(int, sys.argv[2:]))\n"
+        "found = work(order([Job(*map(Path, files), shape, shape)], WHOLE))\n"
+        "assert 'key' not in found, found\n"
+        "print(open('/proc/self/status').read())"
+    )
     shape = [str(mebibytes * MIB // 4 // 1024), "1024"]
-    done = subprocess.run([sys.executable, "-c", code, str(folder), *shape], cwd=ROOT, capture_output=True, text=True,
-                          check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder), *shape], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     bars.tell(f"memory with a tensor of {mebibytes} MiB", high_water(done.stdout), "MB", most=WORKER_GIANT_MB)
     shutil.rmtree(folder)
 
 
 def pairing(bars: Bars, entries: int) -> None:
     """Modules renamed on one side: `layers.3.mlp` is `blocks.3.feed_forward` there."""
-    from helpers.precision.pairing import pair
+    from ascend_workbook.precision.pairing import pair_runs
 
     seconds = []
     for count in (entries // 4, entries):
         left, right = (renamed(count, side) for side in range(2))
         began = time.perf_counter()
-        found = pair(right, left)
+        found = pair_runs(right, left)
         seconds.append(time.perf_counter() - began)
         share = sum(mine.target.order == mine.baseline.order for mine in found.pairs) / count
         bars.tell(f"pairing {count} renamed entries", seconds[-1], "s", most=PAIRING_S)
@@ -293,7 +326,7 @@ def divergence(bars: Bars, *, run: bool) -> None:
 
 def renamed(count: int, side: int) -> Any:
     """A run of modules in blocks of eight."""
-    from helpers.precision.record import Operator, Run, TensorRecord
+    from ascend_workbook.precision.record import Operator, Run, TensorRecord
 
     names = (("model.layers", "mlp"), ("transformer.blocks", "feed_forward"))[side]
     parts = ("norm.LayerNorm", "q.Linear", "k.Linear", "v.Linear", "o.Linear", "up.Linear", "act.GELU", "down.Linear")
@@ -324,10 +357,20 @@ def make(folder: Path, tensors: int, size: int, noise: float) -> Path:
             values *= 1 + np.float32(noise) * shake.standard_normal(size // 4, dtype=np.float32)
         made = torch.from_numpy(values).reshape(-1, 1024)
         torch.save(made, files / f"{name}.pt")
-        told = {"Max": float(values.max()), "Min": float(values.min()), "Mean": float(values.mean()),
-                "Norm": float(np.linalg.norm(values))}  # fmt: skip
-        return {"type": "torch.Tensor", "dtype": "torch.float32", "shape": list(made.shape), **told,
-                "requires_grad": True, "data_name": f"{name}.pt"}  # fmt: skip
+        told = {
+            "Max": float(values.max()),
+            "Min": float(values.min()),
+            "Mean": float(values.mean()),
+            "Norm": float(np.linalg.norm(values)),
+        }
+        return {
+            "type": "torch.Tensor",
+            "dtype": "torch.float32",
+            "shape": list(made.shape),
+            **told,
+            "requires_grad": True,
+            "data_name": f"{name}.pt",
+        }
 
     data: dict[str, Any] = {}
     for number in range(max(1, tensors // 2)):

@@ -34,17 +34,17 @@ DOES = {
 BARS = {BREAKDOWN: 12, HTA: 15}
 ANALYSE = """
 import sys
-from helpers.profiling import analyse
+from ascend_workbook.profiling import analyse
 print(analyse(sys.argv[1], steps="all").verdict("en"))
 """
 SOME = ANALYSE.replace('"all"', '"auto"')
 EVENTS = """
 import sys
-from helpers.profiling.readers import read
-print(len(read(sys.argv[1])))
+from ascend_workbook.profiling.readers import read_trace
+print(len(read_trace(sys.argv[1])))
 """
 JSON = "import json, sys; json.load(open(sys.argv[1], encoding='utf-8'))"
-NOTHING = "import helpers.profiling"
+NOTHING = "import ascend_workbook.profiling"
 
 
 def main() -> None:

@@ -27,12 +27,13 @@ from typing import Any, Optional
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from helpers.errors import WorkbookError  # noqa: E402
-from helpers.finding import Status  # noqa: E402
-from helpers.migration.dry_run import dry_run  # noqa: E402
-from helpers.migration.dry_run.mirror import migrated_texts  # noqa: E402
-from helpers.migration.rewrite.work import MODES  # noqa: E402
-from helpers.report import Report  # noqa: E402
+from ascend_workbook.findings.errors import WorkbookError  # noqa: E402
+from ascend_workbook.findings.finding import Status  # noqa: E402
+from ascend_workbook.findings.report import Report  # noqa: E402
+from ascend_workbook.migration.closure import list_imported_modules  # noqa: E402
+from ascend_workbook.migration.dry_run import dry_run  # noqa: E402
+from ascend_workbook.migration.dry_run.mirror import migrate_modules  # noqa: E402
+from ascend_workbook.migration.rewrite.work import MODES  # noqa: E402
 
 #: What MAE and timm 0.3.2 take from older releases of torch and NumPy, for both sides of a run.
 OLDER = """
@@ -107,31 +108,69 @@ class Case:
 MAE_PORT = "PyTorch/contrib/cv/classification/MAE_for_PyTorch/"
 CASES = (
     Case(
-        "nanoGPT train.py", "nanoGPT", "train.py",
-        ("--dataset=shakespeare_char", "--eval_iters=1", "--eval_interval=1000", "--block_size=32", "--batch_size=8",
-         "--gradient_accumulation_steps=1", "--n_layer=2", "--n_head=2", "--n_embd=64", "--dropout=0.0",
-         "--dtype=float32", "--device=cuda", "--compile=True", "--log_interval=1"),
+        "nanoGPT train.py",
+        "nanoGPT",
+        "train.py",
+        (
+            "--dataset=shakespeare_char",
+            "--eval_iters=1",
+            "--eval_interval=1000",
+            "--block_size=32",
+            "--batch_size=8",
+            "--gradient_accumulation_steps=1",
+            "--n_layer=2",
+            "--n_head=2",
+            "--n_embd=64",
+            "--dropout=0.0",
+            "--dtype=float32",
+            "--device=cuda",
+            "--compile=True",
+            "--log_interval=1",
+        ),
         port_note="no port of it in ModelZoo-PyTorch",
     ),
     Case(
-        "pytorch/examples imagenet/main.py", "examples/imagenet", "main.py",
+        "pytorch/examples imagenet/main.py",
+        "examples/imagenet",
+        "main.py",
         ("--dummy", "-a", "resnet18", "-b", "4", "-j", "0", "-p", "1", "--epochs", "1"),
         needs=("torchvision",),
         ports=(("main.py", "PyTorch/built-in/cv/classification/ResNet50_for_PyTorch/pytorch_resnet50_apex.py"),),
         port_note="the port began from an older commit of the example",
     ),
     Case(
-        "MAE main_pretrain.py", "mae", "main_pretrain.py",
-        ("--batch_size", "2", "--model", "mae_vit_tiny", "--epochs", "1", "--num_workers", "0",
-         "--data_path", "{images}", "--output_dir", "", "--log_dir", "{logs}", "--device", "cuda"),
-        needs=("torchvision", "tensorboard"), beside=("timm-0.3.2",),
+        "MAE main_pretrain.py",
+        "mae",
+        "main_pretrain.py",
+        (
+            "--batch_size",
+            "2",
+            "--model",
+            "mae_vit_tiny",
+            "--epochs",
+            "1",
+            "--num_workers",
+            "0",
+            "--data_path",
+            "{images}",
+            "--output_dir",
+            "",
+            "--log_dir",
+            "{logs}",
+            "--device",
+            "cuda",
+        ),
+        needs=("torchvision", "tensorboard"),
+        beside=("timm-0.3.2",),
         ports=tuple((name, MAE_PORT + name) for name in ("main_pretrain.py", "engine_pretrain.py", "util/misc.py")),
-        older=True, added=("models_mae.py", TINY),
+        older=True,
+        added=("models_mae.py", TINY),
     ),
     Case("bundled gpt_text.py", "", "notebooks/scripts/gpt_text.py", (), port_note="this project's own script"),
-    Case("bundled resnet_digits.py", "", "notebooks/scripts/resnet_digits.py", (),
-         port_note="this project's own script"),
-)  # fmt: skip
+    Case(
+        "bundled resnet_digits.py", "", "notebooks/scripts/resnet_digits.py", (), port_note="this project's own script"
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -191,7 +230,7 @@ def _absent(case: Case, sources: Path | None) -> str:
 
 def _run(case: Case, mode: str, args: argparse.Namespace, made: Path) -> Outcome:
     script = _script(case, args.sources, made)
-    contents, findings = migrated_texts(script, mode)
+    contents, findings = migrate_modules(dict.fromkeys(list_imported_modules(script)), script, script.parent, mode)
     edits = Counter({finding.rule: 0 for finding in findings})
     edits.update({rule: sum(len(f.edits) for f in findings if f.rule == rule) for rule in edits})
     places = {"images": str(_images(made)), "logs": str(made / "logs")} if "{images}" in case.args else {}
@@ -263,15 +302,17 @@ def _line(outcome: Outcome) -> str:
 
 def _page(outcomes: list[Outcome], skipped: list[tuple[Case, str]], args: argparse.Namespace) -> str:
     lines = [
-        "# Public scripts, rewritten and run", "",
+        "# Public scripts, rewritten and run",
+        "",
         "Written by `benchmarks/public_scripts.py`. Each script is rewritten in both modes of `rewrite` and run for "
         f"{args.steps} optimizer steps on the simulated NPU; the original runs on the CPU with the same seed. "
         "Equal losses show that the rewritten script takes the same path with the same values; numerics, kernels, "
         "memory and speed of a real NPU are not shown. MAE runs with a tiny model put behind a copy of its models, in "
-        "float32 and with its random masks drawn on the host, on both sides.", "",
+        "float32 and with its random masks drawn on the host, on both sides.",
+        "",
         "| script | mode | edits (files) | by rule | steps | worst relative loss error | |",
         "|---|---|---|---|---|---|---|",
-    ]  # fmt: skip
+    ]
     for one in outcomes:
         rules = ", ".join(f"{rule} x{count}" for rule, count in sorted(one.edits.items()))
         worst = "-" if one.worst is None else "0" if one.worst == 0 else f"{one.worst:.1e}"
@@ -285,13 +326,15 @@ def _page(outcomes: list[Outcome], skipped: list[tuple[Case, str]], args: argpar
 
 def _ports(outcomes: list[Outcome], sources: Path | None) -> list[str]:
     lines = [
-        "## Beside the ports by hand", "",
+        "## Beside the ports by hand",
+        "",
         "Ports are Ascend/ModelZoo-PyTorch's. Lines are those of a plain diff; each new line counts once, by the first "
         "kind that it matches. What `rewrite` does is names of devices and backends and what would raise; the rest of "
-        "a port is choice: mixed precision by apex, fused optimizers, static shapes, timing.", "",
+        "a port is choice: mixed precision by apex, fused optimizers, static shapes, timing.",
+        "",
         "| script | file | lines taken out / put in by hand | by `rewrite` (explicit) | put in by hand, by kind |",
         "|---|---|---|---|---|",
-    ]  # fmt: skip
+    ]
     for case in dict.fromkeys(one.case for one in outcomes):
         zoo = sources / "ModelZoo-PyTorch" if sources else None
         if not case.ports or zoo is None or not zoo.is_dir():
@@ -299,7 +342,7 @@ def _ports(outcomes: list[Outcome], sources: Path | None) -> list[str]:
             continue
         assert sources is not None
         script = sources / case.folder / case.script
-        contents, _ = migrated_texts(script, "explicit")
+        contents, _ = migrate_modules(dict.fromkeys(list_imported_modules(script)), script, script.parent, "explicit")
         for name, port in case.ports:
             original = sources / case.folder / name
             if not (zoo / port).is_file():

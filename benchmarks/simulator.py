@@ -83,9 +83,9 @@ def step(model: str, pairs: int) -> dict[str, float]:
 
 
 def child_environment() -> dict[str, str]:
-    from helpers import simulator
+    from ascend_workbook.machine import simulator
 
-    return simulator.environment()
+    return simulator.simulator_environment()
 
 
 def run(command: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[str]:

@@ -6,7 +6,7 @@ if [ -z "${BASH_VERSION:-}" ]; then
     exit 2
 fi
 folder="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-# As helpers/cann.py looks for CANN; a test holds the two together.
+# As ascend_workbook/machine/cann.py looks for CANN; a test holds the two together.
 roots=(/usr/local/Ascend/cann /usr/local/Ascend/ascend-toolkit/latest /usr/local/Ascend/nnae/latest
        ~/Ascend/cann ~/Ascend/ascend-toolkit/latest)
 if [ -n "${ENTER_ROOTS:-}" ]; then roots=("$ENTER_ROOTS"); fi

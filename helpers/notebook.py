@@ -10,18 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from helpers import own_results
-from helpers.errors import WorkbookError
-from helpers.packages import add, lacking, older
-from helpers.report import Report
-from helpers.words import Scalar, language, say
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import Scalar, choose_language, say
+from ascend_workbook.machine.packages import add, missing_packages, outdated_packages
+from ascend_workbook.machine.project import ROOT, results_begin_at
+from ascend_workbook.storage import own_results
 
-#: The project's folder: relative paths in notebook parameters start here, wherever the kernel was started.
-ROOT = Path(__file__).resolve().parents[1]
 #: The script that notebooks take where no other is given.
 SAMPLE = ROOT / "notebooks" / "scripts" / "resnet_digits.py"
-#: Where relative result folders begin, if not at the project.
-RUNS = "ASCEND_WORKBOOK_RUNS"
 
 
 @dataclass(frozen=True)
@@ -34,26 +31,25 @@ class NotebookRun:
     folder: Path
 
     def path(self, name: str) -> Path:
-        """A path from a parameter: absolute, or relative to the project (a file in the kernel's folder wins, and where
-        the project has none the user's own results)."""
-        given = Path(name).expanduser()
-        if given.is_absolute() or given.exists():
-            return given.resolve()
-        own = results_begin_at() / given
-        return own if own.exists() and not (ROOT / given).exists() else ROOT / given
+        """Return the path of a parameter: absolute, or relative to the project (a file in the kernel's folder wins)."""
+        path = Path(name).expanduser()
+        if path.is_absolute() or path.exists():
+            return path.resolve()
+        own = results_begin_at() / path
+        return own if own.exists() and not (ROOT / path).exists() else ROOT / path
 
     def place(self, name: str) -> str:
-        """A path as `path` finds it; an address such as obs://bucket/x as it is."""
+        """Return a path as `path` finds it; an address such as obs://bucket/x as it is."""
         return name if "://" in name else str(self.path(name))
 
-    def arguments(self, script: Path, given: str, sample: str) -> list[str]:
-        """The script's arguments: `given`; for `auto` those that keep SAMPLE short, none for another script."""
-        if given.strip() != "auto":
-            return shlex.split(given)
+    def arguments(self, script: Path, words: str, sample: str) -> list[str]:
+        """Return the script's arguments: those given; for `auto` those of `sample` for SAMPLE, none for another."""
+        if words.strip() != "auto":
+            return shlex.split(words)
         return shlex.split(sample) if script.resolve() == SAMPLE.resolve() else []
 
     def save(self, report: Report, name: str = "report") -> Report:
-        """Writes the report (JSON, HTML, the chart as PNG) into the run's folder and returns it to be shown."""
+        """Write the report (JSON, HTML, the chart as PNG) into the run's folder and return it to be shown."""
         report.save(self.folder, self.lang, name=name)
         figure = report.figure(self.lang)
         if figure is not None:
@@ -61,15 +57,15 @@ class NotebookRun:
         return report
 
     def picture(self, report: Report) -> Any:
-        """The report's chart as a notebook shows it, after one line of text that says what it draws.
+        """Return the report's chart as a notebook shows it, after one line of text that says what it draws.
 
         A figure made without pyplot has no picture in a kernel; and tests compare text, never pictures.
         """
         from IPython.display import Image
 
-        from helpers.view.charts import facts
+        from ascend_workbook.show.charts import describe_chart
 
-        print(facts(report))
+        print(describe_chart(report))
         figure = report.figure(self.lang)
         if figure is None:
             return None
@@ -78,50 +74,39 @@ class NotebookRun:
         return Image(stream.getvalue(), alt=report.title(self.lang))
 
     def progress(self, message: str) -> None:
-        """One line of progress on standard error, so that the notebook's own output stays the same in each run."""
+        """Print one line of progress on standard error: the notebook's own output stays the same in each run."""
         print(message, file=sys.__stderr__, flush=True)
 
 
-def results_begin_at() -> Path:
-    """The folder below which relative result folders lie: `$ASCEND_WORKBOOK_RUNS`; else the project.
-
-    `~/ascend-workbook` where the project is an installation that this user cannot write, as on a server many share.
-    """
-    told = os.environ.get(RUNS)
-    if told:
-        return Path(told).expanduser().resolve()
-    return ROOT if os.access(ROOT, os.W_OK) or not ROOT.exists() else Path("~/ascend-workbook").expanduser()
-
-
 def prepare(lang: str | None = None) -> None:
-    """Adds the packages that a running notebook needs and the kernel has not; says nothing where it has all.
+    """Add the packages that a running notebook needs and the kernel has not; say nothing where it has all.
 
     Those that are older than asked are named and kept. ASCEND_WORKBOOK_INSTALL=never forbids it. `lang` is what it and
-    the reports speak; None: as helpers.words.language decides. Raises WorkbookError `packages.…`; see
-    helpers.packages.add.
+    the reports speak; None: as ascend_workbook.findings.sentence.choose_language decides. Raises WorkbookError
+    `packages.…`; see ascend_workbook.machine.packages.add.
     """
-    os.environ["ASCEND_WORKBOOK_LANG"] = language(lang)
-    missing, old = lacking(), older()
+    os.environ["ASCEND_WORKBOOK_LANG"] = choose_language(lang)
+    missing, old = missing_packages(), outdated_packages()
     if old:
         print(say("packages.older", lang, names=[*old]), flush=True)
     if not missing:
         return
-    told: dict[str, Scalar] = {"names": [*missing], "python": sys.prefix}
+    facts: dict[str, Scalar] = {"names": [*missing], "python": sys.prefix}
     if os.environ.get("ASCEND_WORKBOOK_INSTALL", "").lower() == "never":
-        raise WorkbookError("packages.never", **told)
-    print(say("packages.adds", lang, **told), flush=True)
+        raise WorkbookError("packages.never", **facts)
+    print(say("packages.adds", lang, **facts), flush=True)
     print(say("packages.added", lang, names=[*add(missing)]))
 
 
 def begin(stage: str, lang: str = "en", run_dir: str = "runs/notebook", device: str = "auto") -> NotebookRun:
-    """Makes the stage's folder below `run_dir` and sets the language in which reports are shown."""
-    from helpers.launch.child import reading
+    """Make the stage's folder below `run_dir` and set the language in which reports are shown."""
+    from ascend_workbook.machine.launch.child import reading
 
-    reading.watch(listings=False)  # looking for CANN lists half of the machine
-    os.environ["ASCEND_WORKBOOK_LANG"] = language(lang)
+    reading.watch_reading(listings=False)  # looking for CANN lists half of the machine
+    os.environ["ASCEND_WORKBOOK_LANG"] = choose_language(lang)
     base = Path(run_dir).expanduser()
     results = base if base.is_absolute() else results_begin_at() / base
-    own_results.mark(results)
+    own_results.mark_results(results)
     folder = results / stage
     folder.mkdir(exist_ok=True)
     return NotebookRun(stage, lang, device, folder)

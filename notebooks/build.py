@@ -27,14 +27,13 @@ import nbformat
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from helpers import hosting
-from helpers.modelarts import links
+from ascend_workbook.modelarts import hosting, links
 
 SOURCE = HERE / "source"
 LANGUAGES = ("zh", "en")
 FIND = HERE / "find_workbook.py"
 LANG_LINE = 'lang: str = "en"'
-#: In find_workbook.py the place of helpers.hosting.REPOSITORY.
+#: In find_workbook.py the place of ascend_workbook.modelarts.hosting.REPOSITORY.
 NO_SOURCE = '"ASCEND_WORKBOOK_SOURCE", ""'
 #: The pages with the table of launch links, and between which lines it stands.
 PAGES = {lang: HERE.parent / "docs" / f"modelarts-notebook{end}.md" for lang, end in (("en", ""), ("zh", ".zh-CN"))}
@@ -151,7 +150,7 @@ def page(lang: str) -> str:
     _, mark, after = rest.partition(MARKS[1])
     if not mark:
         raise SystemExit(f"{PAGES[lang].name}: no {' ... '.join(MARKS)}")
-    return f"{before}{MARKS[0]}\n{links.markdown(lang)}\n{MARKS[1]}{after}"
+    return f"{before}{MARKS[0]}\n{links.render_markdown(lang)}\n{MARKS[1]}{after}"
 
 
 def keep_outputs(fresh: Any, before: Path) -> Any:

@@ -52,13 +52,13 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def simulator_env() -> dict[str, str]:
     """The environment of a child that sees simulated NPUs. Its absence is a failure: `make setup` builds it."""
-    from helpers import cann, simulator
+    from ascend_workbook.machine import cann, simulator
 
-    real = cann.installed()
+    real = cann.find_installed_cann()
     if real:
         pytest.skip(f"CANN is installed in {real.root}: the simulator is not built here")
     assert simulator.is_built(), "the simulator is not built: run `make setup`"
-    return dict(simulator.environment(base={**os.environ}))
+    return dict(simulator.simulator_environment(base={**os.environ}))
 
 
 @contextlib.contextmanager
@@ -88,8 +88,18 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             time.sleep(0.05)
         where = json.loads(file.read_text())["address"]
         for _ in range(2):
-            stack.enter_context(started("distributed.cli.dask_worker", where, "--nthreads", "1", "--no-nanny",
-                                        "--no-dashboard", "--local-directory", str(file.parent)))  # fmt: skip
+            stack.enter_context(
+                started(
+                    "distributed.cli.dask_worker",
+                    where,
+                    "--nthreads",
+                    "1",
+                    "--no-nanny",
+                    "--no-dashboard",
+                    "--local-directory",
+                    str(file.parent),
+                )
+            )
         with distributed.Client(where, set_as_default=False) as client:
             client.wait_for_workers(2, timeout=seconds)
         yield where

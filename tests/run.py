@@ -23,17 +23,35 @@ NBVAL = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/sanit
 COURSE = "--ignore=tests/reference/course"
 APART = ("notebooks", "simulator", "reference", "browser")
 #: Layers of the longer suites alone
-LONGER = ("browser",)
+LONGER = ("browser", "mutants")
+#: One command is what a layer is; the formatter and the names stand behind ruff's rules.
+LINT = [
+    sys.executable,
+    "-c",
+    """import subprocess, sys
+for module in (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["tools.names"]):
+    subprocess.run([sys.executable, "-m", *module], check=True)""",
+]
 #: name -> command; pytest layers are counted from their JUnit file
 LAYERS = {
-    "lint": [sys.executable, "-m", "ruff", "check", "."],
+    "lint": LINT,
     "types": [sys.executable, "-m", "mypy"],
     "unit": [*PYTEST, *SIDE_BY_SIDE, "tests", *(f"--ignore=tests/{name}" for name in APART)],
     "simulator": [*PYTEST, *SIDE_BY_SIDE, "tests/simulator"],
     "notebooks": [*PYTEST, *SIDE_BY_SIDE, *NBVAL, COURSE, "tests/notebooks", "tests/reference"],
     # one test at a time to each process, those that failed the last time first
-    "browser": [*PYTEST, "-n", "auto", "--maxprocesses=4", "--maxschedchunk=1", "--failed-first", "-rs", "--full",
-                "tests/browser"],
+    "browser": [
+        *PYTEST,
+        "-n",
+        "auto",
+        "--maxprocesses=4",
+        "--maxschedchunk=1",
+        "--failed-first",
+        "-rs",
+        "--full",
+        "tests/browser",
+    ],
+    "mutants": [sys.executable, "-m", "tools.mutation"],
 }
 
 

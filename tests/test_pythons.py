@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import versions
+from ascend_workbook.machine import versions
 from tests.conftest import ROOT
 from tools.resolve import PYTHONS
 
@@ -23,34 +23,61 @@ NEWER_NAMES = {
     "itertools": {"pairwise": (3, 10), "batched": (3, 12)},
     "datetime": {"UTC": (3, 11)},
     "types": {"NoneType": (3, 10), "UnionType": (3, 10), "EllipsisType": (3, 10)},
-    "typing": {"TypeAlias": (3, 10), "ParamSpec": (3, 10), "Concatenate": (3, 10), "TypeGuard": (3, 10),
-               "Self": (3, 11), "LiteralString": (3, 11), "assert_never": (3, 11), "override": (3, 12)},
+    "typing": {
+        "TypeAlias": (3, 10),
+        "ParamSpec": (3, 10),
+        "Concatenate": (3, 10),
+        "TypeGuard": (3, 10),
+        "Self": (3, 11),
+        "LiteralString": (3, 11),
+        "assert_never": (3, 11),
+        "override": (3, 12),
+    },
     "enum": {"StrEnum": (3, 11)},
     "contextlib": {"aclosing": (3, 10), "chdir": (3, 11)},
     "inspect": {"get_annotations": (3, 10)},
     "sys": {"stdlib_module_names": (3, 10), "exception": (3, 11)},
     "hashlib": {"file_digest": (3, 11)},
     "statistics": {"correlation": (3, 10), "linear_regression": (3, 10), "covariance": (3, 10)},
-}  # fmt: skip
-NEWER_KEYWORDS = {"zip": {"strict": (3, 10)}, "dataclass": {"slots": (3, 10), "kw_only": (3, 10)},
-                  "glob": {"root_dir": (3, 10)}, "entry_points": {"group": (3, 10)}}  # fmt: skip
+}
+NEWER_KEYWORDS = {
+    "zip": {"strict": (3, 10)},
+    "dataclass": {"slots": (3, 10), "kw_only": (3, 10)},
+    "glob": {"root_dir": (3, 10)},
+    "entry_points": {"group": (3, 10)},
+}
 NEWER_METHODS = {"bit_count": (3, 10), "hardlink_to": (3, 10), "walk_up": (3, 12)}
-BUILTINS = {"aiter": (3, 10), "anext": (3, 10), "ExceptionGroup": (3, 11), "BaseExceptionGroup": (3, 11),
-            "EncodingWarning": (3, 10)}  # fmt: skip
+BUILTINS = {
+    "aiter": (3, 10),
+    "anext": (3, 10),
+    "ExceptionGroup": (3, 11),
+    "BaseExceptionGroup": (3, 11),
+    "EncodingWarning": (3, 10),
+}
 
 
 def files() -> list[Path]:
+    """List the Python files; examples of rules are texts with marks between their lines."""
     listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=False)
     named = [ROOT / name for name in listed.stdout.splitlines()]
-    return [path for path in named or ROOT.rglob("*.py") if path.is_file() and ".venv" not in path.parts]
+    apart = {".venv", "examples"}
+    return [path for path in named or ROOT.rglob("*.py") if path.is_file() and not apart & {*path.parts}]
 
 
 #: What a file without any of these has no need to be looked through for.
-WORTH_A_LOOK = re.compile("|".join([
-    *NEWER_MODULES, *(name for names in NEWER_NAMES.values() for name in names), *NEWER_METHODS, *BUILTINS,
-    *(f"{word} ?=" for words in NEWER_KEYWORDS.values() for word in words),
-    r"is(?:instance|subclass)\([^\n]*\|", r"cast\([^\n]*\|",
-]))  # fmt: skip
+WORTH_A_LOOK = re.compile(
+    "|".join(
+        [
+            *NEWER_MODULES,
+            *(name for names in NEWER_NAMES.values() for name in names),
+            *NEWER_METHODS,
+            *BUILTINS,
+            *(f"{word} ?=" for words in NEWER_KEYWORDS.values() for word in words),
+            r"is(?:instance|subclass)\([^\n]*\|",
+            r"cast\([^\n]*\|",
+        ]
+    )
+)
 LATER = "from __future__ import annotations"
 
 
@@ -123,13 +150,23 @@ def test_every_file_is_of_the_lowest_python() -> None:
     assert not {name: new for name, new in found.items() if new}
 
 
-@pytest.mark.parametrize("text", [
-    "import tomllib", "from datetime import UTC", "import datetime\ndatetime.UTC",
-    "for a, b in zip(x, y, strict=True): pass", "@dataclass(slots=True)\nclass A: pass", "isinstance(x, int | str)",
-    "def f(x: int | None = None): pass",
-    "from itertools import pairwise", "x: int | str = 1", "raise ExceptionGroup('a', [])", "(3).bit_count()",
-    "cast(int | str, x)",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import tomllib",
+        "from datetime import UTC",
+        "import datetime\ndatetime.UTC",
+        "for a, b in zip(x, y, strict=True): pass",
+        "@dataclass(slots=True)\nclass A: pass",
+        "isinstance(x, int | str)",
+        "def f(x: int | None = None): pass",
+        "from itertools import pairwise",
+        "x: int | str = 1",
+        "raise ExceptionGroup('a', [])",
+        "(3).bit_count()",
+        "cast(int | str, x)",
+    ],
+)
 def test_what_is_too_new_is_found(text: str) -> None:
     assert too_new(text, (3, 9)) and not too_new(text, (3, 13))
 
@@ -140,9 +177,14 @@ def test_newer_syntax_is_no_syntax(text: str) -> None:
         too_new(text, (3, 9))
 
 
-@pytest.mark.parametrize("text", [
-    "from __future__ import annotations\ndef f(x: int | None): pass", "a | b", "zip(x, y)",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from __future__ import annotations\ndef f(x: int | None): pass",
+        "a | b",
+        "zip(x, y)",
+    ],
+)
 def test_what_is_old_enough(text: str) -> None:
     assert not too_new(text, (3, 9))
 
@@ -150,15 +192,17 @@ def test_what_is_old_enough(text: str) -> None:
 def test_one_number_everywhere() -> None:
     assert f'target-version = "py{LOWEST[0]}{LOWEST[1]}"' in PYPROJECT
     assert PYTHONS[0] == TEXT
-    bootstrap = (ROOT / "helpers" / "bootstrap.py").read_text(encoding="utf-8")
+    bootstrap = (ROOT / "tools" / "bootstrap.py").read_text(encoding="utf-8")
     assert f"Python >= {TEXT}" in bootstrap and f"sys.version_info < {LOWEST}" in bootstrap
-    assert f"needs {TEXT};" in (ROOT / "helpers/environment/rules/python_version.py").read_text(encoding="utf-8")
+    assert f"needs {TEXT};" in (ROOT / "ascend_workbook/environment/rules/python_packages.py").read_text(
+        encoding="utf-8"
+    )
 
 
 def with_the_pair() -> list[str]:
     """Pythons that `make resolve` looks at and that have wheels of the pair the simulated NPU is built with."""
     torch_npu = re.findall(r"^torch_npu==(\S+)", (ROOT / "requirements-torch.txt").read_text(encoding="utf-8"), re.M)[0]
-    wheel = versions.wheel(torch_npu, "x86_64")
+    wheel = versions.find_wheel(torch_npu, "x86_64")
     assert wheel is not None
     return [python for python in PYTHONS if python in wheel["python"]]
 

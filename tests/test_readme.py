@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.__main__ import build_parser, verb_modules
-from helpers.report import TIERS
+from ascend_workbook.cli.main import build_parser, verb_names
+from ascend_workbook.findings.report import TIERS
 from tests.conftest import ROOT
 
 READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
@@ -40,6 +40,24 @@ def test_links_lead_somewhere(readme: str) -> None:
         assert (ROOT / target).exists(), target
 
 
+@pytest.mark.parametrize(
+    "page", [*READMES, *sorted(ROOT.glob("CONTRIBUTING*.md")), ROOT / "CHANGELOG.md"], ids=lambda path: path.name
+)
+def test_paths_that_are_named_exist(page: Path) -> None:
+    spans = re.findall(r"`([\w./*-]+)`", page.read_text(encoding="utf-8"))
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")} - {
+        "runs",
+        "build",
+    }
+    paths = [
+        span
+        for span in spans
+        if "/" in span and span.partition("/")[0] in folders and not {"NAME", "MIG180"} & {*re.split("[/.]", span)}
+    ]
+    assert paths or page in READMES
+    assert not [path for path in paths if not list(ROOT.glob(path))]
+
+
 def test_make_targets_exist(readme: str) -> None:
     named = {match for line in commands(readme) for match in re.findall(r"^make ([a-z-]+)", line)}
     assert {"run", "test"} <= named
@@ -56,20 +74,23 @@ def test_commands_parse(page: Path) -> None:
 
 
 def test_links_of_the_pages_lead_somewhere() -> None:
-    links = [(page, target) for page in (ROOT / "docs").rglob("*.md")
-             for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))]  # fmt: skip
+    links = [
+        (page, target)
+        for page in (ROOT / "docs").rglob("*.md")
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    ]
     assert len(links) > 20
     assert not [(page.name, target) for page, target in links if not (page.parent / target).exists()]
 
 
 def test_all_verbs_are_named(readme: str) -> None:
-    for module in verb_modules():
-        assert f"`{module.NAME}`" in readme, module.NAME
+    for name in verb_names():
+        assert f"`{name}`" in readme, name
 
 
 def test_the_table_of_commands_is_whole(readme: str) -> None:
     named = re.findall(r"^\| `([a-z-]+)` \|", readme, re.M)
-    assert sorted(named) == sorted(module.NAME for module in verb_modules())
+    assert sorted(named) == verb_names()
 
 
 def test_devices_and_notebooks_are_the_real_ones(readme: str) -> None:
@@ -100,7 +121,11 @@ def test_no_placeholder_is_left(readme: str) -> None:
 
 def test_the_project_speaks_of_itself_alone() -> None:
     """No committed text names somebody's machine or folders."""
-    files = [path for folder in ("helpers", "tests", "notebooks", "benchmarks") for path in (ROOT / folder).rglob("*")]
+    files = [
+        path
+        for folder in ("ascend_workbook", "ascend_simulator", "course", "helpers", "tests", "notebooks", "benchmarks")
+        for path in (ROOT / folder).rglob("*")
+    ]
     texts = [path for path in files if path.suffix in (".py", ".md", ".json", ".ipynb", ".cpp", ".h", ".in", ".cfg")]
     private = re.compile(r"/wo" + r"rk/|/fa" + r"rm/|/tmp/d" + r"ev\b|/ro" + r"ot/")
     bad = [str(path.relative_to(ROOT)) for path in texts if private.search(path.read_text(encoding="utf-8"))]

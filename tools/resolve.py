@@ -57,74 +57,99 @@ def main(arguments: Sequence[str] | None = None) -> int:
         answer
         for machine in args.machine or MACHINES
         for python in args.python or PYTHONS
-        for answer in (requirements(machine, python), pair(machine, python))
+        for answer in (resolve_requirements(machine, python), resolve_pair(machine, python))
     ]
-    print(table(answers))
+    print(render_table(answers))
     if args.json:
-        args.json.write_text(json.dumps([vars(one) for one in answers], indent=1) + "\n", encoding="utf-8")
-    return 1 if any(one.why for one in answers if one.what == "requirements.txt") else 0
+        args.json.write_text(json.dumps([vars(answer) for answer in answers], indent=1) + "\n", encoding="utf-8")
+    return 1 if any(answer.why for answer in answers if answer.what == "requirements.txt") else 0
 
 
-def requirements(machine: str, python: str) -> Answer:
-    """requirements.txt with all it brings."""
-    return ask(machine, python, "requirements.txt", ["-r", str(ROOT / "requirements.txt")])
+def resolve_requirements(machine: str, python: str) -> Answer:
+    """Resolve requirements.txt with all it brings."""
+    return ask_pip(machine, python, "requirements.txt", ["-r", str(ROOT / "requirements.txt")])
 
 
-def pair(machine: str, python: str) -> Answer:
-    """The two of requirements-torch.txt alone: an image brings its own."""
-    return ask(machine, python, "requirements-torch.txt", ["--no-deps", "-r", str(ROOT / "requirements-torch.txt")])
+def resolve_pair(machine: str, python: str) -> Answer:
+    """Resolve the two of requirements-torch.txt alone: an image brings its own."""
+    return ask_pip(machine, python, "requirements-torch.txt", ["--no-deps", "-r", str(ROOT / "requirements-torch.txt")])
 
 
-def ask(machine: str, python: str, what: str, options: list[str]) -> Answer:
-    """One dry run of pip. Raises RuntimeError where pip answered for another environment."""
-    changes = environment(machine, python)
+def ask_pip(machine: str, python: str, what: str, options: list[str]) -> Answer:
+    """Make one dry run of pip. Raises RuntimeError where pip answered for another environment. Raises RuntimeError
+    where pip answered for another environment.
+    """
+    changes = marker_environment(machine, python)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
-        command = [*pip(machine, python, "install"), "--quiet", "--dry-run", "--ignore-installed", "--target", folder,
-                   "--report", str(report), *options]  # fmt: skip
+        command = [
+            *pip_words(machine, python, "install"),
+            "--quiet",
+            "--dry-run",
+            "--ignore-installed",
+            "--target",
+            folder,
+            "--report",
+            str(report),
+            *options,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         if done.returncode:
-            return Answer(machine, python, what, {}, error(done.stderr))
-        found = json.loads(report.read_text(encoding="utf-8"))
-    if any(found["environment"][name] != value for name, value in changes.items()):
-        raise RuntimeError(f"pip answered for {found['environment']}, asked for {changes}")
-    named = (each["metadata"] for each in found["install"])
-    return Answer(machine, python, what, {each["name"]: each["version"] for each in named})
+            return Answer(machine, python, what, {}, find_error(done.stderr))
+        report_read = json.loads(report.read_text(encoding="utf-8"))
+    if any(report_read["environment"][name] != value for name, value in changes.items()):
+        raise RuntimeError(f"pip answered for {report_read['environment']}, asked for {changes}")
+    named = (metadata["metadata"] for metadata in report_read["install"])
+    return Answer(machine, python, what, {metadata["name"]: metadata["version"] for metadata in named})
 
 
-def environment(machine: str, python: str) -> dict[str, str]:
-    """What markers are to see: a Linux with this Python on this machine."""
-    return {"platform_machine": machine, "python_version": python, "python_full_version": f"{python}.0",
-            "sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}  # fmt: skip
+def marker_environment(machine: str, python: str) -> dict[str, str]:
+    """Return what markers are to see: a Linux with this Python on this machine."""
+    return {
+        "platform_machine": machine,
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "sys_platform": "linux",
+        "platform_system": "Linux",
+        "os_name": "posix",
+    }
 
 
-def pip(machine: str, python: str, action: str) -> list[str]:
-    """The words of a pip that answers for that machine: its `install` or `download`, of wheels alone."""
-    return [sys.executable, "-c", PIP.format(changes=environment(machine, python)), action, "--only-binary=:all:",
-            "--python-version", python, *platforms(machine)]  # fmt: skip
+def pip_words(machine: str, python: str, action: str) -> list[str]:
+    """Return the words of a pip that answers for that machine: its `install` or `download`, of wheels alone."""
+    return [
+        sys.executable,
+        "-c",
+        PIP.format(changes=marker_environment(machine, python)),
+        action,
+        "--only-binary=:all:",
+        "--python-version",
+        python,
+        *platform_options(machine),
+    ]
 
 
-def platforms(machine: str) -> list[str]:
-    """pip's options for wheels that a system with glibc 2.28 takes."""
+def platform_options(machine: str) -> list[str]:
+    """Return pip's options for wheels that a system with glibc 2.28 takes."""
     tags = [*(f"manylinux_{glibc}_{machine}" for glibc in GLIBCS), f"manylinux2014_{machine}"]
     return [part for tag in tags for part in ("--platform", tag)]
 
 
-def error(text: str) -> str:
-    """pip's last line that names what it could not find."""
+def find_error(text: str) -> str:
+    """Return pip's last line that names what it could not find."""
     lines = [line for line in text.splitlines() if line.startswith("ERROR:")]
     named = [line for line in lines if "No matching distribution" in line] or lines
     return (named or text.strip().splitlines() or ["pip said nothing"])[-1].replace("ERROR: ", "")[:160]
 
 
-def table(answers: Sequence[Answer]) -> str:
-    """Markdown: a row per machine, Python and file."""
+def render_table(answers: Sequence[Answer]) -> str:
+    """Return a table in Markdown: a row per machine, Python and file."""
     shown = ("numpy", "papermill", "mindstudio-probe", "torch", "torch_npu", "torch-npu")
     lines = ["| machine | Python | file | packages | of them |", "|---|---|---|---|---|"]
-    for one in answers:
-        some = ", ".join(f"{name} {one.packages[name]}" for name in shown if name in one.packages)
-        count = str(len(one.packages)) if not one.why else "**none**"
-        lines.append(f"| {one.machine} | {one.python} | {one.what} | {count} | {one.why or some} |")
+    for answer in answers:
+        some = ", ".join(f"{name} {answer.packages[name]}" for name in shown if name in answer.packages)
+        count = str(len(answer.packages)) if not answer.why else "**none**"
+        lines.append(f"| {answer.machine} | {answer.python} | {answer.what} | {count} | {answer.why or some} |")
     return "\n".join(lines)
 
 

@@ -62,10 +62,22 @@ def metrics(files: tuple[str, str]) -> dict[str, float]:
             most, relative = max(most, one[0]), max(relative, one[1])
             within = [within[0] + one[2], within[1] + one[3]]
     dot, left, right, apart, first, second = sums
-    return {"cosine": dot / math.sqrt(left * right), "euclidean": math.sqrt(apart), "max_absolute": most,
-            "max_relative": relative, "thousandth": within[0] / total, "five": within[1] / total,
-            "norm": math.sqrt(left), "norm_b": math.sqrt(right), "mean": first / total, "mean_b": second / total,
-            "max": ends[0][0], "min": ends[0][1], "max_b": ends[1][0], "min_b": ends[1][1]}  # fmt: skip
+    return {
+        "cosine": dot / math.sqrt(left * right),
+        "euclidean": math.sqrt(apart),
+        "max_absolute": most,
+        "max_relative": relative,
+        "thousandth": within[0] / total,
+        "five": within[1] / total,
+        "norm": math.sqrt(left),
+        "norm_b": math.sqrt(right),
+        "mean": first / total,
+        "mean_b": second / total,
+        "max": ends[0][0],
+        "min": ends[0][1],
+        "max_b": ends[1][0],
+        "min_b": ends[1][1],
+    }
 
 
 def _block(narrow: Array, wide: Array, sums: Array, ends: list[list[float]]) -> tuple[float, float, int, int]:
@@ -82,6 +94,9 @@ def _block(narrow: Array, wide: Array, sums: Array, ends: list[list[float]]) -> 
     np.subtract(a, b, out=shares)
     np.divide(shares, b, out=shares)
     np.abs(shares, out=shares)
-    return (max(float(apart.max()), -float(apart.min())), float(shares.max()),
-            int(np.count_nonzero(shares < np.float32(1e-3))),
-            int(np.count_nonzero(shares < np.float32(5e-3))))  # fmt: skip
+    return (
+        max(float(apart.max()), -float(apart.min())),
+        float(shares.max()),
+        int(np.count_nonzero(shares < np.float32(1e-3))),
+        int(np.count_nonzero(shares < np.float32(5e-3))),
+    )

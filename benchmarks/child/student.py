@@ -19,22 +19,22 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HELPERS = """import sys
 sys.path.insert(0, {root!r})  # a kernelspec's PYTHONPATH takes the place of the session's
-import helpers.profiling"""
+import ascend_workbook.profiling"""
 TORCH = """
 import torch, torch_npu
 torch.ones(1000, 1000).npu().sum().item()"""
 REST = """import time
 time.sleep({rest})"""
 TRAINING = """from pathlib import Path
-from helpers import device
-from helpers.launch import LaunchSpec, launch
+from ascend_workbook.machine import device
+from ascend_workbook.machine.launch import LaunchSpec, launch
 spec = LaunchSpec(Path({folder!r}, "launch"), Path({script!r}), args=["--steps", {steps!r}], nproc=2, timeout_s=1500)
 result = launch(spec.on(device.find("npu-simulated")))"""
 RESULT = """import json
 told = {{"ok": result.ok, "outcome": result.outcome, "trouble": result.trouble, "seconds": result.elapsed_s,
         "losses": [log.losses for log in result.logs], "devices": result.parameter_devices}}
 Path({folder!r}, "told.json").write_text(json.dumps(told))"""
-EXERCISE = """from helpers.course import check_task
+EXERCISE = """from course import check_task
 exec({solution!r})
 outcome = check_task("ranks", ranks_changes, run_dir={folder!r})
 """
@@ -51,8 +51,14 @@ def main() -> None:
     Path("/proc/self/oom_score_adj").write_text("1000")  # where memory runs out, none but students shall end
     folder, script, steps, rest, imports, work = Path(sys.argv[1]), *sys.argv[2:7]
     solutions = (ROOT / "notebooks" / "course" / "solutions" / "05_exercises.py").read_text(encoding="utf-8")
-    names = {"root": str(ROOT), "folder": str(folder), "script": script, "steps": steps, "rest": rest,
-             "solution": solutions.split("# %% ranks\n")[1].split("\n# %% ")[0]}  # fmt: skip
+    names = {
+        "root": str(ROOT),
+        "folder": str(folder),
+        "script": script,
+        "steps": steps,
+        "rest": rest,
+        "solution": solutions.split("# %% ranks\n")[1].split("\n# %% ")[0],
+    }
     first = HELPERS + TORCH if imports == "torch" else HELPERS
     last = (EXERCISE, JUDGED) if work == "exercise" else (TRAINING, RESULT)
     codes = dict(zip(("import", "rest", "training", "result"), (first, REST, *last)))

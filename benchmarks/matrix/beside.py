@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from helpers.precision.capturing import manifest
+from ascend_workbook.precision.capturing import manifest
 
 ENVIRONMENT = {"MSPROBE_LOG_LEVEL": "4", "OPENBLAS_NUM_THREADS": "1"}
 #: Records a network through the real msprobe. argv: name, seed, configuration.
@@ -37,12 +37,17 @@ def compare(base: Path, target: Path, wanted: str) -> dict[str, str]:
         for tool, extra in (("compare", []), ("-da", ["-da"])):
             folder = Path(out, tool.strip("-"))
             folder.mkdir()
-            subprocess.run([*command, *extra, "-o", str(folder)], env={**os.environ, **ENVIRONMENT}, check=False,
-                           capture_output=True)  # fmt: skip
+            subprocess.run(
+                [*command, *extra, "-o", str(folder)],
+                env={**os.environ, **ENVIRONMENT},
+                check=False,
+                capture_output=True,
+            )
             named = _analysed(folder) if extra else _flagged(folder)
             right = bool(named) and named.startswith(wanted) if wanted else False
-            found[tool] = ("right" if right else "wrong" if named else "missed") if wanted else (
-                "flagged" if named else "quiet")  # fmt: skip
+            found[tool] = (
+                ("right" if right else "wrong" if named else "missed") if wanted else ("flagged" if named else "quiet")
+            )
     return found
 
 
@@ -72,20 +77,35 @@ def real(name: str, folder: Path) -> bool:
 
     folder.mkdir()
     config = folder / "msprobe.json"
-    own = {"task": "tensor", "dump_path": str(folder / "dump"), "rank": [], "step": [], "level": "L1",
-           "tensor": {"scope": [], "list": [], "data_mode": ["all"]}}  # fmt: skip
+    own = {
+        "task": "tensor",
+        "dump_path": str(folder / "dump"),
+        "rank": [],
+        "step": [],
+        "level": "L1",
+        "tensor": {"scope": [], "list": [], "data_mode": ["all"]},
+    }
     config.write_text(json.dumps(own), encoding="utf-8")
     code = RECORD.format(root=str(Path(__file__).resolve().parents[2]))
-    subprocess.run([sys.executable, "-c", code, name, "5", str(config)], env={**os.environ, **ENVIRONMENT}, check=True,
-                   capture_output=True)  # fmt: skip
+    subprocess.run(
+        [sys.executable, "-c", code, name, "5", str(config)],
+        env={**os.environ, **ENVIRONMENT},
+        check=True,
+        capture_output=True,
+    )
     record(folder / "ours", name, 5, "none", Tampering())
-    theirs, ours = (json.loads(next(folder.glob(f"{side}/step0/*/dump.json")).read_text(encoding="utf-8"))["data"]
-                    for side in ("dump", f"ours/{manifest.DUMP}"))  # fmt: skip
+    theirs, ours = (
+        json.loads(next(folder.glob(f"{side}/step0/*/dump.json")).read_text(encoding="utf-8"))["data"]
+        for side in ("dump", f"ours/{manifest.DUMP}")
+    )
     odd = [key for key in ours if _shown(ours[key]) != _shown(theirs.get(key, {}))]
     print(f"real msprobe, {name}: {len(theirs)} entries, {len(ours)} here, {len(ours) - len(odd)} the same {odd[:6]}")
     return not odd
 
 
 def _shown(entry: dict[str, object]) -> list[object]:
-    return [(item.get("shape"), round(float(item.get("Norm") or 0), 4)) if isinstance(item, dict) else item
-            for part in ("output",) for item in entry.get(part, [])]  # type: ignore[attr-defined]  # fmt: skip
+    return [
+        (item.get("shape"), round(float(item.get("Norm") or 0), 4)) if isinstance(item, dict) else item
+        for part in ("output",)
+        for item in entry.get(part, [])
+    ]  # type: ignore[attr-defined]

@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from ascend_workbook.precision.capturing import manifest
+from ascend_workbook.precision.comparison import Comparison, examine_captures
 from benchmarks.matrix import beside, faults, networks, noise
 from benchmarks.matrix.recorder import Call, Recorder, Tampering
-from helpers.precision.capturing import manifest
-from helpers.precision.comparison import Comparison, examine
 
 AMONG = 3
 #: A step of the format, relative: a smaller change is lost in the roundings of its inputs or results. bfloat16 rounds
@@ -36,8 +36,14 @@ def faulty(root: Path, name: str, kind: str, args: argparse.Namespace, draw: ran
                 record(Path(target), name, seed, level, tampering, args.task)
                 if tampering.sizes == [0.0]:  # the call had no such values: nothing was broken
                     continue
-                row = {"model": name, "kind": kind, "noise": level, "seed": seed, "wanted": faults.expected(kind, call),
-                       "size": max(tampering.sizes, default=None)}  # fmt: skip
+                row = {
+                    "model": name,
+                    "kind": kind,
+                    "noise": level,
+                    "seed": seed,
+                    "wanted": faults.expected(kind, call),
+                    "size": max(tampering.sizes, default=None),
+                }
                 rows.append({**row, **judged(Path(base), Path(target), row, args.msprobe)})
     return rows
 
@@ -74,13 +80,13 @@ def describe(folder: Path, level: str, task: str, ranks: int = 1) -> None:
     about = {"tier": "cpu", "args": [], "seed": 1, "level": "L1", "task": task}
     told = noise.LEVELS[level] or {}
     sides = {f"rank{rank}": {"rank": rank, "weights": {}, "batches": {}, "numerics": told} for rank in range(ranks)}
-    manifest.Manifest(folder, True, about, {}, sides).save()
+    manifest.Manifest(folder, True, about, {}, sides).write_file()
 
 
 def compared(base: Path, target: Path, level: str) -> Comparison:
     """The two compared; of an untold format as dumps that msprobe leaves, which tell nothing of formats."""
     plain = noise.LEVELS[level] is None
-    return examine(*(side / manifest.DUMP if plain else side for side in (base, target)))
+    return examine_captures(*(side / manifest.DUMP if plain else side for side in (base, target)))
 
 
 def judged(base: Path, target: Path, row: dict[str, Any], msprobe: bool) -> dict[str, Any]:

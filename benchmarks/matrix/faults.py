@@ -15,8 +15,21 @@ from torch import Tensor
 from . import others
 from .recorder import Call, Tampering
 
-COMPUTING = ("linear", "relu", "gelu", "softmax", "layer_norm", "batch_norm", "conv2d", "matmul", "sigmoid", "tanh",
-             "silu", "group_norm", "scaled_dot_product_attention")  # fmt: skip
+COMPUTING = (
+    "linear",
+    "relu",
+    "gelu",
+    "softmax",
+    "layer_norm",
+    "batch_norm",
+    "conv2d",
+    "matmul",
+    "sigmoid",
+    "tanh",
+    "silu",
+    "group_norm",
+    "scaled_dot_product_attention",
+)
 ROUNDING = tuple(name for name in COMPUTING if name != "relu")
 SUMMING = ("linear", "conv2d", "matmul")
 #: kind -> the APIs it can strike.
@@ -62,11 +75,23 @@ BACKWARD: dict[str, tuple[str, ...]] = {
     "backward negated": COMPUTING,
 }
 #: Below what bfloat16 itself rounds: no fault that anyone could see when one side is bfloat16.
-SMALL = ("one operator in bf16", "2^-10 relative", "wrong eps", "eps argument", "backward 2^-10", "backward in bf16",
-         "kept as bf16")  # fmt: skip
+SMALL = (
+    "one operator in bf16",
+    "2^-10 relative",
+    "wrong eps",
+    "eps argument",
+    "backward 2^-10",
+    "backward in bf16",
+    "kept as bf16",
+)
 #: Where an argument stands when it is given by position.
-PLACES = {"linear": {"bias": 2}, "conv2d": {"bias": 2}, "layer_norm": {"bias": 3, "eps": 4},
-          "batch_norm": {"bias": 4, "training": 5, "eps": 7}, "dropout": {"p": 1}}  # fmt: skip
+PLACES = {
+    "linear": {"bias": 2},
+    "conv2d": {"bias": 2},
+    "layer_norm": {"bias": 3, "eps": 4},
+    "batch_norm": {"bias": 4, "training": 5, "eps": 7},
+    "dropout": {"p": 1},
+}
 KINDS = (*FORWARD, *BACKWARD)
 
 

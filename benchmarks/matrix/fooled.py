@@ -16,10 +16,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.compare import compare
 from benchmarks.matrix import networks
 from benchmarks.matrix.recorder import Recorder
-from helpers.precision.compare import compare
-from helpers.report import Report
 
 Loss = Callable[[nn.Module], Tensor]
 Given = tuple[nn.Module, Loss]

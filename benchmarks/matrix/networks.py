@@ -43,8 +43,10 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         batch, length, width = x.shape
-        q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2)
-                   for part in self.qkv(self.norm_one(x)).split(width, 2))  # fmt: skip
+        q, k, v = (
+            part.view(batch, length, self.heads, -1).transpose(1, 2)
+            for part in self.qkv(self.norm_one(x)).split(width, 2)
+        )
         scores = torch.matmul(q, k.transpose(2, 3)) / (width // self.heads) ** 0.5
         weights = F.softmax(scores.masked_fill(mask, -1e4), dim=-1)
         x = x + self.out(torch.matmul(weights, v).transpose(1, 2).reshape(batch, length, width))

@@ -50,9 +50,13 @@ def _unbiased(call: Call, func: Any, args: Any, named: Any, out: Tensor) -> Tens
     """The variance divided by n - 1: every normalised value is smaller by sqrt((n - 1) / n)."""
     shape = args[0].shape
     count = {"layer_norm": shape[-1], "group_norm": shape.numel() // shape[0] // 4}.get(
-        call.api, shape.numel() // (shape[1] if len(shape) > 1 else 1))  # fmt: skip
-    shift = func(torch.zeros_like(args[0]), *(v.clone() if isinstance(v, Tensor) else v for v in args[1:]),
-                 **{k: v.clone() if isinstance(v, Tensor) else v for k, v in named.items()})  # fmt: skip
+        call.api, shape.numel() // (shape[1] if len(shape) > 1 else 1)
+    )
+    shift = func(
+        torch.zeros_like(args[0]),
+        *(v.clone() if isinstance(v, Tensor) else v for v in args[1:]),
+        **{k: v.clone() if isinstance(v, Tensor) else v for k, v in named.items()},
+    )
     return shift + (out - shift) * ((count - 1) / count) ** 0.5
 
 
@@ -64,8 +68,14 @@ def _padded(call: Call, func: Any, args: Any, named: Any, out: Tensor) -> Tensor
 
 def _laid(call: Call, func: Any, args: Any, named: Any, out: Tensor) -> Tensor:
     """The second factor read column by column."""
-    result: Tensor = func(args[0], args[1].transpose(-1, -2).reshape(args[1].shape) if args[1].shape[-1] > 1
-                          else args[1].transpose(0, 1).reshape(args[1].shape), *args[2:], **named)  # fmt: skip
+    result: Tensor = func(
+        args[0],
+        args[1].transpose(-1, -2).reshape(args[1].shape)
+        if args[1].shape[-1] > 1
+        else args[1].transpose(0, 1).reshape(args[1].shape),
+        *args[2:],
+        **named,
+    )
     return result
 
 

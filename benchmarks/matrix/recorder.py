@@ -22,12 +22,28 @@ from torch.overrides import TorchFunctionMode
 
 #: The part of msprobe's list that such networks call.
 WRAPPED = {
-    "Functional": ("linear", "relu", "gelu", "softmax", "layer_norm", "batch_norm", "embedding", "conv2d", "max_pool2d",
-                   "cross_entropy", "group_norm", "silu", "avg_pool2d", "interpolate", "dropout", "mse_loss",
-                   "scaled_dot_product_attention"),
+    "Functional": (
+        "linear",
+        "relu",
+        "gelu",
+        "softmax",
+        "layer_norm",
+        "batch_norm",
+        "embedding",
+        "conv2d",
+        "max_pool2d",
+        "cross_entropy",
+        "group_norm",
+        "silu",
+        "avg_pool2d",
+        "interpolate",
+        "dropout",
+        "mse_loss",
+        "scaled_dot_product_attention",
+    ),
     "Torch": ("matmul", "mean", "sigmoid", "tanh", "stack", "cat", "exp", "sin", "cos", "sqrt", "cumsum", "gather"),
     "Tensor": ("add", "mul", "sub", "div", "masked_fill", "chunk", "split", "mean", "__getitem__", "reshape"),
-}  # fmt: skip
+}
 HOMES = {"Functional": F, "Torch": torch, "Tensor": Tensor}
 VIEWS = ("View", "Transpose", "Expand", "TBackward", "Reshape", "Clone", "Squeeze")
 #: Nodes that belong to what is given, not to the call.
@@ -146,8 +162,10 @@ class Recorder(TorchFunctionMode):
 
         def record(outgoing: Any, incoming: Any) -> None:
             sides = {"input": incoming, "output": outgoing}
-            self.data[name] = {side: [self._value(item, f"{name}.{side}.{i}") for i, item in enumerate(values)]
-                               for side, values in sides.items()}  # fmt: skip
+            self.data[name] = {
+                side: [self._value(item, f"{name}.{side}.{i}") for i, item in enumerate(values)]
+                for side, values in sides.items()
+            }
 
         nodes[0].register_hook(record)
 
@@ -167,8 +185,12 @@ class Recorder(TorchFunctionMode):
             shown = value if isinstance(value, (int, float, bool)) else str(value)
             return {"type": type(value).__name__, "value": shown}
         plain = value.detach()
-        entry = {"type": "torch.Tensor", "dtype": str(value.dtype), "shape": list(value.shape),
-                 "requires_grad": value.requires_grad}  # fmt: skip
+        entry = {
+            "type": "torch.Tensor",
+            "dtype": str(value.dtype),
+            "shape": list(value.shape),
+            "requires_grad": value.requires_grad,
+        }
         wide = plain.double() if plain.numel() else torch.zeros(1).double()
         numbers = {"Max": wide.max(), "Min": wide.min(), "Mean": wide.mean(), "Norm": wide.norm()}
         entry.update({key: number.item() for key, number in numbers.items()})
@@ -192,8 +214,11 @@ class _Through(torch.autograd.Function):
 
 def apart(changed: Any, before: Any) -> float:
     """The largest relative L2 change of several tensors; infinite where a value is no number any more."""
-    sizes = [float((a.double() - b.double()).norm() / b.double().norm().clamp_min(1e-30))
-             for a, b in zip(changed, before) if a is not None and b is not None]  # fmt: skip
+    sizes = [
+        float((a.double() - b.double()).norm() / b.double().norm().clamp_min(1e-30))
+        for a, b in zip(changed, before)
+        if a is not None and b is not None
+    ]
     return max((size if math.isfinite(size) else math.inf for size in sizes), default=0.0)
 
 

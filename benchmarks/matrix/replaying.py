@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from helpers.precision.divergence import replay
+from ascend_workbook.precision.divergence import replay
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def in_this_process() -> Iterator[None]:
     assert spec and spec.loader
     child = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(child)
-    asked = replay.ask
+    asked = replay.ask_child
 
     def ask(job: dict[str, Any], python: str = sys.executable, tier: str = "cpu") -> Any:
         if tier.startswith("npu"):
@@ -39,8 +39,8 @@ def in_this_process() -> Iterator[None]:
                 return {}, f"{type(error).__name__}: {error}"
             return json.loads(answer.read_text(encoding="utf-8")), ""
 
-    replay.ask = ask
+    replay.ask_child = ask
     try:
         yield
     finally:
-        replay.ask = asked
+        replay.ask_child = asked

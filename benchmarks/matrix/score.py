@@ -28,16 +28,23 @@ def score(title: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     print(f"healthy runs flagged: {total['flagged']} of {runs}")
     if any("elsewhere" in row for row in rows):
         print(f"steps or ranks flagged where no fault struck: {elsewhere}")
-    return {"right": right, "faulted": faulted, "flagged": total["flagged"], "healthy": runs, "elsewhere": elsewhere,
-            "noise": {key: dict(value) for key, value in by_noise.items()}}  # fmt: skip
+    return {
+        "right": right,
+        "faulted": faulted,
+        "flagged": total["flagged"],
+        "healthy": runs,
+        "elsewhere": elsewhere,
+        "noise": {key: dict(value) for key, value in by_noise.items()},
+    }
 
 
 def beside(rows: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
     """The same dumps by this workbook, by msprobe's compare and by its -da: what each makes of them. A fault that
     bfloat16 hides counts for none of them."""
     told = [row for row in rows if "msprobe" in row and row["outcome"] != "hidden"]
-    counts: dict[str, Counter[str]] = {"ours": Counter("right" if row["outcome"] == "right" else row["outcome"]
-                                                       for row in told)}  # fmt: skip
+    counts: dict[str, Counter[str]] = {
+        "ours": Counter("right" if row["outcome"] == "right" else row["outcome"] for row in told)
+    }
     counts.update({f"msprobe {tool}": Counter(row["msprobe"][tool] for row in told) for tool in TOOLS})
     if told:
         columns = ("right", "among", "wrong", "missed", "quiet", "flagged")

@@ -17,16 +17,20 @@ from typing import Any
 
 import torch
 
+from ascend_workbook.precision import divergence
+from ascend_workbook.precision.capturing import manifest
 from benchmarks.matrix import cases, faults, networks, noise
 from benchmarks.matrix.recorder import Call, Recorder, Tampering
-from helpers.precision import divergence
-from helpers.precision.capturing import manifest
 
 STEPS, RANKS, RATE = 12, 2, 0.05
 CAPTURED = (0, 10, 11)
 #: From which step on, and on which rank.
-WHERE = {"from step 10": (10, None), "on rank 1": (0, 1), "from step 10 on rank 1": (10, 1),
-         "at step 10 alone": (10, 0)}  # fmt: skip
+WHERE = {
+    "from step 10": (10, None),
+    "on rank 1": (0, 1),
+    "from step 10 on rank 1": (10, 1),
+    "at step 10 alone": (10, 0),
+}
 
 
 @dataclass
@@ -67,8 +71,9 @@ def train(folder: Path, name: str, seed: int, level: str, strike: Strike, task: 
     return calls
 
 
-def _step(folder: Path, model: torch.nn.Module, name: str, at: tuple[int, int, int], level: str, strike: Strike,
-          task: str) -> list[Call]:  # fmt: skip
+def _step(
+    folder: Path, model: torch.nn.Module, name: str, at: tuple[int, int, int], level: str, strike: Strike, task: str
+) -> list[Call]:
     seed, step, rank = at
     loss = networks.build(name, seed + 1 + 2 * step + rank)[1]
     where = folder / manifest.DUMP / f"step{step}" / f"rank{rank}"
@@ -111,9 +116,15 @@ def struck(root: Path, name: str, kind: str, args: argparse.Namespace, draw: ran
                 train(Path(target), name, seed, level, strike)
                 if not any(strike.sizes or [1.0]):
                     continue
-                row = {"model": name, "kind": kind, "noise": level, "seed": seed, "where": where,
-                       "wanted": faults.expected(kind, call),
-                       "size": max(strike.sizes or [], default=None)}  # fmt: skip
+                row = {
+                    "model": name,
+                    "kind": kind,
+                    "noise": level,
+                    "seed": seed,
+                    "where": where,
+                    "wanted": faults.expected(kind, call),
+                    "size": max(strike.sizes or [], default=None),
+                }
                 rows.append({**row, **_judged(Path(base), Path(target), row, strike)})
     return rows
 
@@ -136,8 +147,11 @@ def _judged(base: Path, target: Path, row: dict[str, Any], strike: Strike) -> di
     wanted = (strike.step, strike.rank or 0)
     if outcome in ("right", "among") and place != wanted:
         outcome = "wrong"
-    elsewhere = [(one.step, one.rank, first.name) for one in found.steps
-                 if not strike.here(one.step, one.rank) and (first := divergence.first(one.judged))]  # fmt: skip
+    elsewhere = [
+        (one.step, one.rank, first.name)
+        for one in found.steps
+        if not strike.here(one.step, one.rank) and (first := divergence.first_parting(one.judged))
+    ]
     if outcome in cases.BAD or elsewhere:
         first = found.first[1] if found.first else None
         error = (first.outcome, first.agreement.error_in, first.agreement.error_out, first.allowed) if first else ()

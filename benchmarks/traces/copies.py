@@ -105,4 +105,4 @@ def _span_us(events: list[dict[str, Any]]) -> int:
 
 def _name(event: dict[str, Any], steps: int) -> str:
     name = str(event["name"])
-    return f"{STEP}{int(name[len(STEP):]) + steps}" if name.startswith(STEP) else name
+    return f"{STEP}{int(name[len(STEP) :]) + steps}" if name.startswith(STEP) else name

@@ -231,7 +231,7 @@ def main():
     model = ChatGLM(args).to(device)
     trained = [p for p in model.parameters() if p.requires_grad]
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {sum(p.numel() for p in trained):,} trained, "
-          f"on {torch.cuda.get_device_name(0)}")  # fmt: skip
+          f"on {torch.cuda.get_device_name(0)}")
     optimizer = torch.optim.AdamW(trained, lr=args.lr if args.tune == "prefix" else args.lr / 20)
     half = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(args.precision, torch.float16)
     scaler = GradScaler(enabled=args.precision == "fp16")

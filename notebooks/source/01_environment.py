@@ -155,7 +155,7 @@ print("settings of:", settings.tier, "| not told:", sorted(settings.untold))
 # is slow, out of memory, NaN or off without an error there is `ascend-workbook explain --symptom`.
 
 # %%
-from helpers.view.widgets import explain_box
+from helpers.boxes import explain_box
 
 explain_box(error_log, lang)
 
@@ -173,7 +173,7 @@ explain_box(error_log, lang)
 # command `ascend-workbook selftest` does the same).
 
 # %% tags=["nbval-ignore-output"]
-from helpers.selftest import selftest
+from helpers import selftest
 
 run.save(selftest(device, out=run.folder), "selftest") if self_test else None
 

@@ -34,10 +34,9 @@ look_at: str = ""  # class whose places are shown with their code / 显示代码
 
 # %%
 from helpers import assess, dry_run, operators, rewrite, scan
-from helpers.migration.rewrite.out_folder import set_aside
-from helpers.migration.stage import join
+from helpers.boxes import findings_box
+from helpers.migration import join, set_aside
 from helpers.notebook import begin
-from helpers.view.findings import findings_box
 from helpers.words import say
 
 run = begin("migration", lang, run_dir, device)

@@ -33,10 +33,9 @@ fail_on: str = ""  # classes that turn the run red: "unpaired,dtype" / 使运行
 
 # %%
 from helpers import advise, capture, compare, curves, verify
+from helpers.boxes import tolerance_box
 from helpers.notebook import begin
-from helpers.precision.align import join, summary
-from helpers.precision.compare import around
-from helpers.view.tolerance import tolerance_box
+from helpers.precision import around, join, summary
 
 run = begin("precision", lang, run_dir, device)
 options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1}), "progress": run.progress}

@@ -41,11 +41,10 @@ sweep: str = ""  # what to vary, in the words of --sweep and --loader / 基准�
 bench_baseline: str = ""  # an earlier benchmark's JSON, of any machine / 早先的基准结果（JSON），可来自任意机器
 
 # %%
-from helpers.finding import Status
+from helpers.boxes import timeline_view
 from helpers.notebook import begin
-from helpers.profiling import analyse, benchmark, join, profile
-from helpers.profiling.benchmark.configurations import from_words
-from helpers.view.timeline.page import timeline_view
+from helpers.profiling import analyse, benchmark, from_words, join, profile
+from helpers.report import Status
 from helpers.words import show
 
 run = begin("profiling", lang, run_dir, device)
@@ -206,7 +205,7 @@ timeline = parts["timeline"]
 timeline_view(timeline, lang)
 
 # %%
-print("lanes:", *dict.fromkeys(group["say"].rpartition(".")[2] for group in timeline.table.values("lane_group")))
+print("lanes:", *dict.fromkeys(group["say"].rpartition(".")[2] for group in timeline.table.column_values("lane_group")))
 
 # %% [markdown] lang="zh"
 # 上面列出这份数据中有哪几类泳道。没有设备时只有主机的泳道：算子之间的空白就是 Python 的时间。
@@ -286,11 +285,12 @@ compared
 # %%
 speed = None
 if bench_steps and not existing:
+    settings = {"steps": bench_steps, "warmup": max(1, warmup), "nproc": nproc, **from_words(sweep)}
     speed = benchmark(
         run.path(script),
         run.arguments(run.path(script), script_args, "--depth 14 --width 8 --batch-size 32 --epochs 1"),
         device=device,
-        steps=bench_steps, warmup=max(1, warmup), nproc=nproc, **from_words(sweep),
+        **settings,
         baseline=run.path(bench_baseline) if bench_baseline else None,
         cwd=run.path(work_dir) if work_dir else run.path(script).parent,
         out=run.folder / "benchmark",

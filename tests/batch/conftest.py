@@ -9,7 +9,7 @@ from typing import Callable
 import nbformat
 import pytest
 
-from helpers.batch.campaign.pool.devices import Here
+from ascend_workbook.batch.campaign.pool.devices import Here
 
 PARAMETERS = """lang: str = "en"  # language
 device: str = "auto"  # device
@@ -22,8 +22,8 @@ baseline: str = ""  # baseline
 """
 SAVE = """from pathlib import Path
 from helpers.notebook import begin
-from helpers.finding import Finding, Status
-from helpers.report import Report
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
 run = begin("{stage}", lang, run_dir, device)
 found = Finding("RUN400", Status.{status}, "RUN400.stopped")
 report = Report("{stage}", "run", (found,), tier="cpu", facts={{"steps": steps}})
@@ -53,8 +53,7 @@ BODIES = {
     "dies_once": "from pathlib import Path\nif not Path(run_dir, 'died').exists():\n"
     "    Path(run_dir, 'died').touch()\n    import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n"
     + SAVE.format(stage="{stage}", status="OK"),
-    "shows": SAVE.format(stage="{stage}", status="OK")
-    + "import os, time\nbegan = time.time()\ntime.sleep(0.5)\n"
+    "shows": SAVE.format(stage="{stage}", status="OK") + "import os, time\nbegan = time.time()\ntime.sleep(0.5)\n"
     "visible = os.environ.get('ASCEND_RT_VISIBLE_DEVICES', 'none')\n"
     "Path(run_dir, 'shown').write_text(visible + ' ' + str(began) + ' ' + str(time.time()))",
     "lingers": "import subprocess, time\nsubprocess.Popen(['sleep', '613'], start_new_session=True)\ntime.sleep(8)\n"
@@ -90,9 +89,11 @@ def notebooks(tmp_path: Path) -> Callable[..., Path]:
 def steady_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests are about running notebooks, not about what is installed."""
     versions = {"tier": "cpu", "torch": "1"}
-    monkeypatch.setattr("helpers.batch.workbook.versions", lambda wanted: versions)
+    monkeypatch.setattr("ascend_workbook.batch.workbook.device_versions", lambda wanted: versions)
     for module in ("local.devices", "conduct"):
-        monkeypatch.setattr(f"helpers.batch.campaign.pool.{module}.probe", lambda wanted: Here("cpu", 1, versions))
+        monkeypatch.setattr(
+            f"ascend_workbook.batch.campaign.pool.{module}.probe_device", lambda wanted: Here("cpu", 1, versions)
+        )
 
 
 def saved(folder: Path, name: str) -> dict[str, object]:

@@ -7,7 +7,9 @@ from typing import Callable
 
 import pytest
 
-from helpers.batch.fingerprint import fingerprint, parts
+from ascend_workbook.batch.fingerprint import SOURCES, hash_parts, join_hashes
+from ascend_workbook.show import template
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize(
@@ -27,5 +29,11 @@ def test_what_the_environment_says(
     keys = []
     for value in (before, after):
         monkeypatch.setenv(name, value)
-        keys.append(fingerprint(parts(book, {}, {})))
+        keys.append(join_hashes(hash_parts(book, {}, {})))
     assert (keys[0] == keys[1]) == same
+
+
+@pytest.mark.parametrize("folder", [template.FOLDER, ROOT / "ascend_simulator" / "native" / "kernels"])
+def test_a_changed_style_or_table_is_changed_code(folder: Path) -> None:
+    kinds = {path.suffix for path in folder.rglob("*") if path.is_file()}
+    assert len(kinds) > 2 and kinds <= {*SOURCES}

@@ -10,13 +10,13 @@ from typing import Any, Callable
 import nbformat
 import pytest
 
-from helpers.batch import run_plan
-from helpers.batch.campaign.ended import DIFFERS, GOOD, RED, Ended
-from helpers.batch.plan import Item, Plan
-from helpers.batch.reference import Reference, compare, held
-from helpers.batch.reference.books import places
-from helpers.errors import WorkbookError
-from helpers.finding import Status
+from ascend_workbook.batch import run_plan
+from ascend_workbook.batch.campaign.ended import DIFFERS, GOOD, RED, Ended
+from ascend_workbook.batch.plan import Item, Plan
+from ascend_workbook.batch.reference import Reference, compare, compare_runs
+from ascend_workbook.batch.reference.books import machine_places
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
 
 Book = Callable[..., None]
 NAME = "a"
@@ -26,8 +26,14 @@ NAME = "a"
 def write(tmp_path: Path) -> Book:
     """`write(*outputs)`: an executed notebook as papermill leaves it, a cell per text printed, in its run's folder."""
 
-    def make(*texts: str, steps: int = 3, code: str = "show", tags: tuple[str, ...] = (), count: bool = True,
-             more: Any = None) -> None:  # fmt: skip
+    def make(
+        *texts: str,
+        steps: int = 3,
+        code: str = "show",
+        tags: tuple[str, ...] = (),
+        count: bool = True,
+        more: Any = None,
+    ) -> None:
         folder = tmp_path / "runs" / NAME
         given = nbformat.v4.new_code_cell(f'# Parameters\nsteps = {steps}\nrun_dir = "{folder}"', execution_count=1)
         given.metadata.tags = ["injected-parameters"]
@@ -55,7 +61,7 @@ def hold(tmp_path: Path) -> Callable[..., Ended]:
     def go(bless: bool = False, state: str = GOOD) -> Ended:
         plan = Plan("p", (Item(NAME, ("environment",), {}, "en"),))
         reference = Reference(tmp_path / "ref", bless)
-        runs: Iterator[Ended] = held([Ended(NAME, state, "OK")], plan, tmp_path / "runs", reference, str)
+        runs: Iterator[Ended] = compare_runs([Ended(NAME, state, "OK")], plan, tmp_path / "runs", reference, str)
         return next(runs)
 
     return go
@@ -66,7 +72,7 @@ def bless(tmp_path: Path) -> Callable[[], None]:
     """Blesses, without the comparison that proves it."""
     run = tmp_path / "runs" / NAME
     target = tmp_path / "ref" / "en" / NAME / "environment.ipynb"
-    return lambda: compare.bless([(run / "environment" / "notebook.ipynb", target)], places(run))
+    return lambda: compare.bless_notebooks([(run / "environment" / "notebook.ipynb", target)], machine_places(run))
 
 
 def key(ended: Ended) -> object:
@@ -86,7 +92,7 @@ def test_the_same_is_the_same_and_says_how_much_was_compared(
     ended = hold()
     assert ended.state == GOOD and ended.notes == (
         {"say": "plan.reference_same", "args": {"compared": 2, "outputs": 2}},
-    )  # fmt: skip
+    )
 
 
 def test_a_difference_names_the_cell_and_is_shown_escaped(
@@ -187,14 +193,14 @@ def test_only_good_runs_are_held(write: Book, hold: Callable[..., Ended], tmp_pa
 
 def test_what_is_asked_is_checked_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(WorkbookError, match="no folder for them"):
-        Reference.of("", True)
+        Reference.from_options("", True)
     with pytest.raises(WorkbookError, match="is not there"):
-        Reference.of(str(tmp_path / "none"), False)
-    assert Reference.of("", False) is None
+        Reference.from_options(str(tmp_path / "none"), False)
+    assert Reference.from_options("", False) is None
 
 
 def test_the_rules_are_those_of_the_projects_own_references() -> None:
-    from helpers.batch.reference.compare import RULES
+    from ascend_workbook.batch.reference.compare import RULES
     from tests.conftest import ROOT
 
     assert RULES.read_bytes() == (ROOT / "tests" / "sanitize.cfg").read_bytes()
@@ -205,17 +211,18 @@ def test_one_that_cannot_be_blessed_leaves_the_others_as_they_were(write: Book, 
     run, target = tmp_path / "runs" / NAME, tmp_path / "ref" / "environment.ipynb"
     pairs = [(run / "environment" / "notebook.ipynb", target), (run / "none.ipynb", tmp_path / "ref" / "none.ipynb")]
     with pytest.raises(WorkbookError, match="none.ipynb"):
-        compare.bless(pairs, places(run))
+        compare.bless_notebooks(pairs, machine_places(run))
     assert not target.exists()
 
 
 @pytest.mark.parametrize("which, told", [(0, "run_unreadable"), (1, "unreadable")])
-def test_what_cannot_be_read_is_named(write: Book, bless: Callable[[], None], tmp_path: Path, which: int,
-                                      told: str) -> None:  # fmt: skip
+def test_what_cannot_be_read_is_named(
+    write: Book, bless: Callable[[], None], tmp_path: Path, which: int, told: str
+) -> None:
     write("one")
     bless()
     run = tmp_path / "runs" / NAME
     pair = (run / "environment" / "notebook.ipynb", tmp_path / "ref" / "en" / NAME / "environment.ipynb")
     pair[which].write_text("{")
-    (one,) = compare.stages({"environment": pair}, tmp_path / "no.cfg", places(run))
+    (one,) = compare.compare_stages({"environment": pair}, tmp_path / "no.cfg", machine_places(run))
     assert (one.key, one.args["path"]) == (told, str(pair[which]))

@@ -9,12 +9,12 @@ from typing import Callable
 
 import pytest
 
-from helpers import batch
-from helpers.__main__ import main
-from helpers.batch.fingerprint import local_sources
-from helpers.errors import Stopped, WorkbookError
-from helpers.finding import Status
-from helpers.report import Report, load
+from ascend_workbook import batch
+from ascend_workbook.batch.fingerprint import local_sources
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import Stopped, WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report, load_report
 
 Make = Callable[..., Path]
 
@@ -34,7 +34,7 @@ def state(tmp_path: Path, stage: str) -> str:
 def test_good_stages_are_green_and_reused(notebooks: Make, tmp_path: Path) -> None:
     report = go(notebooks, tmp_path, {"steps": "5"}, environment="good", migration="good")
     assert report.status is Status.OK and report.verdict("en") == "2 of 2 stages green"
-    assert load(tmp_path / "t" / "environment" / "report.json").facts == {"steps": 5}
+    assert load_report(tmp_path / "t" / "environment" / "report.json").facts == {"steps": 5}
     again = go(notebooks, tmp_path, {"steps": "5"}, environment="good", migration="good")
     assert [outcome["reused"] for outcome in again.facts["outcomes"]] == [True, True]
     assert (tmp_path / "t" / "count-environment").read_text() == "x"
@@ -63,9 +63,9 @@ def test_no_report_of_an_earlier_time_is_left_in_a_stage(tmp_path: Path, monkeyp
     for name in ("report", "benchmark", "given"):
         Report("profiling", "benchmark", ()).save(stage, "en", name=name)
     (stage / "settings.json").write_text("{}")
-    monkeypatch.setattr(batch.execute, "_papermill", lambda stage, *more: batch.execute.Outcome(stage, "good", ""))
+    monkeypatch.setattr(batch.execute, "_run_papermill", lambda stage, *more: batch.execute.Outcome(stage, "good", ""))
     parameters = {"run_dir": str(tmp_path), "baseline": str(stage / "given.json")}
-    batch.execute.execute("profiling", tmp_path / "none.ipynb", parameters, {}, 60)
+    batch.execute.execute_notebook("profiling", tmp_path / "none.ipynb", parameters, {}, 60)
     left = {path.name for path in stage.iterdir() if path.suffix in (".json", ".html")}
     assert left == {"given.json", "given.html", "settings.json", "basis.json", "outcome.json"}
 
@@ -86,7 +86,7 @@ def test_a_green_run_says_what_was_not_looked_at_or_warned(
         assert (report.status, report.verdict("en")) == (status, f"2 of 2 stages green; {verdict}")
         assert report.facts["outcomes"][1]["reused"] is again
         assert report.table and report.table.rows[1][2] == status.name
-    stage = load(tmp_path / "t" / "precision" / "report.json")
+    stage = load_report(tmp_path / "t" / "precision" / "report.json")
     assert stage.status is (Status.WARN if body == "warned" else Status.SKIPPED)
 
 
@@ -95,7 +95,7 @@ def test_a_green_run_says_what_was_not_looked_at_or_warned(
     [
         ("red", "red", "stopped"),
         ("raises", "cell_failed", "ValueError: boom"),
-        ("out_of_memory", "cell_failed", "Cause (documented): The NPU&#x27;s memory is full or in pieces"),
+        ("out_of_memory", "cell_failed", "Cause (documented): The NPU&#39;s memory is full or in pieces"),
         ("dies", "kernel_died", "died"),
         ("exits", "cell_failed", "did not complete"),
         ("silent", "good", "without saving a report"),
@@ -135,7 +135,7 @@ def test_a_killed_run_is_seen_as_stopped(notebooks: Make, tmp_path: Path, monkey
     assert told == f"stopped by the user in Environment: {kept}; {tmp_path / 't' / 'index.html'}"
     assert state(tmp_path, "environment") == "stopped"
     assert not (tmp_path / "t" / "environment" / "report.json").exists()
-    kept = load(tmp_path / "t" / "report.json")
+    kept = load_report(tmp_path / "t" / "report.json")
     assert kept.status is Status.FAIL and kept.verdict("en") == "stopped before it ended"
 
 
@@ -143,6 +143,7 @@ def test_a_stop_is_one_line_and_exit_code_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for stop, told in ((Stopped("run.stopped_before"), "before the first stage"), (KeyboardInterrupt(), "by the user")):
+
         def stopped(*args: object, stop: BaseException = stop, **kwargs: object) -> None:
             raise stop
 
@@ -194,12 +195,12 @@ def test_a_run_that_cannot_start_leaves_no_green_page(
     def absent(wanted: str) -> None:
         raise WorkbookError("device.absent", wanted="npu", why={"say": "device.why.no_cann"})
 
-    monkeypatch.setattr("helpers.batch.workbook.versions", absent)
+    monkeypatch.setattr("ascend_workbook.batch.workbook.device_versions", absent)
     with pytest.raises(WorkbookError):
         go(notebooks, tmp_path, environment="good")
     page = (tmp_path / "t" / "index.html").read_text()
     assert "device npu is not here" in page and "badge OK" not in page.split("<table>")[0]
-    assert load(tmp_path / "t" / "report.json").status is Status.FAIL
+    assert load_report(tmp_path / "t" / "report.json").status is Status.FAIL
 
 
 def test_a_red_report_is_red_though_nothing_raised(notebooks: Make, tmp_path: Path) -> None:
@@ -240,7 +241,7 @@ def test_exit_codes(notebooks: Make, tmp_path: Path, monkeypatch: pytest.MonkeyP
     common = ["run", "--name", "t", "--root", str(tmp_path), "--lang", "en"]
     assert main([*common, "--stage", "environment", "--json", str(tmp_path / "r.json")]) == 0
     assert capsys.readouterr().out.strip().endswith("index.html")
-    assert load(tmp_path / "r.json").stage == "batch"
+    assert load_report(tmp_path / "r.json").stage == "batch"
     assert main([*common, "--stage", "migration"]) == 1
     assert main([*common, "-p", "stpes", "3"]) == 2
     assert "next step: Did you mean steps" in capsys.readouterr().err

@@ -1,6 +1,6 @@
 """What the browser tests need: Playwright from pip, and a Chromium: the machine's own, else Playwright's.
 
-    python tests/browser/install.py    installs what is missing; ends with 2 and the next step where it cannot
+python tests/browser/install.py    installs what is missing; ends with 2 and the next step where it cannot
 """
 
 from __future__ import annotations
@@ -53,8 +53,10 @@ def main() -> int:
     if os.environ.get(SETTING) and chromium() is None:
         return stop(f"{SETTING}={os.environ[SETTING]} is no file.", "Name the browser's executable, or unset it.")
     if chromium() is None and subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"]).returncode:
-        return stop("there is no Chromium, and `playwright install chromium` could not fetch one.",
-                    f"Install the system's (apt install chromium), or name one in {SETTING}.")  # fmt: skip
+        return stop(
+            "there is no Chromium, and `playwright install chromium` could not fetch one.",
+            f"Install the system's (apt install chromium), or name one in {SETTING}.",
+        )
     told = missing()
     if told:
         return stop(told, "Then start it again.")

@@ -75,9 +75,14 @@ def started(folder: Path, own: Path) -> Iterator[Lab]:
     log = own / "server.log"
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            command(lab, port, own), env=environment(lab, own), cwd=folder, stdout=stream, stderr=stream,
-            start_new_session=True, preexec_fn=_die_with_parent,
-        )  # fmt: skip
+            command(lab, port, own),
+            env=environment(lab, own),
+            cwd=folder,
+            stdout=stream,
+            stderr=stream,
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
+        )
     try:
         _wait(lab, process, log)
         yield lab
@@ -87,12 +92,18 @@ def started(folder: Path, own: Path) -> Iterator[Lab]:
 
 def command(lab: Lab, port: int, own: Path) -> list[str]:
     options = {
-        "ServerApp.port": port, "ServerApp.port_retries": 0, "ServerApp.ip": "127.0.0.1",
-        "ServerApp.root_dir": lab.folder, "ServerApp.allow_root": True, "ServerApp.open_browser": False,
-        "LabApp.expose_app_in_browser": True, "LabApp.user_settings_dir": own / "settings",
-        "LabApp.workspaces_dir": own / "workspaces", "LabApp.news_url": None,
+        "ServerApp.port": port,
+        "ServerApp.port_retries": 0,
+        "ServerApp.ip": "127.0.0.1",
+        "ServerApp.root_dir": lab.folder,
+        "ServerApp.allow_root": True,
+        "ServerApp.open_browser": False,
+        "LabApp.expose_app_in_browser": True,
+        "LabApp.user_settings_dir": own / "settings",
+        "LabApp.workspaces_dir": own / "workspaces",
+        "LabApp.news_url": None,
         "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
-    }  # fmt: skip
+    }
     return [sys.executable, "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
 
 

@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
-from helpers.diagnosis import explain
-from helpers.migration.scan import scan
-from helpers.precision.views.factors import beyond, measures
-from helpers.report import Report
-from helpers.view.findings import chosen
+from ascend_workbook.diagnose import explain
+from ascend_workbook.findings.report import Report
+from ascend_workbook.migration.scan import scan
+from ascend_workbook.migration.views.findings import choose_findings
+from ascend_workbook.precision.views.factors import read_measures, report_operators_out
 from tests.browser.notebook import Opened
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def findings(seen: Opened, folder: Path, first: str, other: str, lang: str) -> N
     box, report = seen.output(0), scan(folder / first)
     script, kind, _ = (box.locator("select:not([size])").nth(number) for number in range(3))
     listed, code = box.locator("select[size]"), box.frame_locator("iframe.aw-frame")
-    shown = chosen(report)
+    shown = choose_findings(report)
     assert labels(listed) == [label(one) for one in shown]
     listed.evaluate("list => { list.scrollTop = list.scrollHeight; }")
     before = listed.evaluate("list => list.scrollTop")
@@ -62,12 +62,15 @@ def findings(seen: Opened, folder: Path, first: str, other: str, lang: str) -> N
     assert listed.evaluate("list => list.scrollTop") >= before > 0, "the list stays where it was scrolled to"
     name = str(last.args["class"])
     kind.select_option(index=1 + ("auto", "rewrite", "manual", "unsupported", "advice").index(name))
-    wait(seen, f"class {name} alone", lambda: labels(listed) == [label(one) for one in chosen(report, name)])
+    wait(seen, f"class {name} alone", lambda: labels(listed) == [label(one) for one in choose_findings(report, name)])
     assert number() == place.line, "and what is chosen stays chosen"
     kind.select_option(index=0)
     script.select_option(label=other)
-    wait(seen, f"the findings of {other}",
-         lambda: labels(listed) == [label(one) for one in chosen(scan(folder / other))])  # fmt: skip
+    wait(
+        seen,
+        f"the findings of {other}",
+        lambda: labels(listed) == [label(one) for one in choose_findings(scan(folder / other))],
+    )
     expect(code.locator("body"), (folder / other).read_text(encoding="utf-8").splitlines()[-1].strip())
 
 
@@ -80,8 +83,10 @@ def labels(listed: Locator) -> list[str]:
 
 
 def tolerance(seen: Opened, comparison: Report, lang: str) -> None:
-    """Moves the slider to both ends and to a number between: the sentence and the operators are those of `beyond`."""
-    box, found = seen.output(0), measures(comparison)
+    """Moves the slider to both ends and to a number between: the sentence and the operators are those of
+    `report_operators_out`.
+    """
+    box, found = seen.output(0), read_measures(comparison)
     handle, readout = box.locator(".noUi-handle").first, box.locator(".widget-readout").first
     for factor, move in ((1e4, "End"), (0.01, "Home"), (10.0, "")):
         if move:
@@ -90,7 +95,7 @@ def tolerance(seen: Opened, comparison: Report, lang: str) -> None:
         else:
             readout.fill(f"{factor:g}")
             readout.press("Enter")
-        report = beyond(found, factor)
+        report = report_operators_out(found, factor)
         expect(box.locator(".aw").first, report.verdict(lang))
         cells = box.locator(".aw").first.locator("td.k").all_inner_texts()
         assert cells == [row[3] for row in (report.table.rows if report.table else ())]

@@ -75,8 +75,11 @@ class Opened:
         for number, cell in enumerate(self.cells()):
             if cell["cell_type"] != "code" or not "".join(cell["source"]).strip():
                 continue
-            found += [f"cell {number}: {output['ename']}: {output['evalue']}" for output in cell["outputs"]
-                      if output["output_type"] == "error"]  # fmt: skip
+            found += [
+                f"cell {number}: {output['ename']}: {output['evalue']}"
+                for output in cell["outputs"]
+                if output["output_type"] == "error"
+            ]
             if cell["execution_count"] is None:
                 found.append(f"cell {number} was not run")
         text = self.screen.page.inner_text(".jp-Notebook")

@@ -15,8 +15,16 @@ from tests.browser.install import chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync", "--force-color-profile=srgb")  # fmt: skip
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--force-color-profile=srgb",
+)
 WIDE, TALL, TALLEST = 1280, 900, 14000
 #: For a click, a page's coming, a screenshot: on a machine that others use too.
 SECONDS = 120

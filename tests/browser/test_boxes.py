@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import nbformat
 import pytest
 
-from helpers.diagnosis import explain
-from helpers.finding import Finding, Status
-from helpers.profiling import analyse
-from helpers.report import Column, Report, Table
-from helpers.words import say
+from ascend_workbook.diagnose import explain
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.sentence import say
+from ascend_workbook.profiling import analyse
 from tests.browser import moves
 from tests.browser.lab import Lab
 from tests.browser.notebook import KERNEL, Opened, made, shown
@@ -23,24 +23,26 @@ if TYPE_CHECKING:
 
 TRACE = ROOT / "tests" / "data" / "profiling" / "cuda.pt.trace.json"
 OOM = "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 1; 60.97 GiB total capacity)"
-SCRIPT = "import torch\nimport flash_attn\n" + "".join(
-    f"标签{number} = torch.zeros({number}).cuda()  # 第 {number} 行\n\n\n" for number in range(30)
-) + 'y = torch.load("a.pt", map_location="cuda:0")\ntorch.cuda.synchronize()\n'  # fmt: skip
+SCRIPT = (
+    "import torch\nimport flash_attn\n"
+    + "".join(f"标签{number} = torch.zeros({number}).cuda()  # 第 {number} 行\n\n\n" for number in range(30))
+    + 'y = torch.load("a.pt", map_location="cuda:0")\ntorch.cuda.synchronize()\n'
+)
 OTHER = "import torch\nx = torch.ones(2).cuda()\nprint(x)  # 另一个脚本\n"
 CODE = {
-    "findings": "from helpers import scan\nfrom helpers.view.findings import findings_box\n"
-                "findings_box(scan({folder!r} + '/train.py'), {lang!r})",
-    "tolerance": "from pathlib import Path\nfrom helpers.report import Report\n"
-                 "from helpers.view.tolerance import tolerance_box\n"
-                 "tolerance_box(Report.from_json(Path({folder!r}, 'comparison.json').read_text()), {lang!r})",
-    "timeline": "from helpers.profiling import analyse\nfrom helpers.view.timeline.page import timeline_view\n"
-                "timeline_view(analyse({trace!r}), {lang!r})",
-    "explain": "from helpers.view.widgets import explain_box\nexplain_box('', {lang!r})",
-}  # fmt: skip
-LIVE = "from helpers.view.live_scale import LiveScale\nlive = LiveScale({lang!r})\nlive.box"
+    "findings": "from helpers import scan\nfrom helpers.boxes import findings_box\n"
+    "findings_box(scan({folder!r} + '/train.py'), {lang!r})",
+    "tolerance": "from pathlib import Path\nfrom ascend_workbook.findings.report import Report\n"
+    "from helpers.boxes import tolerance_box\n"
+    "tolerance_box(Report.from_json(Path({folder!r}, 'comparison.json').read_text()), {lang!r})",
+    "timeline": "from ascend_workbook.profiling import analyse\nfrom helpers.boxes import timeline_view\n"
+    "timeline_view(analyse({trace!r}), {lang!r})",
+    "explain": "from helpers.boxes import explain_box\nexplain_box('', {lang!r})",
+}
+LIVE = "from helpers.boxes import LiveScale\nlive = LiveScale({lang!r})\nlive.box"
 #: A training's lines, one in a quarter of a second.
 GROW = """import time
-from helpers.launch import Progress
+from ascend_workbook.machine.launch import Progress
 for step in range(1, 25):
     scale = 2 ** (16 if step % 8 == 0 else 15)
     line = f"step {step} loss {1 / step:.4f} loss_scale {scale}"
@@ -84,9 +86,7 @@ def notebook(server: Lab, folder: Path, kind: str, lang: str, before: str = "") 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("kind", CODE)
-def test_a_box_is_moved(
-    kind: str, lang: str, server: Lab, chromium: Browser, folder: Path, pictures: Path
-) -> None:
+def test_a_box_is_moved(kind: str, lang: str, server: Lab, chromium: Browser, folder: Path, pictures: Path) -> None:
     dark = lang == "zh"
     with shown(chromium, server, notebook(server, folder, kind, lang), dark=dark) as seen:
         seen.run(120)
@@ -148,7 +148,7 @@ def test_a_box_whose_handler_is_broken_is_told(
     server: Lab, chromium: Browser, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(moves, "SECONDS", 3.0)
-    broken = "import helpers.view.widgets\nhelpers.view.widgets.answer = lambda *given: 1 / 0\n"
+    broken = "import ascend_workbook.diagnose.box\nascend_workbook.diagnose.box.answer_text = lambda *given: 1 / 0\n"
     with shown(chromium, server, notebook(server, folder, "explain", "en", broken)) as seen:
         seen.run(120)
         assert seen.wrong() == []

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import nbformat
 import pytest
 
-from helpers.course import DONE, read_record
-from helpers.course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, tasks_of
-from helpers.course.solving import solved
+from course import DONE, read_record
+from course.notebook_tasks import tasks_of
+from course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
+from course.solving import write_solved
 from tests.browser.lab import Lab
 from tests.browser.notebook import Opened, copied, shown
 from tests.browser.pages import faults
@@ -31,15 +32,23 @@ SECONDS = 1800
 
 #: A cell that shows a box, and how a drawn one is known on the page
 BOX = re.compile(r"^(findings|tolerance|explain|timeline)_(?:box|view)\(", re.MULTILINE)
-DRAWN = {"findings": "iframe.aw-frame", "tolerance": ".noUi-handle", "explain": ".jupyter-widgets textarea",
-         "timeline": "iframe[sandbox]:not(.aw-frame)"}  # fmt: skip
+DRAWN = {
+    "findings": "iframe.aw-frame",
+    "tolerance": ".noUi-handle",
+    "explain": ".jupyter-widgets textarea",
+    "timeline": "iframe[sandbox]:not(.aw-frame)",
+}
 
 
 def drawn(seen: Opened) -> list[str]:
     """The kinds of boxes on the page, from top to bottom."""
     outputs = seen.screen.page.locator(".jp-CodeCell .jp-Cell-outputArea")
-    return [kind for number in range(outputs.count()) for kind, sign in DRAWN.items()
-            if outputs.nth(number).locator(sign).count()]  # fmt: skip
+    return [
+        kind
+        for number in range(outputs.count())
+        for kind, sign in DRAWN.items()
+        if outputs.nth(number).locator(sign).count()
+    ]
 
 
 def test_every_folder_has_notebooks() -> None:
@@ -70,7 +79,7 @@ def test_it_runs_to_its_end(notebook: Path, server: Lab, chromium: Browser, pict
 def test_solved_every_task_is_done(
     name: str, lang: str, server: Lab, chromium: Browser, pictures: Path, tmp_path: Path
 ) -> None:
-    solved(name, tmp_path / lang / f"solved-{name}.ipynb", lang=lang)
+    write_solved(name, tmp_path / lang / f"solved-{name}.ipynb", lang=lang)
     copy = copied(tmp_path / lang / f"solved-{name}.ipynb", server.folder / "solved", tmp_path / "runs")
     with shown(chromium, server, copy) as seen:
         seen.run(SECONDS)

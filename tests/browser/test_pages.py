@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Callable
 
 import pytest
 
+from ascend_workbook.batch import index
+from ascend_workbook.batch.execute import FAILED, GOOD, Outcome
+from ascend_workbook.batch.plan.model import Plan
+from ascend_workbook.batch.results import publish_results
+from ascend_workbook.batch.workbook import summarize_run
+from ascend_workbook.diagnose import explain
+from ascend_workbook.findings.report import Chart, Report, join_reports
+from ascend_workbook.migration.scan import scan
+from ascend_workbook.precision.views.factors import tolerances
+from ascend_workbook.profiling import analyse
 from helpers import assess
-from helpers.batch import index
-from helpers.batch.execute import FAILED, GOOD, Outcome
-from helpers.batch.plan.model import Plan
-from helpers.batch.results import publish
-from helpers.batch.workbook import summary
-from helpers.diagnosis import explain
-from helpers.migration.scan import scan
-from helpers.precision.views.factors import tolerances
-from helpers.profiling import analyse
-from helpers.report import Chart, Report, overview
 from tests.batch.results.made import ended, item
 from tests.browser.pages import faults
 from tests.browser.test_boxes import OOM, SCRIPT, TRACE, comparison
@@ -40,7 +40,7 @@ def compared(folder: Path, lang: str) -> str:
     report = comparison()
     chart = Chart("errors", "order", ("error_out",), mark=1, limit="allowed")
     drawn = Report("precision", "compare", report.findings, report.table, chart)
-    return overview("precision", "align", [drawn, tolerances(report)]).html(lang)
+    return join_reports("precision", "align", [drawn, tolerances(report)]).html(lang)
 
 
 def analysed(folder: Path, lang: str) -> str:
@@ -55,14 +55,14 @@ def run_index(folder: Path, lang: str) -> str:
     """One notebook that ran, one that failed with an error we know, one that was never begun."""
     analyse(TRACE).save(folder / "profiling", lang)
     outcomes = [Outcome("profiling", GOOD, "k", 12.0), Outcome("precision", FAILED, "k", 3.0, 4, OOM)]
-    result = summary("演示", folder, outcomes, ("profiling", "precision", "migration"), "npu")
-    return index.render(result, folder, outcomes, lang)
+    result = summarize_run("演示", folder, outcomes, ("profiling", "precision", "migration"), "npu")
+    return index.render_page(result, folder, outcomes, lang)
 
 
 def plan_index(folder: Path, lang: str) -> str:
     """Runs that ended in every way there is."""
     done = {how: ended(folder, how, how) for how in ("good", "red", "oom", "error", "died", "timed_out", "not_run")}
-    publish(Plan("批量", tuple(map(item, done))), done, folder, lang, finished=True)
+    publish_results(Plan("批量", tuple(map(item, done))), done, folder, lang, finished=True)
     return (folder / "index.html").read_text(encoding="utf-8")
 
 

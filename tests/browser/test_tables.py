@@ -13,15 +13,15 @@ from tests.browser.notebook import made, shown
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-CODE = """from helpers.report import Column, Report, Table
+CODE = """from ascend_workbook.findings.report import Column, Report, Table
 names = ("order", "step", "rank", "operator", "direction", "shape", "error_in", "error_out", "judgement", "place")
 why = "最先出现差异：在它之前的算子都在允许误差之内，它的输入也一致，因此排在第一位；其余算子的差异可能由它引起"
 row = (1, 0, 0, "Functional.conv2d.0.backward", "backward", [8, 8, 6, 6], 0.0, 0.02, why,
        "notebooks/scripts/training/resnet_digits_of_a_long_name.py:52 的梯度")
 report = Report("precision", "compare", (), Table(tuple(map(Column, names)), (row,) * 4))
 from IPython.display import HTML, display
-from helpers.view.html import fragment
-display(HTML(fragment(report, "zh")))"""
+from ascend_workbook.show.html import render_fragment
+display(HTML(render_fragment(report, "zh")))"""
 #: Per row of the body: the colours of its cells, where each is the row's own where it has none.
 COLOURS = """rows => rows.map(row => [...row.cells].map(cell => {
   const own = getComputedStyle(cell).backgroundColor;

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import cann, versions
+from ascend_workbook.machine import cann, versions
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "containers"
@@ -70,7 +70,7 @@ def test_the_check_can_fail(old: str, new: str, expected: str) -> None:
 
 def test_files_and_targets_that_a_recipe_names_exist(recipe: list[tuple[str, str]]) -> None:
     text = " ".join(behind for _, behind in recipe)
-    named = set(re.findall(r"\b(?:containers|helpers)/[\w.]+", text))
+    named = set(re.findall(r"\b(?:containers|tools|ascend_workbook)/[\w.]+", text))
     assert named and all((ROOT / name).is_file() for name in named), named
     targets = {target for target in re.findall(r"(?<!-)\bmake ([a-z-]+)", text) if not target.startswith("-")}
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -84,18 +84,22 @@ def test_the_base_and_the_pair_belong_together() -> None:
     pair = re.findall(r"^ARG PAIR=(\S+)$", text, re.M)[0]
     assert versions.pair_cann(pair, base[0]) == "recommended"
     for arch in ("x86_64", "aarch64"):
-        wheel = versions.wheel(pair, arch)
+        wheel = versions.find_wheel(pair, arch)
         assert wheel and base[1] in wheel["python"]
     python = re.findall(r"^ARG BASE=python:([\d.]+)-", (FOLDER / "Dockerfile.simulator").read_text(), re.M)[0]
     pinned = re.findall(r"^torch_npu==(\S+)$", (ROOT / "requirements-torch.txt").read_text(), re.M)[0]
-    wheel = versions.wheel(pinned, "x86_64")
+    wheel = versions.find_wheel(pinned, "x86_64")
     assert wheel and python in wheel["python"]
 
 
 def test_what_is_not_for_an_image_stays_out() -> None:
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     assert {".git", ".venv", "runs"} <= set(ignored)
-    assert not {name for name in ignored if name.strip("*/") in ("helpers", "notebooks", "containers", "Makefile")}
+    assert not {
+        name
+        for name in ignored
+        if name.strip("*/") in ("ascend_workbook", "ascend_simulator", "helpers", "notebooks", "containers", "Makefile")
+    }
 
 
 def enter(tmp_path: Path, script: str, *command: str, shell: str = "bash", **more: str) -> subprocess.CompletedProcess:
@@ -145,8 +149,14 @@ def test_entering_looks_where_the_check_looks() -> None:
 
 
 def test_the_simulator_is_entered_where_there_is_no_cann(tmp_path: Path, simulator_env: dict[str, str]) -> None:
-    done = enter(tmp_path, "", "printenv", "ASCEND_WORKBOOK_SIMULATED", ENTER_ROOTS=str(tmp_path / "none"),
-                 ASCEND_WORKBOOK_SIMULATOR=simulator_env["ASCEND_HOME_PATH"])  # fmt: skip
+    done = enter(
+        tmp_path,
+        "",
+        "printenv",
+        "ASCEND_WORKBOOK_SIMULATED",
+        ENTER_ROOTS=str(tmp_path / "none"),
+        ASCEND_WORKBOOK_SIMULATOR=simulator_env["ASCEND_HOME_PATH"],
+    )
     assert done.stdout == "1\n", done.stderr
 
 
@@ -157,8 +167,10 @@ def test_an_images_torch_must_stay(tmp_path: Path, changes: str, code: int) -> N
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path / "site"} exec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    make = f"import pathlib; p = pathlib.Path({str(other)!r}); p.mkdir(parents=True); " \
-           "(p / 'METADATA').write_text('Metadata-Version: 2.1\\nName: torch\\nVersion: 9.9\\n')"  # fmt: skip
+    make = (
+        f"import pathlib; p = pathlib.Path({str(other)!r}); p.mkdir(parents=True); "
+        "(p / 'METADATA').write_text('Metadata-Version: 2.1\\nName: torch\\nVersion: 9.9\\n')"
+    )
     command = [sys.executable, "-c", make if changes else "pass"]
     line = [sys.executable, str(FOLDER / "keeps_torch.py"), str(python), *command]
     done = subprocess.run(line, capture_output=True, text=True, check=False)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from helpers.course import DONE, check_task
-from helpers.course.editing import original
-from helpers.course.solving import pieces
+from course import DONE, check_task
+from course.editing import original
+from course.solving import read_solutions
 from tests.course.test_solving import SOLUTIONS
 
 pytestmark = pytest.mark.full
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.full
 def solution(task: str) -> list[tuple[str, str]]:
     """The pairs that the solution returns."""
     space: dict[str, Any] = {}
-    exec(pieces(SOLUTIONS)[task], space)
+    exec(read_solutions(SOLUTIONS)[task], space)
     pairs: list[tuple[str, str]] = space[f"{task}_changes"]()
     return pairs
 
@@ -39,12 +39,17 @@ def swallowed(name: str) -> str:
 
 CASES: dict[str, list[Any]] = {
     "script": [
-        without("script", "logits.device"), without("script", "str(one.device)"), without("script", "out of memory"),
+        without("script", "logits.device"),
+        without("script", "str(one.device)"),
+        without("script", "out of memory"),
         swallowed("traps.py"),
         # trains on the CPU
-        [*solution("script"), (".Linear(8 * 36, 10)).cuda()", ".Linear(8 * 36, 10))"),
-         ("images[chosen].cuda(), labels[chosen].cuda()", "images[chosen], labels[chosen]"),
-         ("model(images.cuda())", "model(images)")],
+        [
+            *solution("script"),
+            (".Linear(8 * 36, 10)).cuda()", ".Linear(8 * 36, 10))"),
+            ("images[chosen].cuda(), labels[chosen].cuda()", "images[chosen], labels[chosen]"),
+            ("model(images.cuda())", "model(images)"),
+        ],
         # no seed of its own: the losses of one seed, whichever is asked for
         [*solution("script"), ("parser.parse_args().seed", "0")],
     ],
@@ -57,11 +62,18 @@ CASES: dict[str, list[Any]] = {
         swallowed("slow_steps.py"),
     ],
     "ranks": [
-        without("ranks", "manual_seed"), without("ranks", "shuffle=False"),
+        without("ranks", "manual_seed"),
+        without("ranks", "shuffle=False"),
         [*without("ranks", "gloo"), ("127.0.0.1:29555", "127.0.0.1:29556")],
         # one process that ends at once and one that trains all
-        [*without("ranks", "shuffle=False"), ("    rank, world =", "    if os.environ.get('RANK') == '1':\n"
-         "        return\n    os.environ.update(RANK='0', WORLD_SIZE='1')\n    rank, world =")],
+        [
+            *without("ranks", "shuffle=False"),
+            (
+                "    rank, world =",
+                "    if os.environ.get('RANK') == '1':\n"
+                "        return\n    os.environ.update(RANK='0', WORLD_SIZE='1')\n    rank, world =",
+            ),
+        ],
     ],
     "half": [
         [("lr=3e-3)", "lr=3e-3, eps=1e-4)")],
@@ -72,7 +84,7 @@ CASES: dict[str, list[Any]] = {
         [("        optimizer.step()\n", "        if not loss.isnan():\n            optimizer.step()\n")],
         swallowed("half.py"),
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("task", CASES)
@@ -82,9 +94,7 @@ def test_the_solution_is_accepted(tmp_path: Path, simulator_env: dict[str, str],
 
 
 @pytest.mark.parametrize(("task", "number"), [(task, number) for task in CASES for number in range(len(CASES[task]))])
-def test_a_wrong_answer_is_not_accepted(
-    tmp_path: Path, simulator_env: dict[str, str], task: str, number: int
-) -> None:
+def test_a_wrong_answer_is_not_accepted(tmp_path: Path, simulator_env: dict[str, str], task: str, number: int) -> None:
     outcome = check_task(task, CASES[task][number], run_dir=tmp_path)
     assert outcome.status != DONE and outcome.missing
     assert not str(outcome.missing[0]["say"]).startswith(("course.edit.", "course.trouble.")), outcome

@@ -11,21 +11,25 @@ from typing import Any
 
 import pytest
 
-from helpers.course.capstone import STAGES, check_stage, environment, handed_in
-from helpers.course.capstone import profiling as fourth
-from helpers.course.capstone.migration import SCRIPT
-from helpers.course.outcome import DONE, NOT_YET, PARTLY
-from helpers.course.task import Place
-from helpers.errors import WorkbookError
-from helpers.finding import Status
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report, Table
+from course.capstone import STAGES, check_stage, environment, handed_in
+from course.capstone import profiling as fourth
+from course.capstone.migration import SCRIPT
+from course.outcome import DONE, NOT_YET, PARTLY
+from course.task import Place
 from helpers.notebook import NotebookRun
-from helpers.report import Report, Table
 from tests.conftest import ROOT
 
 SOLUTIONS = ROOT / "notebooks" / "course" / "solutions" / "06_capstone.py"
 SOURCE = ROOT / "notebooks" / "source" / "course" / "06_capstone.py"
-FUNCTIONS = {"environment": "where", "migration": "script_changes", "precision": "experiment",
-             "profiling": "loop_changes"}  # fmt: skip
+FUNCTIONS = {
+    "environment": "where",
+    "migration": "script_changes",
+    "precision": "experiment",
+    "profiling": "loop_changes",
+}
 
 
 @pytest.fixture
@@ -75,9 +79,14 @@ def test_a_place_left_to_a_person_is_named_and_nothing_runs(run: NotebookRun, le
 
 @pytest.mark.parametrize(
     ("change", "kind"),
-    [({"arguments": "--seed 0"}, "arguments"), ({"dump_steps": [9]}, "steps"), ({"dump_steps": []}, "steps"),
-     ({"dump_steps": [True]}, "steps"), ({"aligned": "yes"}, "yes_no")],
-)  # fmt: skip
+    [
+        ({"arguments": "--seed 0"}, "arguments"),
+        ({"dump_steps": [9]}, "steps"),
+        ({"dump_steps": []}, "steps"),
+        ({"dump_steps": [True]}, "steps"),
+        ({"aligned": "yes"}, "yes_no"),
+    ],
+)
 def test_decisions_that_cannot_be_are_told_before_anything_runs(
     run: NotebookRun, change: dict[str, Any], kind: str
 ) -> None:
@@ -109,12 +118,12 @@ def migrated(run: NotebookRun) -> Iterator[NotebookRun]:
         (measured(10, 14, [2.0, 1.0]), ["reads_still"]),
         (measured(10, 10, [2.0, 1.1]), ["other_losses"]),
     ],
-)  # fmt: skip
+)
 def test_the_loop_is_judged_by_its_measurements(
     migrated: NotebookRun, monkeypatch: pytest.MonkeyPatch, after: tuple[Report, Report], missing: list[str]
 ) -> None:
     sides = iter([measured(40, 18, [2.0, 1.0]), after])
-    monkeypatch.setattr(fourth, "_measured", lambda *_: next(sides))
+    monkeypatch.setattr(fourth, "_measure_script", lambda *_: next(sides))
     outcome = check_stage("profiling", solution("profiling"), migrated)
     assert said(outcome) == missing and outcome.status == (PARTLY if missing else DONE)
 
@@ -149,7 +158,7 @@ def test_only_16_bit_formats_are_named_as_such(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(environment, "check_environment", lambda *_, **__: machine)
     monkeypatch.setattr(environment, "compute_check", lambda *_, **__: SimpleNamespace(facts={"measurements": rows}))
     monkeypatch.setattr(environment, "join", lambda *_: SimpleNamespace(save=lambda folder: None))
-    monkeypatch.setattr(environment, "_said", lambda _: {"say": "course.simulated", "args": {}})
+    monkeypatch.setattr(environment, "_headline_of", lambda _: {"say": "course.simulated", "args": {}})
     place = Place(tmp_path)
     found = environment.check({"device": "npu-simulated", "dtype": "float32"}, place)
     assert [one["args"] for one in found.missing] == [{"dtype": "float32", "known": ["bfloat16", "float16"]}]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from helpers.course.cases import CASES, cases_on
-from helpers.precision.capture import capture
+from ascend_workbook.precision.capture import capture
+from course.cases import CASES, cases_on
 from tests.conftest import ROOT
 
 SOURCE = (ROOT / "notebooks" / "source" / "course" / "03_divergence.py").read_text(encoding="utf-8")

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from helpers.course import DONE, NOT_YET, Found, Place, Task, check_task, checking, read_record, tasks
-from helpers.course.asking import ask
-from helpers.course.task import sentence
-from helpers.errors import WorkbookError
-from helpers.words import catalogue
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import Sentence, load_catalogue
+from course import DONE, NOT_YET, Found, Place, Task, check_task, checking, load_tasks, read_record
+from course.asking import resolve_answer
 
 
 def stub() -> None:
@@ -42,23 +41,28 @@ def leaves() -> None:
 @pytest.mark.parametrize(
     ("answer", "key"),
     [
-        (stub, "stub"), (None, "none"), (lambda: None, "none"), (lambda: 1 / 0, "raised"), (leaves, "raised"),
-        (endless, "slow"), (chatty, "printed"),
+        (stub, "stub"),
+        (None, "none"),
+        (lambda: None, "none"),
+        (lambda: 1 / 0, "raised"),
+        (leaves, "raised"),
+        (endless, "slow"),
+        (chatty, "printed"),
     ],
-)  # fmt: skip
+)
 def test_no_answer_is_told_with_its_reason(answer: Any, key: str) -> None:
-    value, trouble = ask(answer, seconds=0.2)
+    value, trouble = resolve_answer(answer, seconds=0.2)
     assert value is None and trouble is not None and trouble["say"] == f"course.trouble.{key}"
 
 
 def test_an_answer_that_is_data_or_returned() -> None:
-    assert ask({"a": 1}) == ({"a": 1}, None)
-    assert ask(lambda: [1]) == ([1], None)
+    assert resolve_answer({"a": 1}) == ({"a": 1}, None)
+    assert resolve_answer(lambda: [1]) == ([1], None)
 
 
 def test_an_answer_is_asked_outside_the_main_thread_too() -> None:
     kept: list[Any] = []
-    thread = threading.Thread(target=lambda: kept.append(ask(lambda: 3)))
+    thread = threading.Thread(target=lambda: kept.append(resolve_answer(lambda: 3)))
     thread.start()
     thread.join()
     assert kept == [(3, None)]
@@ -68,7 +72,7 @@ ANYTHING = [stub, None, 3, "text", [], {}, b"\0", object(), [("a",)], {"torch": 
 
 
 @pytest.mark.parametrize("answer", ANYTHING)
-@pytest.mark.parametrize("name", sorted(tasks()))
+@pytest.mark.parametrize("name", sorted(load_tasks()))
 def test_nothing_stops_the_notebook(tmp_path: Path, name: str, answer: Any) -> None:
     outcome = check_task(name, answer, run_dir=tmp_path)
     assert outcome.status == NOT_YET and outcome.missing and not outcome.right
@@ -80,13 +84,13 @@ def test_a_check_that_breaks_is_no_success(tmp_path: Path) -> None:
     def broken(answer: Any, place: Place) -> Found:
         raise RuntimeError("<b>")
 
-    found = checking.judge(Task("env", "environment", broken), 1, tmp_path, "")
+    found = checking.judge_answer(Task("env", "environment", broken), 1, tmp_path, "")
     assert checking.status_of(found) == NOT_YET and found.missing[0]["say"] == "course.trouble.check"
 
 
 def test_nothing_found_is_not_done() -> None:
     assert checking.status_of(Found()) == NOT_YET
-    assert checking.status_of(Found(right=(sentence("course.env.ready"),))) == DONE
+    assert checking.status_of(Found(right=(Sentence("course.env.ready"),))) == DONE
 
 
 def test_stubs_are_no_tries_and_the_second_try_has_another_hint(tmp_path: Path) -> None:
@@ -142,28 +146,28 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 
 def test_every_task_has_its_words() -> None:
-    for name, task in tasks().items():
+    for name, task in load_tasks().items():
         assert task.id == name and task.title("zh") != task.title("en")
-        assert catalogue()[f"course.hint.{name}"].hint_zh
+        assert load_catalogue()[f"course.hint.{name}"].hint_zh
 
 
 def test_a_shared_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from helpers.course import patience
+    from course import patience
 
-    assert (patience.patient(10), patience.shared()) == (10, False)
+    assert (patience.patient_limit(10), patience.is_shared()) == (10, False)
     monkeypatch.setenv(patience.NAME, "10")
-    assert (patience.patient(10), patience.shared()) == (100, True)
+    assert (patience.patient_limit(10), patience.is_shared()) == (100, True)
     for wrong in ("0.5", "many", "inf", "nan"):
         monkeypatch.setenv(patience.NAME, wrong)
         with pytest.raises(WorkbookError, match=patience.NAME):
-            patience.factor()
+            patience.patience_factor()
 
 
 def test_answers_are_collected_for_who_judges_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from helpers.course import checking
+    from course import checking
 
     monkeypatch.setenv(checking.COLLECT, "1")
-    monkeypatch.setattr(checking, "judge", lambda *given: pytest.fail("judged"))
+    monkeypatch.setattr(checking, "judge_answer", lambda *given: pytest.fail("judged"))
     outcome = checking.check_task("env", {"torch": "1"}, run_dir=tmp_path)
     assert outcome.status == "not_yet" and read_record(tmp_path).tasks["env"].answer == {"torch": "1"}
 
@@ -172,6 +176,6 @@ def test_an_operator_that_is_not_there_is_no_stub() -> None:
     def lacking() -> None:
         raise NotImplementedError("the NPU lacks aten::lu")
 
-    _, trouble = ask(lacking)
+    _, trouble = resolve_answer(lacking)
     assert isinstance(trouble, dict) and trouble["say"] == "course.trouble.raised"
     assert "aten::lu" in str(trouble["args"])

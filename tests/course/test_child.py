@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.course.child import checked, on_device, raised, run_script, scene
-from helpers.errors import WorkbookError
-from helpers.finding import Status
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from course.child import checked, on_device, raised, run_script, scene
 
 
 @pytest.fixture

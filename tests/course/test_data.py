@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.course import NOT_YET, Found, Place, Task, check_task, read_record
-from helpers.course.data import LARGEST, NoData, as_data
-from helpers.course.task import sentence
-from helpers.course.tasks import fault
+from ascend_workbook.findings.sentence import Sentence
+from course import NOT_YET, Found, Place, Task, check_task, read_record
+from course.data import LARGEST, NoData, as_data
+from course.tasks import fault
 
 
 class Sure(str):
@@ -45,13 +45,23 @@ class Lies:
 @pytest.mark.parametrize(
     ("given", "plain"),
     [
-        (np.int64(3), 3), (torch.tensor(3), 3), (Steps.THREE, 3), (np.float32(0.5), 0.5), (torch.tensor(0.5), 0.5),
-        (torch.ones(2, dtype=torch.bfloat16), [1.0, 1.0]), (np.bool_(True), True), (("a", [1, (2,)]), ["a", [1, [2]]]),
-        (PurePosixPath("a/b"), "a/b"), (np.str_("a"), "a"), (np.arange(3), [0, 1, 2]),
-        ({"步": np.float64(2)}, {"步": 2}), (np.array(["a"]), ["a"]), (None, None),
+        (np.int64(3), 3),
+        (torch.tensor(3), 3),
+        (Steps.THREE, 3),
+        (np.float32(0.5), 0.5),
+        (torch.tensor(0.5), 0.5),
+        (torch.ones(2, dtype=torch.bfloat16), [1.0, 1.0]),
+        (np.bool_(True), True),
+        (("a", [1, (2,)]), ["a", [1, [2]]]),
+        (PurePosixPath("a/b"), "a/b"),
+        (np.str_("a"), "a"),
+        (np.arange(3), [0, 1, 2]),
+        ({"步": np.float64(2)}, {"步": 2}),
+        (np.array(["a"]), ["a"]),
+        (None, None),
     ],
     ids=lambda value: type(value).__name__,
-)  # fmt: skip
+)
 def test_what_means_the_same_is_the_same(given: Any, plain: Any) -> None:
     made = as_data(given)
     assert made == plain and type(made) is type(plain) and json.loads(json.dumps(made)) == made
@@ -65,13 +75,18 @@ def test_a_subclass_is_what_it_holds() -> None:
 @pytest.mark.parametrize(
     ("given", "key", "where"),
     [
-        (object(), "data", ""), ({"a": [1, {2}]}, "data", "['a'][1]"), (b"\0", "data", ""),
-        (float("inf"), "finite", ""), ([np.float32("nan")], "finite", "[0]"), ({1: 2}, "key", ""),
+        (object(), "data", ""),
+        ({"a": [1, {2}]}, "data", "['a'][1]"),
+        (b"\0", "data", ""),
+        (float("inf"), "finite", ""),
+        ([np.float32("nan")], "finite", "[0]"),
+        ({1: 2}, "key", ""),
         ("x" * LARGEST, "large", None),
-        ([0] * 30_000, "large", None), (torch.zeros(300, 300), "large", None),
+        ([0] * 30_000, "large", None),
+        (torch.zeros(300, 300), "large", None),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 9 else "",
-)  # fmt: skip
+)
 def test_what_is_none_is_told_with_its_place(given: Any, key: str, where: str | None) -> None:
     with pytest.raises(NoData) as told:
         as_data(given)
@@ -98,7 +113,7 @@ def test_the_check_sees_what_is_kept(tmp_path: Path) -> None:
 
     def check(answer: Any, place: Place) -> Found:
         seen.append(answer)
-        return Found(right=(sentence("course.env.ready"),))
+        return Found(right=(Sentence("course.env.ready"),))
 
     check_task(Task("env", "environment", check), {"step": np.int64(3), "dumps": (1, 2)}, run_dir=tmp_path)
     assert seen == [{"step": 3, "dumps": [1, 2]}] == [read_record(tmp_path).tasks["env"].answer]
@@ -107,9 +122,12 @@ def test_the_check_sees_what_is_kept(tmp_path: Path) -> None:
 
 
 def test_numbers_of_any_kind_find_the_fault(tmp_path: Path) -> None:
-    right = fault.drawn("李")
-    pairs = [(np.int32(right.step), torch.tensor(right.rank)), (float(right.step), right.rank),
-             (right.step, np.array(right.rank))]  # fmt: skip
+    right = fault.draw_fault("李")
+    pairs = [
+        (np.int32(right.step), torch.tensor(right.rank)),
+        (float(right.step), right.rank),
+        (right.step, np.array(right.rank)),
+    ]
     for step, rank in pairs:
         answer = {"operator": np.str_(right.operator), "step": step, "rank": rank}
         assert check_task("fault", answer, run_dir=tmp_path, student="李").status == "done"

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from helpers.course.grading import attempt, grade, limits
-from helpers.course.grading.judging import MARK, signed, verdict
-from helpers.course.grading.limits import Limits
-from helpers.course.record import NAME
-from helpers.errors import WorkbookError
-from helpers.words import show
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import show
+from course.grading import attempt, grade_submissions, limits
+from course.grading.judging import MARK, read_verdict, sign_verdict
+from course.grading.limits import Limits
+from course.record import NAME
 from tests.course.test_grading import CHECK, NOTHING, handed_in, rows, solved
 
 KEY = b"k" * 32
@@ -25,7 +25,7 @@ def left(home: Path, text: str, student: str = "张三") -> attempt.Left:
     """What is read of a course.json of this text, which a run left."""
     (home / "run").mkdir(parents=True, exist_ok=True)
     (home / "run" / NAME).write_text(text, encoding="utf-8")
-    return attempt._answers(home / "run", home, student)
+    return attempt._read_answers(home / "run", home, student)
 
 
 def record(answer: str, student: str = '"张三"') -> str:
@@ -53,42 +53,42 @@ def test_a_record_that_is_a_link_to_anothers_is_not_read(tmp_path: Path, linked:
     mine = tmp_path / "mine"
     (mine / linked).parent.mkdir(parents=True)
     (mine / linked).symlink_to(tmp_path / "friend" / linked)
-    told = attempt._answers(mine / "run", mine, "张三")
+    told = attempt._read_answers(mine / "run", mine, "张三")
     assert not told.answers and told.trouble and told.trouble["say"] == "grading.link"
 
 
 def test_a_record_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     os.mkfifo(tmp_path / "run" / NAME)
-    told = attempt._answers(tmp_path / "run", tmp_path, "张三")
+    told = attempt._read_answers(tmp_path / "run", tmp_path, "张三")
     assert told.trouble and told.trouble["say"] == "course.record"
 
 
 def test_only_what_the_judge_signed_is_a_verdict() -> None:
     told = {"task": "env", "status": "done"}
-    assert verdict(signed(told, KEY) + b"\n", KEY) == told
+    assert read_verdict(sign_verdict(told, KEY) + b"\n", KEY) == told
     plain = json.dumps(told).encode()
-    other = signed({"task": "env", "status": "not_yet"}, KEY)
+    other = sign_verdict({"task": "env", "status": "not_yet"}, KEY)
     moved = other.rpartition(b" {")[0] + b" " + plain
     unsigned = (b"judged " + plain, MARK + b"0" * 64 + b" " + plain, MARK, b"\xff\n", b"")
-    for forged in (*unsigned, signed(told, b"x" * 32), moved):
-        assert verdict(forged, KEY) is None
+    for forged in (*unsigned, sign_verdict(told, b"x" * 32), moved):
+        assert read_verdict(forged, KEY) is None
 
 
 def test_a_folder_made_before_the_judge_is_removed(tmp_path: Path) -> None:
     """Python would import the judge from the folder in which it is started."""
-    fake = tmp_path / "judging" / "helpers" / "course" / "grading"
+    fake = tmp_path / "judging" / "course" / "grading"
     fake.mkdir(parents=True)
-    for folder in (fake, fake.parent, fake.parent.parent):
+    for folder in (fake, fake.parent):
         (folder / "__init__.py").touch()
     (fake / "judging.py").write_text("print('judged {}')")
     (tmp_path / "judging" / "closed").mkdir(mode=0)
     (tmp_path / "judging" / "away").symlink_to(tmp_path.parent)
     (tmp_path / "judging.log").symlink_to(tmp_path / "elsewhere")
     wrong = attempt.Left("张三", {"env": {"torch": "1", "torch_npu": "2", "command": "x"}}, "张三")
-    found, ended = attempt._judge(tmp_path, "exercises", wrong, Limits(seconds=60))
+    found, ended = attempt._judge_answers(tmp_path, "exercises", wrong, Limits(seconds=60))
     assert (found["env"]["status"], [*found], ended.code) == ("not_yet", ["env"], 0)
-    assert not (tmp_path / "judging" / "helpers").exists() and not (tmp_path / "elsewhere").exists()
+    assert not (tmp_path / "judging" / "course").exists() and not (tmp_path / "elsewhere").exists()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl(2)")
@@ -97,7 +97,7 @@ def test_a_judged_script_reads_no_key_and_lends_no_module(tmp_path: Path) -> Non
     folder."""
     (tmp_path / "plan.json").write_text(json.dumps({"notebook": "exercises"}))
     code = (
-        "import ctypes, sys\nfrom helpers.course.grading import judging\n"
+        "import ctypes, sys\nfrom course.grading import judging\n"
         "def asked(_):\n open('told', 'w').write(repr((ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), '' in sys.path)))\n"
         " return {}\n"
         "judging.tasks_of = asked\nsys.argv = ['judging', 'plan.json']\njudging.main()"
@@ -110,11 +110,11 @@ def test_a_judged_script_reads_no_key_and_lends_no_module(tmp_path: Path) -> Non
 def test_a_folder_closed_to_its_owner_is_made_anew(tmp_path: Path) -> None:
     (tmp_path / "one" / "closed" / "inner").mkdir(parents=True)
     (tmp_path / "one" / "closed").chmod(0)
-    assert not list(attempt._new(tmp_path / "one").iterdir())
+    assert not list(attempt._make_folder(tmp_path / "one").iterdir())
 
 
 def child(tmp_path: Path, code: str, told: Limits) -> limits.Ended:
-    return limits.run([sys.executable, "-c", code], dict(os.environ), tmp_path, tmp_path / "log", told)
+    return limits.run_limited([sys.executable, "-c", code], dict(os.environ), tmp_path, tmp_path / "log", told)
 
 
 def test_many_processes_end_a_child(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_who_deletes_the_others_takes_nothing_from_them(tmp_path: Path) -> None:
     ruin = RUIN.format(submissions=str(folder), work=str(tmp_path / "grades.csv.work"))
     handed_in(folder, "eve.ipynb", ruin, NOTHING, CHECK)
     handed_in(folder, "zoe.ipynb", solved("zoe"), CHECK)
-    grade(folder, tmp_path / "grades.csv", lang="en")
+    grade_submissions(folder, tmp_path / "grades.csv", lang="en")
     table = rows(tmp_path / "grades.csv")
     assert {name: row["points"] for name, row in table.items()} == {"eve.ipynb": "0", "zoe.ipynb": "1"}
 
@@ -152,7 +152,7 @@ def test_who_deletes_the_others_takes_nothing_from_them(tmp_path: Path) -> None:
 def test_a_submission_that_changes_the_workbook_stops_the_grading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module: Any = sys.modules["helpers.course.grading.grade"]  # the package has the function by that name
+    module: Any = sys.modules["course.grading.grade"]
     (tmp_path / "in").mkdir()
     handed_in(tmp_path / "in", "eve.ipynb", "pass")
 
@@ -163,7 +163,7 @@ def test_a_submission_that_changes_the_workbook_stops_the_grading(
     monkeypatch.setattr(module, "own_code", own_code)
     monkeypatch.setattr(module, "grade_one", lambda work, *_: attempt.Grade(work.name, work.student, work.digest))
     with pytest.raises(WorkbookError, match=r"while eve\.ipynb was graded"):
-        grade(tmp_path / "in", tmp_path / "grades.csv", lang="en")
+        grade_submissions(tmp_path / "in", tmp_path / "grades.csv", lang="en")
     assert not list((tmp_path / "grades.csv.work").rglob("grade.json"))
 
 
@@ -173,16 +173,19 @@ def test_a_check_that_could_not_judge_is_told(tmp_path: Path) -> None:
         json.dumps({"notebook": "", "student": "", "folder": str(tmp_path), "answers": {"env": 1, "loop": 1}})
     )
     code = (
-        "import sys\nfrom helpers.course.grading import judging\n"
-        "from helpers.course.task import Found, Task, sentence\n"
+        "import sys\nfrom course.grading import judging\n"
+        "from course.task import Found, Task\n"
+        "from ascend_workbook.findings.sentence import Sentence\n"
         "def broken(*_): raise PermissionError(13, 'closed', '/closed/bin')\n"
-        "def wrong(*_): return Found(missing=(sentence('course.env.ready'),))\n"
+        "def wrong(*_): return Found(missing=(Sentence('course.env.ready'),))\n"
         "judging.tasks_of = lambda _: {'env': Task('env', '', wrong), 'loop': Task('loop', '', broken)}\n"
         "sys.argv = ['judging', 'plan.json']\njudging.main()"
     )
-    limits.run([sys.executable, "-c", code], dict(os.environ), tmp_path, tmp_path / "log", Limits(seconds=30), KEY)
-    told = list(filter(None, (verdict(line, KEY) for line in (tmp_path / "log").read_bytes().splitlines())))
-    found = attempt._broke({one["task"]: one for one in told})
+    limits.run_limited(
+        [sys.executable, "-c", code], dict(os.environ), tmp_path, tmp_path / "log", Limits(seconds=30), KEY
+    )
+    told = list(filter(None, (read_verdict(line, KEY) for line in (tmp_path / "log").read_bytes().splitlines())))
+    found = attempt._find_broken({one["task"]: one for one in told})
     assert [one["status"] for one in told] == ["not_yet", "not_yet"] and not told[0]["broke"]
     assert found and found["say"] == "grading.not_judged" and show(found, "en").startswith("the check of loop broke")
-    assert "/closed/bin" in show(found, "zh") and attempt._broke({"env": told[0]}) is None
+    assert "/closed/bin" in show(found, "zh") and attempt._find_broken({"env": told[0]}) is None

@@ -6,31 +6,41 @@ from typing import Any
 
 import pytest
 
-from helpers.course.editing import edited, original
-from helpers.course.tasks import loop, ranks, script
+from course.editing import apply_edits, original
+from course.tasks import loop, ranks, script
 
 BEFORE = 'import torch\nprint("中文", 1)\nprint(2)\n'
 
 
 def test_pairs_and_whole_texts() -> None:
-    assert edited([("2", "3")], BEFORE) == (BEFORE.replace("2", "3"), None)
-    assert edited(BEFORE + "print(4)\n", BEFORE) == (BEFORE + "print(4)\n", None)
+    assert apply_edits([("2", "3")], BEFORE) == (BEFORE.replace("2", "3"), None)
+    assert apply_edits(BEFORE + "print(4)\n", BEFORE) == (BEFORE + "print(4)\n", None)
     windows = "\ufeff" + BEFORE.replace("\n", "\r\n")
-    assert edited(windows + "print(4)\r\n", BEFORE) == (BEFORE + "print(4)\n", None)
-    assert edited([("1)\r\nprint(2)", "1)\r\nprint(3)")], BEFORE) == (BEFORE.replace("2", "3"), None)
+    assert apply_edits(windows + "print(4)\r\n", BEFORE) == (BEFORE + "print(4)\n", None)
+    assert apply_edits([("1)\r\nprint(2)", "1)\r\nprint(3)")], BEFORE) == (BEFORE.replace("2", "3"), None)
 
 
 @pytest.mark.parametrize(
     ("answer", "key"),
     [
-        (3, "kind"), ({"2": "3"}, "kind"), ([("2",)], "pair"), (["23"], "pair"), ([("2", 3)], "pair"),
-        ([("nowhere", "")], "count"), ([("print", "p")], "count"), ([("", "x")], "count"), ([], "unchanged"),
-        (BEFORE, "unchanged"), ([("2)", "2")], "syntax"), ("import torch\0", "syntax"), ("print(1)", "other"),
+        (3, "kind"),
+        ({"2": "3"}, "kind"),
+        ([("2",)], "pair"),
+        (["23"], "pair"),
+        ([("2", 3)], "pair"),
+        ([("nowhere", "")], "count"),
+        ([("print", "p")], "count"),
+        ([("", "x")], "count"),
+        ([], "unchanged"),
+        (BEFORE, "unchanged"),
+        ([("2)", "2")], "syntax"),
+        ("import torch\0", "syntax"),
+        ("print(1)", "other"),
         ("import torch" + " " * 300_000, "large"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_change_is_told(answer: Any, key: str) -> None:
-    text, trouble = edited(answer, BEFORE)
+    text, trouble = apply_edits(answer, BEFORE)
     assert not text and trouble is not None and trouble["say"] == f"course.edit.{key}"
 
 
@@ -45,10 +55,12 @@ def test_the_scripts_hold_what_the_tasks_ask_about() -> None:
 @pytest.mark.parametrize(
     ("line", "fixed"),
     [
-        ('init_method="tcp://127.0.0.1:29501"', True), ("os.environ['MASTER_PORT'] = '29501'", True),
-        ('os.environ.setdefault("MASTER_PORT", "29501")', False), ('init_method="env://"', False),
+        ('init_method="tcp://127.0.0.1:29501"', True),
+        ("os.environ['MASTER_PORT'] = '29501'", True),
+        ('os.environ.setdefault("MASTER_PORT", "29501")', False),
+        ('init_method="env://"', False),
         ('port = os.environ["MASTER_PORT"]', False),
     ],
-)  # fmt: skip
+)
 def test_a_port_of_ones_own_is_seen(line: str, fixed: bool) -> None:
     assert bool(ranks.FIXED.search(line)) is fixed

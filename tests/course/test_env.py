@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.course import DONE, NOT_YET, PARTLY, check_task, machines
-from helpers.course.tasks import env
-from helpers.environment.readiness import report_on
-from helpers.finding import Status
+from ascend_workbook.environment.readiness import report_on
+from ascend_workbook.findings.finding import Status
+from course import DONE, NOT_YET, PARTLY, check_task, machines
+from course.tasks import env
 
 #: A student for each torch, and the answer.
 STUDENTS = {env.machine(name).python.packages["torch"]: name for name in ("a", "b", "c", "d", "e", "f", "g", "h")}
@@ -27,7 +27,7 @@ def judged(tmp_path: Path, torch: str, given: dict[str, str]) -> tuple[str, list
 
 @pytest.mark.parametrize("torch", machines.TORCHES)
 def test_the_server_is_broken_and_can_be_mended(tmp_path: Path, torch: str) -> None:
-    assert report_on(machines.unpaired(torch), {}).status is Status.FAIL
+    assert report_on(machines.unpaired_machine(torch), {}).status is Status.FAIL
     command = f"python3 -m pip install --no-deps torch_npu=={RIGHT[torch]}"
     assert judged(tmp_path, torch, answer(torch, RIGHT[torch], command)) == (DONE, [])
 

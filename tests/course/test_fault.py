@@ -9,27 +9,27 @@ from typing import Any
 
 import pytest
 
-from helpers.course import DONE, NOT_YET, check_task
-from helpers.course.tasks import fault
-from helpers.precision.capturing import manifest
+from ascend_workbook.precision.capturing import manifest
+from course import DONE, NOT_YET, check_task
+from course.tasks import fault
 
 STUDENTS = [f"student {number}" for number in range(50)]
 
 
 def answer(student: str, **other: Any) -> dict[str, Any]:
-    return {**vars(fault.drawn(student)), **other}
+    return {**vars(fault.draw_fault(student)), **other}
 
 
 def test_students_have_different_faults_and_each_the_same_again() -> None:
-    drawn = Counter(map(fault.drawn, STUDENTS))
-    assert len(drawn) > 15 and fault.drawn("li") == fault.drawn("li")
+    drawn = Counter(map(fault.draw_fault, STUDENTS))
+    assert len(drawn) > 15 and fault.draw_fault("li") == fault.draw_fault("li")
     assert {one.rank for one in drawn} == {0, 1} and {one.step for one in drawn} == {2, 3, 4}
     assert {one.operator for one in drawn} == set(fault.OPERATORS)
 
 
 @pytest.mark.parametrize("student", STUDENTS[:5])
 def test_the_drawn_fault_is_the_answer_under_any_of_its_names(tmp_path: Path, student: str) -> None:
-    for name in fault.OPERATORS[fault.drawn(student).operator]:
+    for name in fault.OPERATORS[fault.draw_fault(student).operator]:
         for spelt in (name, f"F.{name}", f"Functional.{name}.0.forward", f"aten::{name}"):
             given = answer(student, operator=spelt)
             assert check_task("fault", given, run_dir=tmp_path, student=student).status == DONE
@@ -42,8 +42,10 @@ def test_two_of_three_are_not_accepted(tmp_path: Path, other: dict[str, Any]) ->
 
 
 def test_which_of_the_three_are_right_is_not_told(tmp_path: Path) -> None:
-    said = [str(check_task("fault", answer("li", **other), run_dir=tmp_path, student="li"))
-            for other in ({"step": 9}, {"step": 9}, {"rank": 9})]  # fmt: skip
+    said = [
+        str(check_task("fault", answer("li", **other), run_dir=tmp_path, student="li"))
+        for other in ({"step": 9}, {"step": 9}, {"rank": 9})
+    ]
     assert said[1] == said[2]
 
 
@@ -58,7 +60,7 @@ def test_naming_every_operator_is_naming_none() -> None:
 
 
 def test_another_students_answer_is_no_answer(tmp_path: Path) -> None:
-    wrong = [one for one in STUDENTS if fault.drawn(one) != fault.drawn("li")]
+    wrong = [one for one in STUDENTS if fault.draw_fault(one) != fault.draw_fault("li")]
     assert check_task("fault", answer("li"), run_dir=tmp_path, student=wrong[0]).status == NOT_YET
 
 
@@ -66,11 +68,11 @@ def test_captures_of_another_student_are_seen(tmp_path: Path) -> None:
     folder = tmp_path / "course" / "fault" / "target"
     folder.mkdir(parents=True)
     about = {"simulator": {"faults": ["aten::relu@step=2,rank=0:scale=1.01"]}}
-    manifest.Manifest(folder, True, about).save()
+    manifest.Manifest(folder, True, about).write_file()
     outcome = check_task("fault", answer("li"), run_dir=tmp_path, student="li")
     assert outcome.status == NOT_YET and "another student" in str(outcome)
-    about["simulator"]["faults"] = [fault.drawn("li").setting]
-    manifest.Manifest(folder, True, about).save()
+    about["simulator"]["faults"] = [fault.draw_fault("li").setting]
+    manifest.Manifest(folder, True, about).write_file()
     assert check_task("fault", answer("li"), run_dir=tmp_path, student="li").status == DONE
 
 
@@ -78,4 +80,4 @@ def test_captures_of_another_student_are_seen(tmp_path: Path) -> None:
 def test_the_drawn_fault_is_the_one_that_is_injected(tmp_path: Path, simulator_env: dict[str, str]) -> None:
     _, target = fault.evidence(tmp_path, "li")
     about = json.loads((target / "capture.json").read_text())["about"]
-    assert about["simulator"]["faults"] == [fault.drawn("li").setting] and about["nproc"] == fault.RANKS
+    assert about["simulator"]["faults"] == [fault.draw_fault("li").setting] and about["nproc"] == fault.RANKS

@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from helpers import words
-from helpers.course.glossary import WORDS, glossary, terms
+from ascend_workbook.findings import sentence as words
+from course.glossary import WORDS, glossary, list_terms
 
 
-@pytest.mark.parametrize("term", terms())
+@pytest.mark.parametrize("term", list_terms())
 def test_each_term_has_both_names_and_both_meanings(term: str) -> None:
-    entry = words.catalogue()[WORDS + term]
+    entry = words.load_catalogue()[WORDS + term]
     assert entry.en and entry.zh and not re.search("[\u4e00-\u9fff]", entry.en + entry.hint_en)
     assert re.search("[\u4e00-\u9fff]", entry.hint_zh) and entry.hint_en
 
@@ -20,7 +20,7 @@ def test_each_term_has_both_names_and_both_meanings(term: str) -> None:
 @pytest.mark.parametrize("lang", words.LANGUAGES)
 def test_the_table_has_a_row_for_each_term(lang: str) -> None:
     lines = glossary(lang).splitlines()
-    assert len(lines) == len(terms()) + 2 > 25
+    assert len(lines) == len(list_terms()) + 2 > 25
     assert all(re.fullmatch(r"\|( [^|]+ \|){3}", line) for line in lines)
 
 

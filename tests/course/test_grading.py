@@ -12,20 +12,20 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from helpers import versions
-from helpers.course import machines
-from helpers.course.grading import grade, limits
-from helpers.course.grading.attempt import Grade
-from helpers.course.grading.limits import Limits
-from helpers.course.grading.sheet import earlier, plain, sheet
-from helpers.course.grading.summary import Beside, report
-from helpers.course.registry import tasks
-from helpers.course.tasks import env
-from helpers.errors import WorkbookError
-from helpers.finding import Status
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.machine import versions
+from course import machines
+from course.grading import grade_submissions, limits
+from course.grading.attempt import Grade
+from course.grading.limits import Limits
+from course.grading.sheet import earlier_submissions, make_plain, write_sheet
+from course.grading.summary import Beside, make_report
+from course.registry import load_tasks
+from course.tasks import env
 
-CHECK = 'from helpers.course import check_task\ncheck_task("env", answer, run_dir=run_dir, student=student)'
-PATCH = """import helpers.course.checking as checking, helpers.course.task as task
+CHECK = 'from course import check_task\ncheck_task("env", answer, run_dir=run_dir, student=student)'
+PATCH = """import course.checking as checking, course.task as task
 checking.judge = lambda *given: task.Found(right=({"say": "course.env.ready", "args": {}},))
 print("完成")"""
 FORGE = """import json, pathlib
@@ -69,7 +69,7 @@ def test_an_answer_counts_and_a_patched_checker_does_not(tmp_path: Path, monkeyp
     handed_in(tmp_path / "in", "王五 (1).ipynb", solved(""), CHECK, student="")
     (tmp_path / "in" / "bad.ipynb").write_text("{")
     told: list[str] = []
-    report = grade(tmp_path / "in", tmp_path / "grades.csv", worth={"env": 2}, tell=told.append, lang="en")
+    report = grade_submissions(tmp_path / "in", tmp_path / "grades.csv", worth={"env": 2}, tell=told.append, lang="en")
     table = rows(tmp_path / "grades.csv")
     assert [table[name]["env_points"] for name in ("ann.ipynb", "bad.ipynb", "eve.ipynb")] == ["2", "0", "0"]
     nameless = table["王五 (1).ipynb"]
@@ -82,13 +82,16 @@ def test_an_answer_counts_and_a_patched_checker_does_not(tmp_path: Path, monkeyp
     seen = next((tmp_path / "grades.csv.work").glob("ann*/home/run.env")).read_text()
     assert "secret" not in seen and str(tmp_path) in seen
     began = time.monotonic()
-    again = grade(tmp_path / "in", tmp_path / "grades.csv", worth={"env": 4}, lang="zh")
+    again = grade_submissions(tmp_path / "in", tmp_path / "grades.csv", worth={"env": 4}, lang="zh")
     assert time.monotonic() - began < 2  # nothing ran
     chinese = (tmp_path / "grades.csv").read_text("utf-8-sig").splitlines()
     assert [line.split(",")[:3] for line in chinese] == [
-        ["提交", "学生", "得分"], ["ann.ipynb", "ann", "4"], ["bad.ipynb", "bad", "0"], ["eve.ipynb", "eve", "0"],
+        ["提交", "学生", "得分"],
+        ["ann.ipynb", "ann", "4"],
+        ["bad.ipynb", "bad", "0"],
+        ["eve.ipynb", "eve", "0"],
         ["王五 (1).ipynb", "王五 (1)", "4"],
-    ]  # fmt: skip
+    ]
     kept = {each.key: each for each in again.findings}
     assert kept["CRS001.kept"].args["kept"] == 3 and "--force" in kept["CRS001.kept"].hint("zh")
     assert kept["CRS001.unnamed"].args["names"] == ["王五 (1).ipynb"]
@@ -105,17 +108,21 @@ def test_tricks_earn_nothing(tmp_path: Path) -> None:
     handed_in(folder, "kill.ipynb", "import os\nos.kill(os.getppid(), 9)")
     handed_in(folder, "loop.ipynb", "while True: pass", solved("loop"), CHECK)
     handed_in(folder, "=1+1.ipynb", "pass")
-    grade(folder, tmp_path / "grades.csv", cell_timeout_s=4, limits=Limits(seconds=60), lang="en")
+    grade_submissions(folder, tmp_path / "grades.csv", cell_timeout_s=4, limits=Limits(seconds=60), lang="en")
     table = rows(tmp_path / "grades.csv")
     assert {name: row["env_points"] for name, row in table.items()} == {
-        "'=1+1.ipynb": "0", "copy.ipynb": "0", "forge.ipynb": "0", "kill.ipynb": "0", "loop.ipynb": "1"
-    }  # fmt: skip
+        "'=1+1.ipynb": "0",
+        "copy.ipynb": "0",
+        "forge.ipynb": "0",
+        "kill.ipynb": "0",
+        "loop.ipynb": "1",
+    }
     assert f"under the name {friend}" in table["copy.ipynb"]["error"]
     assert "ended with code" in table["kill.ipynb"]["error"]
     assert "no answer" in table["'=1+1.ipynb"]["error"]
 
 
-STAGE = """from helpers.course.capstone import check_stage
+STAGE = """from course.capstone import check_stage
 from helpers.notebook import begin
 run = begin("course_capstone", lang, run_dir, "auto")
 check_stage("{stage}", {answer!r}, run)"""
@@ -126,10 +133,16 @@ def test_a_capstone_is_judged_stage_by_stage(tmp_path: Path) -> None:
     """The first stage is right; the third is not judged before the second has left a script."""
     good = {"device": "npu-simulated", "dtype": "bfloat16"}
     design = {"arguments": ["--seed", "0"], "dump_steps": [0], "aligned": True}
-    handed_in(tmp_path / "in", "ann.ipynb", STAGE.format(stage="environment", answer=good),
-              STAGE.format(stage="precision", answer=design))  # fmt: skip
+    handed_in(
+        tmp_path / "in",
+        "ann.ipynb",
+        STAGE.format(stage="environment", answer=good),
+        STAGE.format(stage="precision", answer=design),
+    )
     handed_in(tmp_path / "in", "eve.ipynb", solved("eve"), CHECK)
-    grade(tmp_path / "in", tmp_path / "grades.csv", notebook="capstone", worth={"capstone_environment": 2}, lang="en")
+    grade_submissions(
+        tmp_path / "in", tmp_path / "grades.csv", notebook="capstone", worth={"capstone_environment": 2}, lang="en"
+    )
     table = rows(tmp_path / "grades.csv")
     assert (table["ann.ipynb"]["points"], table["ann.ipynb"]["of"]) == ("2", "5") and not table["ann.ipynb"]["error"]
     assert table["ann.ipynb"]["capstone_precision_status"] == "not_yet"
@@ -140,30 +153,30 @@ def test_a_capstone_is_judged_stage_by_stage(tmp_path: Path) -> None:
 def test_whose_submission_it_is(tmp_path: Path) -> None:
     handed_in(tmp_path / "in", "2041_late.ipynb", solved("ann"), CHECK, student="ann")
     (tmp_path / "names.csv").write_text("2041_late,ann\n", encoding="utf-8-sig")
-    grade(tmp_path / "in", tmp_path / "grades.csv", names=tmp_path / "names.csv")
+    grade_submissions(tmp_path / "in", tmp_path / "grades.csv", names=tmp_path / "names.csv")
     assert rows(tmp_path / "grades.csv")["2041_late.ipynb"]["points"] == "1"
 
 
 def test_what_cannot_be_graded_at_all(tmp_path: Path) -> None:
     handed_in(tmp_path / "in", "a.ipynb")
     with pytest.raises(WorkbookError, match="there is no task nope"):
-        grade(tmp_path / "in", worth={"nope": 1})
+        grade_submissions(tmp_path / "in", worth={"nope": 1})
     with pytest.raises(WorkbookError, match="there is no task env"):
-        grade(tmp_path / "in", notebook="capstone", worth={"env": 1})
+        grade_submissions(tmp_path / "in", notebook="capstone", worth={"env": 1})
     with pytest.raises(WorkbookError, match="no notebook lesson"):
-        grade(tmp_path / "in", notebook="lesson")
+        grade_submissions(tmp_path / "in", notebook="lesson")
     with pytest.raises(WorkbookError, match="no folder"):
-        grade(tmp_path / "nothing")
+        grade_submissions(tmp_path / "nothing")
     (tmp_path / "names.csv").write_text("a,ann\nb\n")
     with pytest.raises(WorkbookError, match="line 2"):
-        grade(tmp_path / "in", names=tmp_path / "names.csv")
+        grade_submissions(tmp_path / "in", names=tmp_path / "names.csv")
 
 
 def test_two_of_one_student_are_told(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for name in ("ann.ipynb", "ann.zip"):
         (tmp_path / "in" / name).write_text("{")
-    report = grade(tmp_path / "in", tmp_path / "grades.csv")
+    report = grade_submissions(tmp_path / "in", tmp_path / "grades.csv")
     assert [each.args["student"] for each in report.findings if each.key == "CRS001.twice"] == ["ann"]
 
 
@@ -173,7 +186,7 @@ def test_what_is_no_submission_is_named(tmp_path: Path) -> None:
     for name, text in (("ann.ipynb", "{"), ("copycat.py", ""), ("readme.txt", ""), (".hidden", ""), ("names.csv", "")):
         (folder / name).write_text(text)
     for _ in range(2):  # the table itself lies there the second time
-        report = grade(folder, folder / "grades.csv", names=folder / "names.csv")
+        report = grade_submissions(folder, folder / "grades.csv", names=folder / "names.csv")
     assert list(rows(folder / "grades.csv")) == ["ann.ipynb"]
     told = [each for each in report.findings if each.key == "CRS001.not_graded"]
     assert [each.args["name"] for each in told] == ["copycat.py", "readme.txt"]
@@ -181,18 +194,24 @@ def test_what_is_no_submission_is_named(tmp_path: Path) -> None:
 
 
 def test_equal_submissions_and_missing_names_are_told() -> None:
-    given = [("ann.zip", "ann", "x", False), ("ben.zip", "ben", "x", True), ("cy.ipynb", "cy", "y", False),
-             ("cy.zip", "cy", "y", False), ("d", "d", "", False), ("e", "e", "", False)]  # fmt: skip
+    given = [
+        ("ann.zip", "ann", "x", False),
+        ("ben.zip", "ben", "x", True),
+        ("cy.ipynb", "cy", "y", False),
+        ("cy.zip", "cy", "y", False),
+        ("d", "d", "", False),
+        ("e", "e", "", False),
+    ]
     grades = [Grade(name, student, digest, unnamed=unnamed) for name, student, digest, unnamed in given]
-    told = {each.key: each for each in report(grades, Beside(), {}, 0.0, Path("x.csv")).findings}
+    told = {each.key: each for each in make_report(grades, Beside(), {}, 0.0, Path("x.csv")).findings}
     assert told["CRS001.alike"].args["names"] == ["ann.zip", "ben.zip"] and told["CRS001.alike"].status is Status.WARN
     assert told["CRS001.unnamed"].args["names"] == ["ben.zip"] and told["CRS001.unnamed"].status is Status.NOTE
-    rest = {each.key for each in report(grades[2:], Beside(), {}, 0.0, Path("x.csv")).findings}
+    rest = {each.key for each in make_report(grades[2:], Beside(), {}, 0.0, Path("x.csv")).findings}
     assert not {"CRS001.alike", "CRS001.unnamed"} & rest
 
 
 def child(tmp_path: Path, code: str, told: Limits) -> limits.Ended:
-    return limits.run([sys.executable, "-c", code], dict(os.environ), tmp_path, tmp_path / "log", told)
+    return limits.run_limited([sys.executable, "-c", code], dict(os.environ), tmp_path, tmp_path / "log", told)
 
 
 def test_time_and_memory_end_a_child(tmp_path: Path) -> None:
@@ -228,25 +247,25 @@ def test_nothing_lives_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "  =1", "＝1", " ＠A1"])
 def test_no_cell_is_a_formula(text: str) -> None:
-    assert plain(text).startswith("'")
+    assert make_plain(text).startswith("'")
 
 
 def test_the_sheet_is_one_line_a_submission() -> None:
-    name = next(iter(tasks()))
+    name = next(iter(load_tasks()))
     died = {"say": "grading.no_answers", "args": {}}
     told = Grade("张三.zip", "张三", "", {name: "partly"}, {name: 3}, 1.5, died)
-    lines = sheet([told], {name: 3.0}, "zh").splitlines()
+    lines = write_sheet([told], {name: 3.0}, "zh").splitlines()
     first = "\ufeff提交,学生,得分,满分,用时（秒）,问题"
     assert lines[0] == f"{first},{name} 结果,{name} 得分,{name} 次数,error_code,{name}_status"
     said = "笔记本已运行，但没有向检查器交出任何答案。请确认它是练习笔记本，并查看开头的单元格是否出错。"
     assert lines[1] == f"张三.zip,张三,0,3,1.5,{said},部分完成,0,3,grading.no_answers,partly"
-    assert sheet([told], {name: 3.0}, "zh", 0.5).splitlines()[1].split(",")[7] == "1.5"
-    assert plain("a\nb\x00c-1") == "a b c-1"
+    assert write_sheet([told], {name: 3.0}, "zh", 0.5).splitlines()[1].split(",")[7] == "1.5"
+    assert make_plain("a\nb\x00c-1") == "a b c-1"
 
 
 def test_both_languages_have_the_same_columns_and_codes() -> None:
     given = [Grade("a", "a", "", {"env": status}) for status in ("done", "partly", "not_yet")]
-    zh, en = (list(csv.reader(sheet(given, {"env": 1.0}, lang)[1:].splitlines())) for lang in ("zh", "en"))
+    zh, en = (list(csv.reader(write_sheet(given, {"env": 1.0}, lang)[1:].splitlines())) for lang in ("zh", "en"))
     assert [len(row) for row in zh] == [len(row) for row in en] and [row[-2:] for row in zh] == [row[-2:] for row in en]
     assert [row[6] for row in zh[1:]] == ["完成", "部分完成", "未完成"]
     assert [row[6] for row in en[1:]] == ["done", "partly", "not yet"]
@@ -256,31 +275,31 @@ def test_both_languages_have_the_same_columns_and_codes() -> None:
 def test_a_table_is_read_in_either_language_and_from_excel(tmp_path: Path) -> None:
     told = [Grade("张三.zip", "张三", ""), Grade("=1+1.zip", "x", "")]
     path = tmp_path / "grades.csv"
-    assert earlier(path, {"env": 1.0}) == []
+    assert earlier_submissions(path, {"env": 1.0}) == []
     for lang in ("zh", "en"):
         for encoding, separator in (("utf-8", ","), ("gb18030", ","), ("utf-16", "\t")):
-            path.write_text(sheet(told, {"env": 1.0}, lang)[1:].replace(",", separator), encoding=encoding)
-            assert earlier(path, {"env": 1.0}) == ["张三.zip", "=1+1.zip"]
+            path.write_text(write_sheet(told, {"env": 1.0}, lang)[1:].replace(",", separator), encoding=encoding)
+            assert earlier_submissions(path, {"env": 1.0}) == ["张三.zip", "=1+1.zip"]
     path.write_text("name,phone\n张三,1\n")
     with pytest.raises(WorkbookError, match="no table of grades"):
-        earlier(path, {"env": 1.0})
+        earlier_submissions(path, {"env": 1.0})
 
 
 def test_the_table_of_another_notebook_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "grades.csv"
-    path.write_text(sheet([Grade("张三.zip", "张三", "")], {"env": 1.0, "loop": 1.0}, "zh"))
+    path.write_text(write_sheet([Grade("张三.zip", "张三", "")], {"env": 1.0, "loop": 1.0}, "zh"))
     before = path.read_bytes()
     with pytest.raises(WorkbookError, match="of another notebook, with env, loop"):
-        grade(empty(tmp_path / "in", "张三.ipynb"), path, notebook="capstone")
-    assert path.read_bytes() == before and earlier(path, {"env": 1.0}) == ["张三.zip"]
+        grade_submissions(empty(tmp_path / "in", "张三.ipynb"), path, notebook="capstone")
+    assert path.read_bytes() == before and earlier_submissions(path, {"env": 1.0}) == ["张三.zip"]
 
 
 def test_who_stops_a_run_loses_no_row_of_those_graded_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = sys.modules["helpers.course.grading.grade"]
+    module = sys.modules["course.grading.grade"]
     monkeypatch.setattr(module, "grade_one", lambda work, *_: Grade(work.name, work.student, work.digest))
     for name in ("ann", "ben", "cy"):
         handed_in(tmp_path / "in", f"{name}.ipynb", CHECK)
-    grade(tmp_path / "in", tmp_path / "grades.csv")
+    grade_submissions(tmp_path / "in", tmp_path / "grades.csv")
     handed_in(tmp_path / "in", "ben.ipynb", NOTHING, CHECK)
 
     def stopped(*_: object) -> None:
@@ -288,20 +307,20 @@ def test_who_stops_a_run_loses_no_row_of_those_graded_before(tmp_path: Path, mon
 
     monkeypatch.setattr(module, "grade_one", stopped)
     with pytest.raises(KeyboardInterrupt):
-        grade(tmp_path / "in", tmp_path / "grades.csv")
+        grade_submissions(tmp_path / "in", tmp_path / "grades.csv")
     assert [*rows(tmp_path / "grades.csv")] == ["ann.ipynb", "cy.ipynb"]
 
 
 @pytest.mark.parametrize("told", ["null", "1", '{"key": "k", "trouble": "x"}', "{"])
 def test_a_grade_of_before_that_is_none_is_made_anew(tmp_path: Path, told: str) -> None:
     (tmp_path / "grade.json").write_text(told)
-    assert sys.modules["helpers.course.grading.grade"]._before(tmp_path, "k") is None
+    assert sys.modules["course.grading.grade"]._before(tmp_path, "k") is None
 
 
 def test_a_table_behind_a_link_is_written_where_the_link_leads(tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     (tmp_path / "grades.csv").symlink_to(tmp_path / "disk" / "class.csv")
-    grade(empty(tmp_path / "in", "张三.ipynb"), tmp_path / "grades.csv")
+    grade_submissions(empty(tmp_path / "in", "张三.ipynb"), tmp_path / "grades.csv")
     assert [each.name for each in (tmp_path / "disk").iterdir()] == ["class.csv"]
     assert [*rows(tmp_path / "grades.csv")] == ["张三.ipynb"]
 
@@ -318,7 +337,7 @@ def test_a_broken_submission_is_named_once_with_the_next_step(tmp_path: Path) ->
     folder = empty(tmp_path / "in", "张三.ipynb")
     (folder / "李四.zip").write_bytes(b"PK")
     for lang, said in (("zh", "是空的"), ("en", "is empty")):
-        made = grade(folder, tmp_path / f"{lang}.csv", lang=lang)
+        made = grade_submissions(folder, tmp_path / f"{lang}.csv", lang=lang)
         text = made.text(lang)
         assert text.count("张三.ipynb: ") == 1 and said in text and "JSONDecodeError" not in text
         found = next(each for each in made.findings if each.key == "CRS001.trouble")
@@ -329,48 +348,60 @@ def test_a_broken_submission_is_named_once_with_the_next_step(tmp_path: Path) ->
 
 def test_rows_that_went_are_told(tmp_path: Path) -> None:
     folder = empty(tmp_path / "in", "张三.ipynb", "李四.ipynb", "'=1.ipynb", " 'x.ipynb")
-    grade(folder, tmp_path / "grades.csv", lang="zh")
+    grade_submissions(folder, tmp_path / "grades.csv", lang="zh")
     (folder / "李四.ipynb").unlink()
-    made = grade(folder, tmp_path / "grades.csv", lang="en")
+    made = grade_submissions(folder, tmp_path / "grades.csv", lang="en")
     assert [each.args["names"] for each in made.findings if each.key == "CRS001.gone"] == [["李四.ipynb"]]
     (tmp_path / "other.csv").write_text("my notes\n")
     with pytest.raises(WorkbookError, match="not written over"):
-        grade(folder, tmp_path / "other.csv")
+        grade_submissions(folder, tmp_path / "other.csv")
     assert (tmp_path / "other.csv").read_text() == "my notes\n"
 
 
 def test_who_is_absent_or_not_listed_is_told(tmp_path: Path) -> None:
     folder = empty(tmp_path / "in", "1.ipynb", "2.ipynb")
     (tmp_path / "names.csv").write_text("提交,学生\n1.ipynb,张三\n3,王五\n", encoding="gbk")
-    made = {each.key: each.args for each in grade(folder, tmp_path / "g.csv", names=tmp_path / "names.csv").findings}
+    made = {
+        each.key: each.args
+        for each in grade_submissions(folder, tmp_path / "g.csv", names=tmp_path / "names.csv").findings
+    }
     assert made["CRS001.absent"]["names"] == ["3"] and made["CRS001.unlisted"]["names"] == ["2.ipynb"]
     assert [row["student"] for row in rows(tmp_path / "g.csv").values()] == ["张三", "2"]
 
 
 def test_the_same_code_under_two_names_is_told() -> None:
-    given = [("a", "x", "done"), ("b", "x", "done"), ("c", "y", "not_yet"), ("d", "y", "not_yet"), ("e", "", "done"),
-             ("f", "", "done")]  # fmt: skip
+    given = [
+        ("a", "x", "done"),
+        ("b", "x", "done"),
+        ("c", "y", "not_yet"),
+        ("d", "y", "not_yet"),
+        ("e", "", "done"),
+        ("f", "", "done"),
+    ]
     grades = [Grade(name, name, name, {"env": status}, code=code) for name, code, status in given]
-    told = [each.args["names"] for each in report(grades, Beside(), {}, 0.0, Path("x.csv")).findings
-            if each.key == "CRS001.same_code"]  # fmt: skip
+    told = [
+        each.args["names"]
+        for each in make_report(grades, Beside(), {}, 0.0, Path("x.csv")).findings
+        if each.key == "CRS001.same_code"
+    ]
     assert told == [["a", "b"]]
 
 
 def test_a_grade_without_a_simulated_npu_is_made_again_with_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from helpers.course.grading.grade import _key, simulator
+    from course.grading.grade import _make_key, simulator
 
-    monkeypatch.setattr(simulator, "location", lambda: tmp_path)
-    before = _key("x", "a", "exercises")
-    assert _key("x", "a", "exercises") == before != _key("x", "b", "exercises")
+    monkeypatch.setattr(simulator, "simulator_location", lambda: tmp_path)
+    before = _make_key("x", "a", "exercises")
+    assert _make_key("x", "a", "exercises") == before != _make_key("x", "b", "exercises")
     (tmp_path / "version.cfg").write_text("built")
-    assert _key("x", "a", "exercises") != before
+    assert _make_key("x", "a", "exercises") != before
 
 
 def test_the_record_of_a_grade_is_checked(tmp_path: Path) -> None:
     """A grade.json that is broken, or of another checker, is not taken over."""
-    from helpers.course.grading.grade import _before
+    from course.grading.grade import _before
 
     told = Grade("a", "a", "x", {"env": "done"}).to_dict()
     (tmp_path / "grade.json").write_text(json.dumps({"key": "k", **told}))

@@ -7,32 +7,38 @@ from pathlib import Path
 
 import pytest
 
-from helpers.course.capstone import STAGES
-from helpers.course.listing import exercises
-from helpers.course.outcome import DONE, PARTLY, Outcome
-from helpers.course.record import keep
-from helpers.course.registry import CAPSTONE_FOLDER, tasks
-from helpers.errors import WorkbookError
+from ascend_workbook.findings.errors import WorkbookError
+from course.capstone import STAGES
+from course.listing import exercises
+from course.outcome import DONE, PARTLY, Outcome
+from course.record import keep_outcome
+from course.registry import CAPSTONE_FOLDER, load_tasks
 
 
 def test_nothing_done(tmp_path: Path) -> None:
     report = exercises(tmp_path)
     assert report.table is not None
-    assert [row[0] for row in report.table.rows] == [*tasks(), *(task.id for task in STAGES.values())]
-    assert {json.dumps(row[3]) for row in report.table.rows} == {'{"say": "course.status.not_yet", "args": {}}'}
+    assert [row[0] for row in report.table.rows] == [*load_tasks(), *(task.id for task in STAGES.values())]
+    assert {json.dumps(row[3]) for row in report.table.rows} == {'{"say": "course.status.not_yet"}'}
     assert report.findings[0].args == {"done": 0, "count": 6, "stages_done": 0, "stages": 4}
 
 
 def test_each_from_its_own_record(tmp_path: Path) -> None:
-    for task, status, tries, folder in (("env", DONE, 3, ""), ("capstone_migration", DONE, 2, CAPSTONE_FOLDER),
-                                        ("capstone_precision", PARTLY, 1, CAPSTONE_FOLDER)):  # fmt: skip
+    for task, status, tries, folder in (
+        ("env", DONE, 3, ""),
+        ("capstone_migration", DONE, 2, CAPSTONE_FOLDER),
+        ("capstone_precision", PARTLY, 1, CAPSTONE_FOLDER),
+    ):
         for _ in range(tries):
-            keep(tmp_path / folder, "", Outcome(task, status), {})
+            keep_outcome(tmp_path / folder, "", Outcome(task, status), {})
     report = exercises(tmp_path)
     assert report.table is not None
     tried = {row[0]: (row[3]["say"], row[4]) for row in report.table.rows if row[4]}  # type: ignore[index, call-overload]
-    assert tried == {"env": ("course.status.done", 3), "capstone_migration": ("course.status.done", 2),
-                     "capstone_precision": ("course.status.partly", 1)}  # fmt: skip
+    assert tried == {
+        "env": ("course.status.done", 3),
+        "capstone_migration": ("course.status.done", 2),
+        "capstone_precision": ("course.status.partly", 1),
+    }
     assert report.findings[0].args == {"done": 1, "count": 6, "stages_done": 1, "stages": 4}
 
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from helpers.course.outcome import NOT_YET, Outcome
-from helpers.course.task import sentence
+from ascend_workbook.findings.sentence import Sentence
+from course.outcome import NOT_YET, Outcome
 
 
 def crashed() -> Outcome:
-    why = {"say": "launch.failed_known", "args": {
-        "error": "ValueError: <b>", "place": "script.py:3", "code": 1, "steps": 2,
-        "cause": {"say": "known.oom"}, "fix": {"hint": "known.oom"}}}  # fmt: skip
-    return Outcome("env", NOT_YET, missing=(sentence("course.run.failed", why=why),))
+    why = {
+        "say": "launch.failed_known",
+        "args": {
+            "error": "ValueError: <b>",
+            "place": "script.py:3",
+            "code": 1,
+            "steps": 2,
+            "cause": {"say": "known.oom"},
+            "fix": {"hint": "known.oom"},
+        },
+    }
+    return Outcome("env", NOT_YET, missing=(Sentence("course.run.failed", why=why),))
 
 
 @pytest.mark.parametrize(("lang", "step"), [("en", "Next step: "), ("zh", "下一步：")])
@@ -26,5 +34,5 @@ def test_cause_and_next_step_are_lines_of_their_own(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_stands_in_backticks_is_escaped_and_a_single_one_stays() -> None:
-    shown = Outcome("env", NOT_YET, missing=(sentence("course.trouble.raised", error="`<i>` and `"),))._repr_html_()
+    shown = Outcome("env", NOT_YET, missing=(Sentence("course.trouble.raised", error="`<i>` and `"),))._repr_html_()
     assert "<code>&lt;i&gt;</code> and `" in shown

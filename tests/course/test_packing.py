@@ -13,14 +13,14 @@ from urllib.parse import unquote
 
 import pytest
 
-from helpers.__main__ import build_parser
-from helpers.course.packing import pack
-from helpers.course.packing.choice import Files, chosen
-from helpers.course.packing.leaks import leaks
-from helpers.course.packing.makefile import TARGETS, for_students
-from helpers.course.packing.pack import committed, zipped
-from helpers.diagnosis import explain
-from helpers.errors import WorkbookError
+from ascend_workbook.cli.main import build_parser
+from ascend_workbook.diagnose import explain
+from ascend_workbook.findings.errors import WorkbookError
+from course.packing import pack_zip
+from course.packing.choice import Files, choose_files
+from course.packing.leaks import find_leaks
+from course.packing.makefile import TARGETS, for_students
+from course.packing.pack import make_zip, read_committed
 from tests.conftest import ROOT
 from tests.test_readme import commands
 
@@ -39,7 +39,7 @@ def project(tmp_path: Path) -> Path:
     for name, text in {
         "README.md": "for all",
         "CONTRIBUTING.md": "for who works on it",
-        "helpers/course/packing/students/README.md": "read me",
+        "course/packing/students/README.md": "read me",
         "Makefile": MAKEFILE,
         "run.sh": "#!/bin/sh",
         "docs/teaching.md": "for teachers",
@@ -61,7 +61,7 @@ def project(tmp_path: Path) -> Path:
 def test_solutions_and_the_teachers_pages_stay_here(project: Path, tmp_path: Path) -> None:
     (project / "README.md").write_text(SECRET)  # not committed, so not packed
     (project / "mine.py").write_text(SECRET)
-    report = pack(tmp_path / "a.zip", project=project)
+    report = pack_zip(tmp_path / "a.zip", project=project)
     with zipfile.ZipFile(tmp_path / "a.zip") as made:
         names = [each.removeprefix("ascend-workbook/") for each in made.namelist()]
         assert names == ["Makefile", "README.md", "docs/batch.md", "notebooks/course/en/05_exercises.ipynb", "run.sh"]
@@ -73,11 +73,11 @@ def test_solutions_and_the_teachers_pages_stay_here(project: Path, tmp_path: Pat
 
 
 def test_the_same_commit_gives_the_same_bytes(project: Path, tmp_path: Path) -> None:
-    pack(tmp_path / "a.zip", project=project)
-    pack(tmp_path / "b.zip", project=project)
+    pack_zip(tmp_path / "a.zip", project=project)
+    pack_zip(tmp_path / "b.zip", project=project)
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
     with pytest.raises(WorkbookError, match="is there already"):
-        pack(tmp_path / "a.zip", project=project)
+        pack_zip(tmp_path / "a.zip", project=project)
 
 
 @pytest.mark.parametrize("name", ["docs/hints.md", "notebooks/course/zh/06_more.ipynb"])
@@ -88,13 +88,13 @@ def test_a_solution_that_slipped_out_is_told(project: Path, tmp_path: Path, name
     git(project, "add", "-A")
     git(project, "commit", "-q", "-m", "two")
     with pytest.raises(WorkbookError, match=f"{name} holds a line of a solution"):
-        pack(tmp_path / "a.zip", project=project)
+        pack_zip(tmp_path / "a.zip", project=project)
     assert not (tmp_path / "a.zip").exists()
 
 
 def test_what_is_no_git_checkout(tmp_path: Path) -> None:
     with pytest.raises(WorkbookError, match="git checkout"):
-        pack(tmp_path / "a.zip", project=tmp_path)
+        pack_zip(tmp_path / "a.zip", project=tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -102,21 +102,21 @@ def every() -> Files:
     """All that is committed here, solutions included."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
-    return committed(ROOT)
+    return read_committed(ROOT)
 
 
 @pytest.fixture(scope="module")
 def unpacked(every: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("student")
-    with zipfile.ZipFile(io.BytesIO(zipped(chosen(every)))) as packed:
+    with zipfile.ZipFile(io.BytesIO(make_zip(choose_files(every)))) as packed:
         packed.extractall(folder)
     return folder / "ascend-workbook"
 
 
 def test_this_project_leaks_nothing(every: Files) -> None:
-    kept = chosen(every)
-    assert "helpers/course/registry.py" in kept and "tests/course/test_packing.py" not in kept
-    assert not leaks(every, kept)
+    kept = choose_files(every)
+    assert "course/registry.py" in kept and "tests/course/test_packing.py" not in kept
+    assert not find_leaks(every, kept)
     first = '"dtype": "bfloat16"}'  # too short a line to be looked for: the capstone's first answer
     assert not [name for name, (_, data) in kept.items() if "course" in name and first.encode() in data]
     assert not [name for name in kept if "solution" in name or "teaching" in name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helpers.course.prediction import predicted
+from course.prediction import predicted
 
 
 @pytest.mark.parametrize("guess", ["", 0, None])

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from helpers import words
-from helpers.course.quiz import OPTIONS, QUIZZES, quiz
-from helpers.errors import WorkbookError
+from ascend_workbook.findings import sentence as words
+from ascend_workbook.findings.errors import WorkbookError
+from course.quiz import OPTIONS, QUIZZES, quiz
 
 NAMES = sorted(QUIZZES)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.course import keeping, read_record
-from helpers.course.outcome import NOT_YET, Outcome
-from helpers.course.record import keep
-from helpers.errors import WorkbookError
+from ascend_workbook.findings.errors import WorkbookError
+from course import keeping, read_record
+from course.outcome import NOT_YET, Outcome
+from course.record import keep_outcome
 
 FORK = multiprocessing.get_context("fork")
 TIMES = 40
@@ -23,13 +23,13 @@ TIMES = 40
 def hammer(folder: Path, mine: str, begin: object) -> None:
     begin.wait()  # type: ignore[attr-defined]
     for number in range(TIMES):
-        keep(folder, "李", Outcome(mine, NOT_YET), {"number": number})
-        keep(folder, "李", Outcome("both", NOT_YET), mine)
+        keep_outcome(folder, "李", Outcome(mine, NOT_YET), {"number": number})
+        keep_outcome(folder, "李", Outcome("both", NOT_YET), mine)
 
 
 def die_in_between(folder: Path) -> None:
     Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment,method-assign]
-    keep(folder, "李", Outcome("env", NOT_YET), 2)
+    keep_outcome(folder, "李", Outcome("env", NOT_YET), 2)
 
 
 def test_two_notebooks_lose_nothing(tmp_path: Path) -> None:
@@ -46,31 +46,31 @@ def test_two_notebooks_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_a_process_killed_in_between_leaves_the_record_as_it_was(tmp_path: Path) -> None:
-    keep(tmp_path, "李", Outcome("env", NOT_YET), 1)
+    keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), 1)
     child = FORK.Process(target=die_in_between, args=(tmp_path,))
     child.start()
     child.join(60)
     assert child.exitcode == -signal.SIGKILL and len(list(tmp_path.glob("*.part"))) == 1
     assert read_record(tmp_path).tasks["env"].answer == 1
-    assert keep(tmp_path, "李", Outcome("env", NOT_YET), 3).tries == 2
+    assert keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), 3).tries == 2
     assert read_record(tmp_path).tasks["env"].answer == 3 and not list(tmp_path.glob("*.part"))
 
 
 def test_a_lock_that_another_keeps_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "PATIENCE_S", 0.05)
     held = pytest.raises(WorkbookError, match=r"has held .*course\.json")
-    with keeping.alone(tmp_path / "course.json"), held as told:
-        keep(tmp_path, "李", Outcome("env", NOT_YET), 1)
+    with keeping.hold_lock(tmp_path / "course.json"), held as told:
+        keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), 1)
     assert "Stop the other notebook" in told.value.hint("en")
-    assert keep(tmp_path, "李", Outcome("env", NOT_YET), 1).tries == 1
+    assert keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), 1).tries == 1
 
 
 def test_a_file_system_without_locks_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_locks(path: Path) -> int:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr(keeping, "take", no_locks)
-    first, second = (keep(tmp_path, "李", Outcome("env", NOT_YET), each) for each in (1, 2))
+    monkeypatch.setattr(keeping, "take_lock", no_locks)
+    first, second = (keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), each) for each in (1, 2))
     assert first.remark and first.remark["say"] == "course.no_locks"
     assert (second.tries, second.remark) == (2, None)
 
@@ -81,9 +81,9 @@ def test_another_error_of_a_lock_is_no_file_system_without_locks(
     def refused(path: Path) -> int:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr(keeping, "take", refused)
+    monkeypatch.setattr(keeping, "take_lock", refused)
     with pytest.raises(PermissionError):
-        keep(tmp_path, "李", Outcome("env", NOT_YET), 1)
+        keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), 1)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
@@ -96,6 +96,6 @@ def test_a_record_that_is_no_file_is_not_waited_for(tmp_path: Path, kind: str) -
 
 
 def test_the_lock_is_no_part_of_the_record(tmp_path: Path) -> None:
-    keep(tmp_path, "李", Outcome("env", NOT_YET), 1)
+    keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), 1)
     assert sorted(each.name for each in tmp_path.iterdir()) == [".course.json.lock", "course.json"]
     assert json.loads((tmp_path / "course.json").read_text())["tasks"]["env"]["tries"] == 1

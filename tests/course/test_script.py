@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from helpers.course.editing import original
-from helpers.course.running import CHILD, Trial, run
-from helpers.course.task import Place
-from helpers.course.tasks import script
-from helpers.launch import LaunchResult, Plugin
-from helpers.words import show
+from ascend_workbook.findings.sentence import show
+from ascend_workbook.machine.launch import LaunchResult, Plugin
+from course.editing import original
+from course.running import CHILD, Trial, run_trial
+from course.task import Place
+from course.tasks import script
 
 DIES = """import torch
 import torch.nn.functional as F
@@ -26,11 +26,11 @@ F.cross_entropy(weight, torch.tensor([0, 1])).backward()
 def ended(tmp_path_factory: pytest.TempPathFactory) -> LaunchResult:
     """The real plugin in a script that does not catch what it raises, on the CPU."""
     plugin = Plugin(CHILD / "out_of_memory.py", {"step": 1, "device": "NPU"})
-    return run(Trial(DIES, tmp_path_factory.mktemp("ended"), "cpu", plugins=[plugin]))
+    return run_trial(Trial(DIES, tmp_path_factory.mktemp("ended"), "cpu", plugins=[plugin]))
 
 
 def said(result: LaunchResult, lang: str) -> tuple[list[Any], str]:
-    told = [one for _, one in script._ended(result)]
+    told = [one for _, one in script._explain_end(result)]
     return [one["say"] for one in told], "\n".join(show(one, lang) for one in told)
 
 
@@ -53,7 +53,7 @@ def test_another_error_keeps_its_cause(ended: LaunchResult) -> None:
 @pytest.mark.parametrize(("lang", "whose"), [("en", "your changed script"), ("zh", "你改后的脚本")])
 def test_open_lines_are_the_changed_scripts_and_shown(tmp_path: Path, lang: str, whose: str) -> None:
     text = "# one more line\n" + original(script.SCRIPT)
-    good, told = script._scanned(Place(tmp_path), text)
+    good, told = script._judge_scan(Place(tmp_path), text)
     shown = show(told, lang)
     number = 1 + next(n for n, line in enumerate(text.split("\n")) if "CUDA out of memory" in line)
     assert not good and whose in shown and f'{number} `if "CUDA out of memory" not in str(error):`' in shown

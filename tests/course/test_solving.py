@@ -8,10 +8,10 @@ import nbformat
 import papermill
 import pytest
 
-from helpers.course import DONE, NOT_YET, read_record, tasks
-from helpers.course.registry import NOTEBOOKS as NOTEBOOKS_OF
-from helpers.course.solving import pieces, solve, solved, stubs
-from helpers.errors import WorkbookError
+from ascend_workbook.findings.errors import WorkbookError
+from course import DONE, NOT_YET, load_tasks, read_record
+from course.registry import NOTEBOOKS as NOTEBOOKS_OF
+from course.solving import fill_stubs, find_stubs, read_solutions, write_solved
 from tests.conftest import ROOT
 
 COURSE = ROOT / "notebooks" / "course"
@@ -22,57 +22,64 @@ NOTEBOOKS = sorted(COURSE.glob("[ez]*/05_exercises.ipynb"))
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.parent.name)
 def test_every_task_has_its_stub_and_its_solution(path: Path) -> None:
     notebook = nbformat.read(path, 4)
-    assert list(stubs(notebook)) == list(tasks()) == list(pieces(SOLUTIONS))
-    assert all("raise NotImplementedError" in cell.source for cell in stubs(notebook).values())
+    assert list(find_stubs(notebook)) == list(load_tasks()) == list(read_solutions(SOLUTIONS))
+    assert all("raise NotImplementedError" in cell.source for cell in find_stubs(notebook).values())
     text = "\n".join(cell.source for cell in notebook.cells)
-    assert not [line for piece in pieces(SOLUTIONS).values() for line in piece.splitlines()[1:]
-                if len(line.strip()) > 24 and line.strip() in text]  # fmt: skip
+    assert not [
+        line
+        for piece in read_solutions(SOLUTIONS).values()
+        for line in piece.splitlines()[1:]
+        if len(line.strip()) > 24 and line.strip() in text
+    ]
 
 
 def test_solving_replaces_the_stubs_alone() -> None:
     notebook = nbformat.read(NOTEBOOKS[0], 4)
-    solved = solve(notebook, pieces(SOLUTIONS))
+    solved = fill_stubs(notebook, read_solutions(SOLUTIONS))
     changed = [a.source for a, b in zip(notebook.cells, solved.cells) if a.source != b.source]
-    assert changed == [cell.source for cell in stubs(notebook).values()]
+    assert changed == [cell.source for cell in find_stubs(notebook).values()]
     with pytest.raises(WorkbookError) as caught:
-        solve(notebook, {"env": "x"})
+        fill_stubs(notebook, {"env": "x"})
     assert caught.value.key == "course.unsolved"
 
 
 @pytest.mark.parametrize("notebook", ["exercises", "capstone"])
 def test_a_teacher_gets_the_solved_notebook(tmp_path: Path, notebook: str) -> None:
-    report = solved(notebook, tmp_path / "a.ipynb", lang="zh")
+    report = write_solved(notebook, tmp_path / "a.ipynb", lang="zh")
     made = nbformat.read(tmp_path / "a.ipynb", 4)
-    told = pieces(COURSE / "solutions" / f"{NOTEBOOKS_OF[notebook]}.py")
-    assert {name: cell.source for name, cell in stubs(made).items()} == told and report.facts["tasks"] == list(told)
+    told = read_solutions(COURSE / "solutions" / f"{NOTEBOOKS_OF[notebook]}.py")
+    assert {name: cell.source for name, cell in find_stubs(made).items()} == told and report.facts["tasks"] == list(
+        told
+    )
     assert 'lang: str = "zh"' in made.cells[1].source
     assert not [cell for cell in made.cells if cell.cell_type == "code" and cell.outputs]
     with pytest.raises(WorkbookError, match="is there already"):
-        solved(notebook, tmp_path / "a.ipynb")
-    assert solved(notebook, tmp_path / "a.ipynb", lang="en", force=True).status.name == "OK"
+        write_solved(notebook, tmp_path / "a.ipynb")
+    assert write_solved(notebook, tmp_path / "a.ipynb", lang="en", force=True).status.name == "OK"
 
 
 def test_a_students_package_has_no_solutions(tmp_path: Path) -> None:
     with pytest.raises(WorkbookError, match="solutions are not here"):
-        solved("exercises", tmp_path / "a.ipynb", project=tmp_path)
+        write_solved("exercises", tmp_path / "a.ipynb", project=tmp_path)
     with pytest.raises(WorkbookError, match="no notebook nope"):
-        solved("nope", tmp_path / "a.ipynb")
+        write_solved("nope", tmp_path / "a.ipynb")
     assert not (tmp_path / "a.ipynb").exists()
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.parent.name)
 @pytest.mark.parametrize("solved", [False, True], ids=["stubs", "solved"])
-def test_the_notebook_runs_to_its_end(
-    tmp_path: Path, simulator_env: dict[str, str], path: Path, solved: bool
-) -> None:
+def test_the_notebook_runs_to_its_end(tmp_path: Path, simulator_env: dict[str, str], path: Path, solved: bool) -> None:
     notebook = nbformat.read(path, 4)
     given = tmp_path / "given.ipynb"
-    nbformat.write(solve(notebook, pieces(SOLUTIONS)) if solved else notebook, given)
+    nbformat.write(fill_stubs(notebook, read_solutions(SOLUTIONS)) if solved else notebook, given)
     papermill.execute_notebook(
-        str(given), str(tmp_path / "done.ipynb"), kernel_name="python3", progress_bar=False,
+        str(given),
+        str(tmp_path / "done.ipynb"),
+        kernel_name="python3",
+        progress_bar=False,
         parameters={"run_dir": str(tmp_path / "runs"), "student": "王 wang", "wait_s": 10},
-    )  # fmt: skip
+    )
     record = read_record(tmp_path / "runs")
     assert {entry.status for entry in record.tasks.values()} == {DONE if solved else NOT_YET}
-    assert list(record.tasks) == list(tasks())
+    assert list(record.tasks) == list(load_tasks())

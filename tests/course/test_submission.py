@@ -11,15 +11,27 @@ from pathlib import Path
 
 import pytest
 
-from helpers.course.grading import packed as packing
-from helpers.course.grading.cells import cells_of
-from helpers.course.grading.names import member_name, name_of, same_person, shown
-from helpers.course.grading.submission import Submission, entries, left_out, read
-from helpers.errors import WorkbookError
+from ascend_workbook.findings.errors import WorkbookError
+from course.grading import packed as packing
+from course.grading.cells import cells_of
+from course.grading.names import member_name, name_as_text, name_of, same_person
+from course.grading.submission import Submission, left_out, list_submissions, read_submission
 
-BOOK = json.dumps({"cells": [{"cell_type": "code", "source": ["x = 1\n", "y = 2"], "metadata": {"tags": ["a"]},
-                              "outputs": [{"text": "完成"}]}, {"cell_type": "markdown", "source": "# 一"}],
-                   "nbformat": 4, "nbformat_minor": 5})  # fmt: skip
+BOOK = json.dumps(
+    {
+        "cells": [
+            {
+                "cell_type": "code",
+                "source": ["x = 1\n", "y = 2"],
+                "metadata": {"tags": ["a"]},
+                "outputs": [{"text": "完成"}],
+            },
+            {"cell_type": "markdown", "source": "# 一"},
+        ],
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+)
 
 
 def packed(path: Path, *members: tuple[str, bytes]) -> Path:
@@ -31,7 +43,7 @@ def packed(path: Path, *members: tuple[str, bytes]) -> Path:
 
 def trouble(path: Path) -> str:
     with pytest.raises(WorkbookError) as caught:
-        read(path)
+        read_submission(path)
     return caught.value.key
 
 
@@ -41,7 +53,7 @@ def test_a_notebook_a_folder_and_a_zip_are_the_same(tmp_path: Path) -> None:
     (tmp_path / "李雷" / "05_exercises.ipynb").write_text(BOOK)
     (tmp_path / "李雷" / "notes.ipynb").write_text("{}")
     packed(tmp_path / "c.zip", ("work/a.ipynb", BOOK.encode()), ("__MACOSX/a.ipynb", b""), ("b.py", b""))
-    read_of = {path.name: read(path) for path in entries(tmp_path)}
+    read_of = {path.name: read_submission(path) for path in list_submissions(tmp_path)}
     assert list(read_of) == ["a.ipynb", "c.zip", "李雷"]
     assert {each.notebook for each in read_of.values()} == {BOOK.encode()}
     assert cells_of(BOOK.encode()) == [{"source": "x = 1\ny = 2", "tags": ["a"]}]
@@ -51,7 +63,7 @@ def test_the_way_out_of_a_zip_leads_nowhere(tmp_path: Path) -> None:
     inside = tmp_path / "in" / "deep"
     inside.mkdir(parents=True)
     path = packed(inside / "a.zip", ("../../evil.ipynb", BOOK.encode()), ("/etc/evil.py", b"x"))
-    assert read(path).notebook == BOOK.encode()
+    assert read_submission(path).notebook == BOOK.encode()
     assert [each.name for each in tmp_path.rglob("*") if each.is_file()] == ["a.zip"]
 
 
@@ -61,7 +73,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert trouble(path) == "grading.too_large"
     assert trouble(tmp_path / "a.ipynb") == "grading.unread"
     packed(tmp_path / "fits.zip", ("a.ipynb", b"0" * 1000))
-    assert len(read(tmp_path / "fits.zip").notebook) == 1000
+    assert len(read_submission(tmp_path / "fits.zip").notebook) == 1000
     monkeypatch.setattr(packing, "MOST_MEMBERS", 2)
     many = packed(tmp_path / "many.zip", *((f"{each}.txt", b"") for each in range(3)))
     assert trouble(many) == "grading.members"
@@ -109,18 +121,26 @@ def test_none_or_several_notebooks(tmp_path: Path) -> None:
     assert trouble(two) == "grading.several"
     (tmp_path / "only").mkdir()
     with pytest.raises(WorkbookError, match="no submission is in"):
-        entries(tmp_path / "only")
+        list_submissions(tmp_path / "only")
 
 
 THREE = json.dumps({"nbformat": 3, "worksheets": [{"cells": []}]}).encode()
 BROKEN = [
-    (b"", "empty", "0 bytes"), (b" \n\0", "empty", "3 bytes"), (BOOK.encode()[:-9], "cut", "breaks off at line 1"),
-    (BOOK.encode()[:30], "cut", "whole notebook"), (b"hello", "json", "line 1, column 1"), (b"[1]", "kind", "cells"),
-    (b'{"a": 1}', "kind", "place: cells"), (b'{"cells": 3}', "kind", "place: cells"),
-    (b'{"cells": [{"cell_type": "code"}]}', "kind", "cells[0]"), (b"[" * 100_000, "kind", "JSON"),
-    (b'{"cells": [], "x": ' + b"1" * 5000 + b"}", "kind", "JSON"), (THREE, "format", "format 3: expected format 4"),
-    ('{"cells": ["练"]}'.encode("gbk"), "text", "byte 12"), (b"\xff\xfe\x00", "text", "UTF-8"),
-]  # fmt: skip
+    (b"", "empty", "0 bytes"),
+    (b" \n\0", "empty", "3 bytes"),
+    (BOOK.encode()[:-9], "cut", "breaks off at line 1"),
+    (BOOK.encode()[:30], "cut", "whole notebook"),
+    (b"hello", "json", "line 1, column 1"),
+    (b"[1]", "kind", "cells"),
+    (b'{"a": 1}', "kind", "place: cells"),
+    (b'{"cells": 3}', "kind", "place: cells"),
+    (b'{"cells": [{"cell_type": "code"}]}', "kind", "cells[0]"),
+    (b"[" * 100_000, "kind", "JSON"),
+    (b'{"cells": [], "x": ' + b"1" * 5000 + b"}", "kind", "JSON"),
+    (THREE, "format", "format 3: expected format 4"),
+    ('{"cells": ["练"]}'.encode("gbk"), "text", "byte 12"),
+    (b"\xff\xfe\x00", "text", "UTF-8"),
+]
 
 
 @pytest.mark.parametrize(("data", "key", "said"), BROKEN, ids=[f"{key}{at}" for at, (_, key, _) in enumerate(BROKEN)])
@@ -145,16 +165,16 @@ def test_a_zip_that_is_called_a_notebook_and_a_folder_too(tmp_path: Path) -> Non
     (tmp_path / "韩梅.ipynb").mkdir()
     (tmp_path / "韩梅.ipynb" / "05_exercises (1).ipynb").write_text(BOOK)
     (tmp_path / "c.IPYNB").write_text(BOOK)
-    found = entries(tmp_path)
+    found = list_submissions(tmp_path)
     assert [name_of(path) for path in found] == ["c", "李雷", "韩梅"]
-    assert {read(path).notebook for path in found} == {BOOK.encode()}
+    assert {read_submission(path).notebook for path in found} == {BOOK.encode()}
 
 
 @pytest.mark.parametrize(("head", "kind"), [(b"Rar!\x1a", "RAR"), (b"7z\xbc\xaf\x27", "7z"), (b"\x1f\x8b", "gzip")])
 def test_another_archive_is_named(tmp_path: Path, head: bytes, kind: str) -> None:
     (tmp_path / "a.zip").write_bytes(head + b"0" * 100)
     with pytest.raises(WorkbookError, match=f"a {kind} archive"):
-        read(tmp_path / "a.zip")
+        read_submission(tmp_path / "a.zip")
 
 
 def as_packed(path: Path, name: bytes, flag: int = 0) -> Path:
@@ -180,13 +200,13 @@ def test_names_in_a_zip_of_any_system(tmp_path: Path, raw: bytes, name: str) -> 
     path = as_packed(tmp_path / "a.zip", raw)
     with zipfile.ZipFile(path) as made:
         assert name in map(member_name, made.infolist())
-    assert read(path).inside == name and read(path).notebook == BOOK.encode()
+    assert read_submission(path).inside == name and read_submission(path).notebook == BOOK.encode()
 
 
 def test_a_record_below_a_folder_with_backslashes_is_found(tmp_path: Path) -> None:
     record = json.dumps({"tasks": {"env": {"tries": 2}}}).encode()
     path = packed(tmp_path / "a.zip", ("w\\a.ipynb", BOOK.encode()), ("w\\course.json", record))
-    assert read(path).claimed_tries() == {"env": 2}
+    assert read_submission(path).claimed_tries() == {"env": 2}
 
 
 def test_two_of_one_name_in_a_zip_are_two(tmp_path: Path) -> None:
@@ -199,9 +219,9 @@ def test_names_on_the_disk_are_text(tmp_path: Path) -> None:
     """A name in GBK, as `unzip` leaves it on Linux, and one of macOS."""
     path = tmp_path / os.fsdecode("张三.ipynb".encode("gbk"))
     path.write_text(BOOK)
-    assert (shown(path), name_of(path), read(path).name) == ("张三.ipynb", "张三", "张三.ipynb")
+    assert (name_as_text(path), name_of(path), read_submission(path).name) == ("张三.ipynb", "张三", "张三.ipynb")
     assert name_of(tmp_path / "Zoe\u0308.zip") == "Zo\u00eb"
-    assert shown(tmp_path / os.fsdecode(b"a\xff\xff\xff.ipynb")).startswith("a\\xff")
+    assert name_as_text(tmp_path / os.fsdecode(b"a\xff\xff\xff.ipynb")).startswith("a\\xff")
 
 
 def test_what_systems_put_beside_is_nobodys_work(tmp_path: Path) -> None:
@@ -209,18 +229,27 @@ def test_what_systems_put_beside_is_nobodys_work(tmp_path: Path) -> None:
     for name in (*nobodys, "张三.ipynb", ".lisi.ipynb", "b.rar"):
         (tmp_path / name).write_text(BOOK)
     (tmp_path / "__MACOSX").mkdir()
-    assert [path.name for path in entries(tmp_path)] == ["张三.ipynb"]
+    assert [path.name for path in list_submissions(tmp_path)] == ["张三.ipynb"]
     assert [path.name for path in left_out(tmp_path)] == [".lisi.ipynb", "b.rar"]
 
 
 @pytest.mark.parametrize(
     ("declared", "student", "same"),
     [
-        ("张三", "张三", True), ("张三", "张三 (1)", True), ("张三", "张三（2）", True), ("张三", "张三 - 副本", True),
-        ("张三", "张三 - Copy (2)", True), ("Zoe\u0308", "Zo\u00eb", True), ("张三", "李四", False), ("", "", False),
-        ("张三 (1)", "张三", False), ("张三 ", "张三", False), ("", "(1)", False), ("co", "co copy", True),
+        ("张三", "张三", True),
+        ("张三", "张三 (1)", True),
+        ("张三", "张三（2）", True),
+        ("张三", "张三 - 副本", True),
+        ("张三", "张三 - Copy (2)", True),
+        ("Zoe\u0308", "Zo\u00eb", True),
+        ("张三", "李四", False),
+        ("", "", False),
+        ("张三 (1)", "张三", False),
+        ("张三 ", "张三", False),
+        ("", "(1)", False),
+        ("co", "co copy", True),
     ],
-)  # fmt: skip
+)
 def test_the_name_in_the_notebook_and_the_files(declared: str, student: str, same: bool) -> None:
     assert same_person(declared, student) is same
 

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import pytest
 
-from helpers.course.supposed import supposed
-from helpers.environment.machine import Chosen, Hardware, Host, Machine, Python
-from helpers.environment.readiness import report_on
-from helpers.finding import Status
+from ascend_workbook.environment.machine import Chosen, Hardware, Host, Machine, Python
+from ascend_workbook.environment.readiness import report_on
+from ascend_workbook.findings.finding import Status
+from course.supposed import supposed
 
 HERE = Machine(
     Host(
-        system="Linux", distribution="Ubuntu 22.04", kernel="5.15.0", arch="aarch64", glibc="2.35", cpus=64,
-        cpus_usable=64.0, memory_mib=1e6, memory_free_mib=1e6, work_folder="runs", disk_free_mib=1e6,
-        disk_writable=True, shm_mib=1e5, open_files=65535,
+        system="Linux",
+        distribution="Ubuntu 22.04",
+        kernel="5.15.0",
+        arch="aarch64",
+        glibc="2.35",
+        cpus=64,
+        cpus_usable=64.0,
+        memory_mib=1e6,
+        memory_free_mib=1e6,
+        work_folder="runs",
+        disk_free_mib=1e6,
+        disk_writable=True,
+        shm_mib=1e5,
+        open_files=65535,
     ),
     Python("3.11.9", "/usr/bin/python3", packages={"torch": "2.8.0", "torch_npu": "2.8.0"}),
     Chosen("auto", "npu", "Ascend910B2", 1, {"torch": "2.8.0", "torch_npu": "2.8.0"}),
     Hardware(),
     (),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(("packages", "status"), [({}, Status.OK), ({"torch": "2.7.1"}, Status.FAIL)])

@@ -5,23 +5,35 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from helpers import versions
-from helpers.environment.hardware import MANAGERS
-from helpers.environment.machine import CannRoot, Chosen, Hardware, Host, Import, Machine, Node, PciChip, Python
-from helpers.npu_smi import Chip, NpuSmi
+from ascend_workbook.environment.hardware import MANAGERS
+from ascend_workbook.environment.machine import CannRoot, Chosen, Hardware, Host, Import, Machine, Node, PciChip, Python
+from ascend_workbook.machine import versions
+from ascend_workbook.machine.npu_smi import Chip, NpuSmi
 
-MODULES = {name.replace("-", "_"): "1.0" for name in versions.compatibility()["python_modules"]}
+MODULES = {name.replace("-", "_"): "1.0" for name in versions.load_compatibility()["python_modules"]}
 HOST = Host(
-    system="Linux", distribution="Ubuntu 22.04.4 LTS", kernel="5.15.0", arch="aarch64", glibc="2.35", cpus=64,
-    cpus_usable=64.0, memory_mib=512 * 1024.0, memory_free_mib=400 * 1024.0, work_folder="runs",
-    disk_free_mib=900 * 1024.0, disk_writable=True, shm_mib=64 * 1024.0, open_files=65535,
-)  # fmt: skip
+    system="Linux",
+    distribution="Ubuntu 22.04.4 LTS",
+    kernel="5.15.0",
+    arch="aarch64",
+    glibc="2.35",
+    cpus=64,
+    cpus_usable=64.0,
+    memory_mib=512 * 1024.0,
+    memory_free_mib=400 * 1024.0,
+    work_folder="runs",
+    disk_free_mib=900 * 1024.0,
+    disk_writable=True,
+    shm_mib=64 * 1024.0,
+    open_files=65535,
+)
 PYTHON = Python(
-    "3.11.9", "/usr/bin/python3",
+    "3.11.9",
+    "/usr/bin/python3",
     packages={**MODULES, "torch": "2.9.0", "torch_npu": "2.9.0", "numpy": "1.26.2"},
     torch_npu_folder="/usr/lib/python3/site-packages/torch_npu",
     torch_import=Import(torch="2.9.0", cuda={"build": ""}),
-)  # fmt: skip
+)
 CANN = CannRoot("/usr/local/Ascend/cann-8.5.0", "8.5.0", sourced=True, kernels=("ascend910b",), script="/c/set_env.sh")
 SIMULATED = CannRoot("/opt/simulator", "9.1.0", simulated=True, sourced=True)
 
@@ -48,9 +60,7 @@ def hardware(count: int = 2, **changed: Any) -> Hardware:
 def server(**changed: Any) -> Machine:
     """A healthy Atlas A2 server: CANN 8.5.0 sourced, torch 2.9.0 with torch_npu 2.9.0."""
     chosen = Chosen("auto", "npu", "Ascend910B2", 2, {"torch": "2.9.0", "torch_npu": "2.9.0"})
-    made = Machine(
-        HOST, PYTHON, chosen, hardware(), (CANN,), environ={"ASCEND_HOME_PATH": CANN.path}, started={}
-    )
+    made = Machine(HOST, PYTHON, chosen, hardware(), (CANN,), environ={"ASCEND_HOME_PATH": CANN.path}, started={})
     return replace(made, **changed)
 
 
@@ -59,9 +69,13 @@ def laptop(**changed: Any) -> Machine:
     host = replace(HOST, arch="x86_64", cpus=4, cpus_usable=4.0, memory_mib=16384.0, memory_free_mib=9000.0)
     python = replace(PYTHON, torch_npu_folder="", packages={"torch": "2.13.0+cpu", "numpy": "2.4.0"})
     chosen = Chosen(
-        "auto", "npu-simulated", "Ascend910B2", 2, {"torch": "2.13.0+cpu", "torch_npu": "2.13.0"},
+        "auto",
+        "npu-simulated",
+        "Ascend910B2",
+        2,
+        {"torch": "2.13.0+cpu", "torch_npu": "2.13.0"},
         {"npu": {"say": "device.why.no_cann"}},
-    )  # fmt: skip
+    )
     made = Machine(host, python, chosen, Hardware(pci=()), simulator="/opt/simulator", environ={}, started={})
     return replace(made, **changed)
 
@@ -71,9 +85,11 @@ def gpu(**changed: Any) -> Machine:
     host = replace(HOST, arch="x86_64")
     cuda = {"build": "12.6", "name": "NVIDIA A100", "count": 8, "capability": ["8.0"] * 8}
     python = replace(
-        PYTHON, torch_npu_folder="", packages={"torch": "2.9.0", "numpy": "2.1.0"},
+        PYTHON,
+        torch_npu_folder="",
+        packages={"torch": "2.9.0", "numpy": "2.1.0"},
         torch_import=Import(torch="2.9.0+cu126", cuda=cuda),
-    )  # fmt: skip
+    )
     why = {"npu": {"say": "device.why.no_cann"}, "npu-simulated": {"say": "device.why.no_simulator"}}
     chosen = Chosen("auto", "cuda", "NVIDIA A100", 8, {"torch": "2.9.0+cu126"}, why)  # type: ignore[arg-type]
     made = Machine(host, python, chosen, Hardware(pci=()), environ={}, started={})

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from helpers import __main__, bounded, report
-from helpers.environment import check, environment_check, join
-from helpers.environment.readiness import report_on
-from helpers.finding import Status
-from helpers.report import Report
+from ascend_workbook.cli import main as __main__
+from ascend_workbook.environment import check, environment_check, join
+from ascend_workbook.environment.readiness import report_on
+from ascend_workbook.findings import report
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine import bounded
 from tests.conftest import ROOT
 from tests.environment import machines
 
@@ -22,8 +24,11 @@ SECRETS = {name: f"PLANTED-{name}" for name in NAMES}
 
 
 def command(*args: str, **environ: str) -> bounded.Output:
-    return bounded.run(
-        [sys.executable, "-m", "helpers", "check", *args], env={**os.environ, **environ}, cwd=str(ROOT), timeout_s=200
+    return bounded.run_bounded(
+        [sys.executable, "-m", "ascend_workbook", "check", *args],
+        env={**os.environ, **environ},
+        cwd=str(ROOT),
+        timeout_s=200,
     )
 
 
@@ -38,7 +43,7 @@ def test_a_laptop_is_ready_and_says_simulated(simulator_env: dict[str, str]) -> 
 def test_a_real_npu_that_is_not_here_is_red(simulator_env: dict[str, str], tmp_path: Path) -> None:
     done = command("--device", "npu", "--json", str(tmp_path / "r.json"), "--lang", "en", **SECRETS)
     assert done.code == 1 and "device npu is not here" in done.stdout
-    made = report.load(tmp_path / "r.json")
+    made = report.load_report(tmp_path / "r.json")
     assert made.status is Status.FAIL and not made.simulated
     assert [part.verb for part in made.parts] == ["machine_check"]
 
@@ -67,16 +72,16 @@ def test_parts_join_to_the_worst() -> None:
 
 def test_without_a_device_nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = machines.chosen(machines.laptop(), wanted="npu", tier="", why={"say": "device.why.no_cann"})
-    monkeypatch.setattr("helpers.environment.overview.check", lambda device, work_folder: report_on(absent))
+    monkeypatch.setattr("ascend_workbook.environment.overview.check", lambda device, work_folder: report_on(absent))
     assert len(environment_check("npu").parts) == 1
 
 
 def test_without_an_accelerator_nothing_is_held_against_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = machines.chosen(machines.laptop(), tier="cpu", name="CPU")
-    monkeypatch.setattr("helpers.environment.overview.check", lambda device, work_folder: report_on(plain))
+    monkeypatch.setattr("ascend_workbook.environment.overview.check", lambda device, work_folder: report_on(plain))
     computed: list[str] = []
     monkeypatch.setattr(
-        "helpers.environment.overview.compute_check", lambda found: computed.append(found.tier) or made
+        "ascend_workbook.environment.overview.compute_check", lambda found: computed.append(found.tier) or made
     )
     made = report_on(plain)
     assert len(environment_check("auto").parts) == 1 and computed == []

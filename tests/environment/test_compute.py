@@ -8,16 +8,22 @@ from typing import Any
 
 import pytest
 
-from helpers import device
-from helpers.environment import compute, compute_check
-from helpers.environment.child import compute as probe
-from helpers.finding import Status
-from helpers.report import Report
+from ascend_workbook.environment import compute, compute_check
+from ascend_workbook.environment.child import compute as probe
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine import device
 
 GOOD = {
-    "device": "npu:0", "operation": "matmul", "dtype": "float32", "max_error": 2e-7, "place": [3, 4],
-    "got": 1.0, "exact": 1.0, "not_finite": 0,
-}  # fmt: skip
+    "device": "npu:0",
+    "operation": "matmul",
+    "dtype": "float32",
+    "max_error": 2e-7,
+    "place": [3, 4],
+    "got": 1.0,
+    "exact": 1.0,
+    "not_finite": 0,
+}
 TIMED = {"device": "npu:0", "operation": "copy_to_host", "dtype": "int32", "time_ms": 1.5, "gb_per_s": 11.0, "mib": 16}
 
 
@@ -29,7 +35,7 @@ def test_good_measurements() -> None:
     made = report(GOOD, TIMED)
     assert made.status is Status.OK and not made.simulated
     assert made.verdict("en") == "1 results on 1 device(s) agree with exact values"
-    assert made.table and made.table.values("bandwidth") == [None, 11.0]
+    assert made.table and made.table.column_values("bandwidth") == [None, 11.0]
     assert "1.5 ms" in made.text("en") and made.figure("en") is not None
 
 
@@ -48,7 +54,7 @@ def test_good_measurements() -> None:
     ],
 )
 def test_one_measurement(change: dict[str, Any], key: str, status: Status, said: str) -> None:
-    found = compute.judge({**GOOD, **change})
+    found = compute.judge_row({**GOOD, **change})
     assert (found.key, found.status) == (key, status) and said in found.message("en")
     made = report({**GOOD, **change}, TIMED)
     assert made.status is status
@@ -66,7 +72,7 @@ def test_nothing_compared_is_not_good() -> None:
 
 def test_comparison_and_timing_of_a_case_are_one_row() -> None:
     timed = {"device": "npu:0", "operation": "matmul", "dtype": "float32", "time_ms": 2.0, "gflops": 9.0}
-    rows = compute.merge([{"devices": ["npu:0"]}, GOOD, TIMED, timed])
+    rows = compute.merge_rows([{"devices": ["npu:0"]}, GOOD, TIMED, timed])
     assert [row["operation"] for row in rows] == ["matmul", "copy_to_host"]
     assert rows[0]["gflops"] == 9.0 and rows[0]["max_error"] == 2e-7
 
@@ -80,14 +86,14 @@ ONE_ROW = f"import json; print(json.dumps({GOOD!r}), flush=True)\n"
         ("import os; os.kill(os.getpid(), 11)", "signal 11"),
         ("raise ValueError('no device')", "ValueError: no device"),
         ("import time; time.sleep(60)", "no end within 6 s"),
-        ("print('{\"device\": \"npu')", "exit code 0"),
+        ('print(\'{"device": "npu\')', "exit code 0"),
     ],
 )
 def test_a_child_that_does_not_end_well(tmp_path: Path, code: str, how: str) -> None:
     """What it measured before is kept, and the verdict is FAIL although every row is good."""
     path = tmp_path / "probe.py"
     path.write_text(ONE_ROW + code)
-    rows, broken = compute.measure("cpu", "cpu", size=8, timeout_s=6 if "sleep" in code else 60, probe=path)
+    rows, broken = compute.measure_compute("cpu", "cpu", size=8, timeout_s=6 if "sleep" in code else 60, probe=path)
     made = compute.report_on(rows, broken, "cpu")
     assert len(rows) == 1 and made.status is Status.FAIL
     if "exit code" not in how:
@@ -98,16 +104,16 @@ def test_the_measure_of_error() -> None:
     """The child's own comparison sees one wrong element, a wrong dtype and a missing value."""
     torch = pytest.importorskip("torch")
     inputs, exact, scale = probe.exact_cases(torch, torch.float16, 32)["matmul"]
-    good = probe.compare(torch, "matmul", inputs, exact, scale, "cpu")
+    good = probe.compare_with_exact(torch, "matmul", inputs, exact, scale, "cpu")
     assert good["max_error"] <= compute.ALLOWED["float16"] and good["not_finite"] == 0
     shifted = exact.clone()
     shifted[5, 7] += 0.1 * scale[5, 7]
-    wrong = probe.compare(torch, "matmul", inputs, shifted, scale, "cpu")
+    wrong = probe.compare_with_exact(torch, "matmul", inputs, shifted, scale, "cpu")
     assert wrong["place"] == [5, 7] and wrong["max_error"] == pytest.approx(0.1, rel=0.05)
     holes = (inputs[0].clone(), inputs[1])
     holes[0][3, 0] = float("nan")
-    assert probe.compare(torch, "matmul", holes, exact, scale, "cpu")["not_finite"] == 32
-    assert "structure" in probe.compare(torch, "matmul", inputs, exact[:4], scale, "cpu")
+    assert probe.compare_with_exact(torch, "matmul", holes, exact, scale, "cpu")["not_finite"] == 32
+    assert "structure" in probe.compare_with_exact(torch, "matmul", inputs, exact[:4], scale, "cpu")
 
 
 def test_on_the_cpu() -> None:
@@ -130,14 +136,14 @@ def test_on_the_simulated_npu(simulator_env: dict[str, str]) -> None:
 
 
 def test_a_device_that_is_not_here_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "_ask", lambda tier, python: {"why": {"say": "device.why.no_cann"}})
+    monkeypatch.setattr(device, "_run_probe", lambda tier, python: {"why": {"say": "device.why.no_cann"}})
     made = compute_check("npu")
     assert made.status is Status.FAIL and "device npu is not here" in made.verdict("en")
 
 
 def test_faults_on_purpose_are_told(simulator_env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCEND_WORKBOOK_SIM_FAULT", "matmul:scale=1.5")
-    for part in ("transfers", "collective"):
+    for part in ("measure_transfers", "measure_collectives"):
         monkeypatch.setattr(compute.bandwidth, part, lambda *args: [])
     report = compute_check("npu-simulated")
     assert report.status is Status.FAIL and report.on_purpose == ["matmul:scale=1.5"]

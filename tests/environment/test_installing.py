@@ -15,23 +15,25 @@ from typing import Any, Callable
 
 import pytest
 
-from helpers import __main__, bootstrap, kernelspec, versions
-from helpers.environment.installing import kernel, place, plan
-from helpers.environment.installing.report import report_on, write_kernel
-from helpers.environment.machine import Machine
-from helpers.environment.system import Untold
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.report import Report
-from helpers.words import catalogue
+from ascend_workbook.cli import main as __main__
+from ascend_workbook.environment.installing import kernel, place, plan
+from ascend_workbook.environment.installing.report import report_on, write_kernel
+from ascend_workbook.environment.machine import Machine
+from ascend_workbook.environment.system import Untold
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import load_catalogue
+from ascend_workbook.machine import kernelspec, versions
 from tests.environment import machines as m
+from tools import bootstrap
 
 TORCH = "torch=={} --index-url https://download.pytorch.org/whl/cpu"
 
 
 def complete(machine: Machine) -> Machine:
     """With the workbook's own packages installed."""
-    names = {name.replace("-", "_"): "1.0" for name in plan.missing(machine)}
+    names = {name.replace("-", "_"): "1.0" for name in plan.missing_packages(machine)}
     return m.packages(machine, **names)
 
 
@@ -53,80 +55,169 @@ def laptop(**packages: str | None) -> Machine:
 CASES: dict[str, tuple[Callable[[], Machine], str, Status, list[str], set[str]]] = {
     "server in order": (lambda: complete(m.server()), "server", Status.OK, [], {"kept"}),
     "without our packages": (
-        m.server, "server", Status.NOTE, ["torch==2.9.0 torch_npu==2.9.0 > held.txt", "-c held.txt -r req"], {"kept"}),
+        m.server,
+        "server",
+        Status.NOTE,
+        ["torch==2.9.0 torch_npu==2.9.0 > held.txt", "-c held.txt -r req"],
+        {"kept"},
+    ),
     "CANN not sourced": (
-        lambda: replace(complete(m.server()), cann=(replace(m.CANN, sourced=False),), environ={}), "server",
-        Status.NOTE, ["source /c/set_env.sh"], {"kept"}),
+        lambda: replace(complete(m.server()), cann=(replace(m.CANN, sourced=False),), environ={}),
+        "server",
+        Status.NOTE,
+        ["source /c/set_env.sh"],
+        {"kept"},
+    ),
     "no torch": (
-        lambda: server(torch=None, torch_npu=None), "server", Status.NOTE,
-        [TORCH.format("2.9.0"), "--no-deps torch_npu==2.9.0"], set()),
+        lambda: server(torch=None, torch_npu=None),
+        "server",
+        Status.NOTE,
+        [TORCH.format("2.9.0"), "--no-deps torch_npu==2.9.0"],
+        set(),
+    ),
     "no torch, Python 3.9": (
-        lambda: m.python(server(torch=None, torch_npu=None), version="3.9.2"), "server", Status.NOTE,
-        [TORCH.format("2.8.0"), "--no-deps torch_npu==2.8.0.post2"], set()),
+        lambda: m.python(server(torch=None, torch_npu=None), version="3.9.2"),
+        "server",
+        Status.NOTE,
+        [TORCH.format("2.8.0"), "--no-deps torch_npu==2.8.0.post2"],
+        set(),
+    ),
     "torch alone": (
-        lambda: server(torch="2.8.0", torch_npu=None), "server", Status.NOTE, ["--no-deps torch_npu==2.8.0.post2"],
-        {"kept"}),
+        lambda: server(torch="2.8.0", torch_npu=None),
+        "server",
+        Status.NOTE,
+        ["--no-deps torch_npu==2.8.0.post2"],
+        {"kept"},
+    ),
     "torch_npu of another torch": (
-        lambda: server(torch="2.8.0"), "server", Status.NOTE,
-        ["--no-deps torch_npu==2.8.0.post2", "torch==2.8.0 > held.txt"], {"kept"}),
+        lambda: server(torch="2.8.0"),
+        "server",
+        Status.NOTE,
+        ["--no-deps torch_npu==2.8.0.post2", "torch==2.8.0 > held.txt"],
+        {"kept"},
+    ),
     "a torch that fits nothing": (
-        lambda: server(torch="2.3.0+cu121", torch_npu=None), "server", Status.WARN,
-        ["-m venv .venv-npu", ".venv-npu/bin/python -m pip install " + TORCH.format("2.9.0"),
-         ".venv-npu/bin/python -m pip install --no-deps torch_npu==2.9.0", "-c held.txt attrs"],
-        {"kept", "no_pair"}),
+        lambda: server(torch="2.3.0+cu121", torch_npu=None),
+        "server",
+        Status.WARN,
+        [
+            "-m venv .venv-npu",
+            ".venv-npu/bin/python -m pip install " + TORCH.format("2.9.0"),
+            ".venv-npu/bin/python -m pip install --no-deps torch_npu==2.9.0",
+            "-c held.txt attrs",
+        ],
+        {"kept", "no_pair"},
+    ),
     "a pair for another CANN": (
-        lambda: replace(server(), cann=(replace(m.CANN, version="8.3.RC1"),)), "server", Status.WARN,
+        lambda: replace(server(), cann=(replace(m.CANN, version="8.3.RC1"),)),
+        "server",
+        Status.WARN,
         ["-m venv .venv-npu", TORCH.format("2.8.0"), "--no-deps torch_npu==2.8.0"],
-        {"kept", "pair_outside"}),
-    "numpy too new": (
-        lambda: server(numpy="2.1.0"), "server", Status.NOTE, ["-c held.txt 'numpy<2'"], {"kept"}),
+        {"kept", "pair_outside"},
+    ),
+    "numpy too new": (lambda: server(numpy="2.1.0"), "server", Status.NOTE, ["-c held.txt 'numpy<2'"], {"kept"}),
     "CANN's modules missing": (
-        lambda: server(decorator=None), "server", Status.NOTE, ["-c held.txt decorator"], {"kept"}),
+        lambda: server(decorator=None),
+        "server",
+        Status.NOTE,
+        ["-c held.txt decorator"],
+        {"kept"},
+    ),
     "compatible CANN": (
-        lambda: replace(server(torch="2.9.0", torch_npu=None), cann=(replace(m.CANN, version="8.5.2"),)), "server",
-        Status.NOTE, ["--no-deps torch_npu==2.9.0"], {"kept"}),
-    "no CANN": (
-        lambda: replace(server(), cann=(), environ={}), "server", Status.FAIL, [], {"kept", "no_cann"}),
+        lambda: replace(server(torch="2.9.0", torch_npu=None), cann=(replace(m.CANN, version="8.5.2"),)),
+        "server",
+        Status.NOTE,
+        ["--no-deps torch_npu==2.9.0"],
+        {"kept"},
+    ),
+    "no CANN": (lambda: replace(server(), cann=(), environ={}), "server", Status.FAIL, [], {"kept", "no_cann"}),
     "CANN of no known version": (
-        lambda: replace(server(), cann=(replace(m.CANN, version=""),)), "server", Status.WARN, [],
-        {"kept", "cann_unknown"}),
+        lambda: replace(server(), cann=(replace(m.CANN, version=""),)),
+        "server",
+        Status.WARN,
+        [],
+        {"kept", "cann_unknown"},
+    ),
     "CANN in no list": (
-        lambda: replace(server(torch=None, torch_npu=None), cann=(replace(m.CANN, version="12.0"),)), "server",
-        Status.FAIL, [], {"not_listed"}),
+        lambda: replace(server(torch=None, torch_npu=None), cann=(replace(m.CANN, version="12.0"),)),
+        "server",
+        Status.FAIL,
+        [],
+        {"not_listed"},
+    ),
     "version that is none": (
-        lambda: server(torch="nightly", torch_npu=None), "server", Status.WARN, [], {"kept", "version"}),
+        lambda: server(torch="nightly", torch_npu=None),
+        "server",
+        Status.WARN,
+        [],
+        {"kept", "version"},
+    ),
     "old Python": (
-        lambda: m.python(server(torch=None, torch_npu=None), version="3.7.9"), "server", Status.FAIL, [],
-        {"no_wheel"}),
+        lambda: m.python(server(torch=None, torch_npu=None), version="3.7.9"),
+        "server",
+        Status.FAIL,
+        [],
+        {"no_wheel"},
+    ),
     "old C library": (
-        lambda: m.host(server(torch=None, torch_npu=None), glibc="2.17"), "server", Status.FAIL, [], {"no_wheel"}),
+        lambda: m.host(server(torch=None, torch_npu=None), glibc="2.17"),
+        "server",
+        Status.FAIL,
+        [],
+        {"no_wheel"},
+    ),
     "unknown C library": (
-        lambda: m.host(server(torch=None, torch_npu=None), glibc=Untold("untold.glibc")), "server", Status.NOTE,
-        ["--no-deps torch_npu==2.9.0"], set()),
+        lambda: m.host(server(torch=None, torch_npu=None), glibc=Untold("untold.glibc")),
+        "server",
+        Status.NOTE,
+        ["--no-deps torch_npu==2.9.0"],
+        set(),
+    ),
     "ModelArts in order": (
-        lambda: m.environ(complete(m.server()), MA_HOME="/home/ma-user"), "modelarts", Status.OK, [], {"kept"}),
+        lambda: m.environ(complete(m.server()), MA_HOME="/home/ma-user"),
+        "modelarts",
+        Status.OK,
+        [],
+        {"kept"},
+    ),
     "ModelArts without our packages": (
-        lambda: m.environ(m.server(), MA_HOME="/home/ma-user"), "modelarts", Status.NOTE,
-        [f"-m venv --system-site-packages {plan.IMAGE_WORK}/.venv",
-         f"{plan.IMAGE_WORK}/.venv/bin/python -m pip install -c held.txt -r req"], {"kept", "image"}),
+        lambda: m.environ(m.server(), MA_HOME="/home/ma-user"),
+        "modelarts",
+        Status.NOTE,
+        [
+            f"-m venv --system-site-packages {plan.IMAGE_WORK}/.venv",
+            f"{plan.IMAGE_WORK}/.venv/bin/python -m pip install -c held.txt -r req",
+        ],
+        {"kept", "image"},
+    ),
     "laptop in order": (lambda: complete(m.laptop()), "laptop", Status.OK, [], {"kept"}),
     "bare laptop": (
-        lambda: laptop(torch=None), "laptop", Status.NOTE,
-        [TORCH.format("2.13.0"), "/python torch_npu==2.13.0", "simulator build"], set()),
-    "laptop with torch": (
-        lambda: laptop(), "laptop", Status.NOTE, ["--no-deps --target", "simulator build"], {"kept"}),
+        lambda: laptop(torch=None),
+        "laptop",
+        Status.NOTE,
+        [TORCH.format("2.13.0"), "/python torch_npu==2.13.0", "simulator build"],
+        set(),
+    ),
+    "laptop with torch": (lambda: laptop(), "laptop", Status.NOTE, ["--no-deps --target", "simulator build"], {"kept"}),
     "laptop with another torch": (
-        lambda: laptop(torch="2.12.0"), "laptop", Status.WARN, ["/python torch_npu==2.12.0"],
-        {"kept", "simulator_torch"}),
+        lambda: laptop(torch="2.12.0"),
+        "laptop",
+        Status.WARN,
+        ["/python torch_npu==2.12.0"],
+        {"kept", "simulator_torch"},
+    ),
     "laptop with an old Python": (
-        lambda: m.python(laptop(), version="3.9.1"), "laptop", Status.FAIL, [], {"kept", "simulator_wheel"}),
-    "laptop with a nightly": (
-        lambda: laptop(torch="nightly"), "laptop", Status.WARN, [], {"kept", "version"}),
+        lambda: m.python(laptop(), version="3.9.1"),
+        "laptop",
+        Status.FAIL,
+        [],
+        {"kept", "simulator_wheel"},
+    ),
+    "laptop with a nightly": (lambda: laptop(torch="nightly"), "laptop", Status.WARN, [], {"kept", "version"}),
     "GPU machine": (lambda: complete(m.gpu()), "gpu", Status.OK, [], {"kept", "gpu"}),
-    "macOS": (
-        lambda: m.host(laptop(), system="Darwin", arch="arm64"), "unsupported", Status.FAIL, [], {"unsupported"}),
+    "macOS": (lambda: m.host(laptop(), system="Darwin", arch="arm64"), "unsupported", Status.FAIL, [], {"unsupported"}),
     "arm laptop": (lambda: m.host(laptop(), arch="aarch64"), "unsupported", Status.FAIL, [], {"unsupported"}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -167,26 +258,26 @@ def test_it_reads_in_both_languages(name: str, lang: str) -> None:
 
 def test_what_check_says_leaves_the_commands_to_setup() -> None:
     """A bare `pip install` of torch or torch_npu takes the CUDA build, or replaces what is installed."""
-    for key in catalogue():
+    for key in load_catalogue():
         if re.match(r"ENV0|environment\.", key):
-            one = catalogue()[key]
+            one = load_catalogue()[key]
             assert not re.search(r"pip install [^`]*(\btorch(_npu)?\b|\{pair\})", repr(one)), key
 
 
 def test_every_version_named_has_a_wheel_and_a_pair() -> None:
     """Over all CANNs, Pythons and architectures of the data: nothing is proposed that the lists do not have."""
-    canns = {pair["cann"] for pair in versions.compatibility()["pairs"]} | {"8.5.2", "9.0.1"}
+    canns = {pair["cann"] for pair in versions.load_compatibility()["pairs"]} | {"8.5.2", "9.0.1"}
     for cann in canns:
         for python in ("3.8.1", "3.9.2", "3.10.4", "3.11.9", "3.12.1", "3.14.0"):
             for arch in ("aarch64", "x86_64"):
                 machine = m.python(m.host(m.server(), arch=arch, glibc="2.28"), version=python)
-                for found in plan.fitting(machine, cann)[0]:
+                for found in plan.fitting_versions(machine, cann)[0]:
                     assert versions.pair_cann(found, cann) in plan.FITS
-                    assert python.rpartition(".")[0] in (versions.wheel(found, arch) or {})["python"]
+                    assert python.rpartition(".")[0] in (versions.find_wheel(found, arch) or {})["python"]
 
 
 def test_the_terminals_commands_work_from_anywhere(tmp_path: Path) -> None:
-    steps = plan.make(m.python(m.laptop(), executable=sys.executable), anywhere=True).steps
+    steps = plan.make_plan(m.python(m.laptop(), executable=sys.executable), anywhere=True).steps
     own = {step.key: shlex.split(step.command) for step in steps if step.key in ("workbook", "kernel")}
     assert set(own) == {"workbook", "kernel"} and all(words[0] == sys.executable for words in own.values())
     assert Path(own["workbook"][-1]).is_absolute() and Path(own["workbook"][-1]).is_file()
@@ -197,7 +288,7 @@ def test_the_terminals_commands_work_from_anywhere(tmp_path: Path) -> None:
 
 def test_the_constants_are_bootstraps() -> None:
     assert bootstrap.CPU_INDEX == plan.CPU_INDEX
-    assert bootstrap.pinned("torch_npu") == f"torch_npu=={plan.SIMULATED}"
+    assert bootstrap.find_pin("torch_npu") == f"torch_npu=={plan.SIMULATED}"
 
 
 def test_every_outcome_was_seen() -> None:
@@ -205,9 +296,11 @@ def test_every_outcome_was_seen() -> None:
     for machine, *_ in CASES.values():
         made = report_on(machine())
         keys |= {one.key for one in made.findings}
-        steps |= {step.key for step in plan.make(machine()).steps}
-    assert not {key for key in catalogue() if re.match(r"ENV13[01]\.", key)} - keys
-    assert {key.removeprefix("installing.step.") for key in catalogue() if key.startswith("installing.step.")} == steps
+        steps |= {step.key for step in plan.make_plan(machine()).steps}
+    assert not {key for key in load_catalogue() if re.match(r"ENV13[01]\.", key)} - keys
+    assert {
+        key.removeprefix("installing.step.") for key in load_catalogue() if key.startswith("installing.step.")
+    } == steps
 
 
 SET_ENV = """
@@ -231,9 +324,14 @@ def tree(root: Path, script: str = SET_ENV) -> Path:
 
 def test_a_kernel_begins_with_what_set_env_makes(tmp_path: Path) -> None:
     root = tree(tmp_path)
-    before = {"PATH": os.environ["PATH"], "HOME": "/home/u", "LD_LIBRARY_PATH": f"{root}/lib64:/driver/lib64",
-              "OBS_SECRET_ACCESS_KEY": "PLANTED", "ASCEND_HOME_PATH": str(root)}  # fmt: skip
-    made, simulated = kernel.environment(before)
+    before = {
+        "PATH": os.environ["PATH"],
+        "HOME": "/home/u",
+        "LD_LIBRARY_PATH": f"{root}/lib64:/driver/lib64",
+        "OBS_SECRET_ACCESS_KEY": "PLANTED",
+        "ASCEND_HOME_PATH": str(root),
+    }
+    made, simulated = kernel.kernel_environment(before)
     assert not simulated and "PLANTED" not in str(made) and "OBS_SECRET_ACCESS_KEY" not in made
     assert made["ASCEND_HOME_PATH"] == str(root) and made["ASCEND_OPP_PATH"] == f"{root}/opp"
     assert made["LD_LIBRARY_PATH"] == f"{root}/lib64:/driver/lib64", "once, though it was sourced before"
@@ -245,25 +343,25 @@ def test_a_kernel_begins_with_what_set_env_makes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("script", ["exit 3\n", "export ASCEND_HOME_PATH=.\n", "true\n"])
 def test_a_script_that_sets_nothing_usable(tmp_path: Path, script: str) -> None:
     with pytest.raises(WorkbookError) as told:
-        kernel.environment({"PATH": os.environ["PATH"]}, (tree(tmp_path, script),))
+        kernel.kernel_environment({"PATH": os.environ["PATH"]}, (tree(tmp_path, script),))
     assert told.value.key == "kernelspec.sourcing" and told.value.hint("zh")
 
 
 def test_neither_cann_nor_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("helpers.environment.installing.kernel.is_built", lambda: False)
-    monkeypatch.setattr("helpers.cann.installed", lambda: None)
+    monkeypatch.setattr("ascend_simulator.is_built", lambda where: False)
+    monkeypatch.setattr("ascend_workbook.machine.cann.find_installed_cann", lambda: None)
     with pytest.raises(WorkbookError, match="neither a CANN nor the simulator"):
-        kernel.environment({"PATH": "/usr/bin"})
+        kernel.kernel_environment({"PATH": "/usr/bin"})
 
 
 def test_a_kernel_of_an_npu_is_never_the_simulators(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("helpers.cann.installed", lambda: None)
-    monkeypatch.setattr("helpers.cann.find", lambda environ: None)
-    monkeypatch.setattr(kernel, "is_built", lambda: True)
-    monkeypatch.setattr(kernel, "sees", lambda environment: 2)
-    monkeypatch.setattr(kernel.jupyter, "environment", lambda: {"ASCEND_WORKBOOK_SIMULATED": "1"})
+    monkeypatch.setattr("ascend_workbook.machine.cann.find_installed_cann", lambda: None)
+    monkeypatch.setattr("ascend_workbook.machine.cann.find_cann", lambda environ: None)
+    monkeypatch.setattr(kernel.simulator, "is_built", lambda: True)
+    monkeypatch.setattr(kernel, "count_visible_npus", lambda environment: 2)
+    monkeypatch.setattr(kernel.simulator, "simulator_environment", lambda **_: {"ASCEND_WORKBOOK_SIMULATED": "1"})
     options = ["setup", "--lang", "en", "--kernelspec", "y", "--prefix", str(tmp_path), "--device"]
     assert __main__.main([*options, "npu"]) == 2
     assert "device npu is not here: no CANN was found" in capsys.readouterr().err
@@ -272,7 +370,7 @@ def test_a_kernel_of_an_npu_is_never_the_simulators(
 
 
 def test_a_kernel_of_an_npu_that_sees_none_fails(clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "sees", lambda environment: 0)
+    monkeypatch.setattr(kernel, "count_visible_npus", lambda environment: 0)
     assert write_kernel("y", device="npu", prefix=clean).status is Status.FAIL
 
 
@@ -290,7 +388,7 @@ def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_kernel_is_written_and_asked(
     clean: Path, monkeypatch: pytest.MonkeyPatch, answer: int | str, key: str, status: Status
 ) -> None:
-    monkeypatch.setattr(kernel, "sees", lambda environment: answer)
+    monkeypatch.setattr(kernel, "count_visible_npus", lambda environment: answer)
     report = write_kernel("ascend-npu", prefix=clean)
     spec = json.loads((clean / "share/jupyter/kernels/ascend-npu/kernel.json").read_text())
     assert spec["argv"][0] == sys.executable and spec["display_name"] == "Ascend NPU"
@@ -323,21 +421,32 @@ USER = "/home/u/.local/share/jupyter"
         ({"JUPYTER_DATA_DIR": "/data/j"}, [LAB], None, "/data/j", True, True),
         ({"MA_HOME": "/home/ma-user"}, [], None, USER, True, False),
         ({"MA_HOME": "/home/ma-user"}, [LAB], "/opt/image", "/opt/image/share/jupyter", True, False),
-        ({"MA_HOME": "/home/ma-user"}, [], f"{plan.IMAGE_WORK}/.venv", f"{plan.IMAGE_WORK}/.venv/share/jupyter", False,
-         True),
+        (
+            {"MA_HOME": "/home/ma-user"},
+            [],
+            f"{plan.IMAGE_WORK}/.venv",
+            f"{plan.IMAGE_WORK}/.venv/share/jupyter",
+            False,
+            True,
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_kernel_lies_where_the_server_looks(
-    tmp_path: Path, environ: dict[str, str], lines: list[tuple[str, ...]], prefix: str | None, data: str,
-    seen: bool | None, kept: bool,
-) -> None:  # fmt: skip
+    tmp_path: Path,
+    environ: dict[str, str],
+    lines: list[tuple[str, ...]],
+    prefix: str | None,
+    data: str,
+    seen: bool | None,
+    kept: bool,
+) -> None:
     proc = processes(tmp_path, *lines)
-    made = place.choose(Path(prefix) if prefix else None, {"HOME": "/home/u", **environ}, proc=proc)
+    made = place.choose_place(Path(prefix) if prefix else None, {"HOME": "/home/u", **environ}, proc=proc)
     assert made == place.Place(Path(data), seen, kept)
 
 
 def test_a_kernel_on_modelarts_goes_to_the_user(clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "sees", lambda environment: 1)
+    monkeypatch.setattr(kernel, "count_visible_npus", lambda environment: 1)
     monkeypatch.setenv("HOME", str(clean))
     monkeypatch.setenv("MA_HOME", "/home/ma-user")
     monkeypatch.delenv("JUPYTER_DATA_DIR", raising=False)
@@ -352,7 +461,7 @@ def test_a_kernel_on_modelarts_goes_to_the_user(clean: Path, monkeypatch: pytest
 def test_a_kernel_is_replaced_only_by_force(
     clean: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(kernel, "sees", lambda environment: 1)
+    monkeypatch.setattr(kernel, "count_visible_npus", lambda environment: 1)
     options = ["setup", "--lang", "en", "--kernelspec", "k", "--prefix", str(clean)]
     assert __main__.main(options) == 0
     file = clean / "share/jupyter/kernels/k/kernel.json"
@@ -367,7 +476,7 @@ def test_a_kernel_is_replaced_only_by_force(
 @pytest.mark.parametrize("name", ["../evil", "a b", "", "x" * 101, "名"])
 def test_names_that_are_none(clean: Path, name: str) -> None:
     with pytest.raises(WorkbookError) as told:
-        kernelspec.write(name, "x", {}, prefix=clean)
+        kernelspec.write_kernelspec(name, "x", {}, prefix=clean)
     assert told.value.key == "kernelspec.name" and not clean.exists()
 
 
@@ -379,7 +488,7 @@ def test_a_folder_that_cannot_be_written_leaves_nothing(clean: Path) -> None:
         if os.access(folder, os.W_OK):
             pytest.skip("this user may write everywhere")
         with pytest.raises(OSError, match="ermission"):
-            kernelspec.write("k", "x", {}, prefix=clean)
+            kernelspec.write_kernelspec("k", "x", {}, prefix=clean)
     finally:
         folder.chmod(0o755)
     assert not list(folder.iterdir())

@@ -10,23 +10,28 @@ from typing import Any
 
 import pytest
 
-from helpers import __main__
-from helpers.environment.launching import launch_facts, slurm
-from helpers.environment.launching.rank_table import BrokenTable, RankTable, parse, read
-from helpers.environment.system import System
-from helpers.finding import Status
-from helpers.report import Report
-from helpers.words import catalogue
+from ascend_workbook.cli import main as __main__
+from ascend_workbook.environment.launching import launch_facts, slurm
+from ascend_workbook.environment.launching.rank_table import BrokenTable, RankTable, parse_table, read_table
+from ascend_workbook.environment.system import System
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import load_catalogue
 
 
 def table(servers: int = 2, cards: int = 2, **changed: Any) -> dict[str, Any]:
     """The recommended form, version 1.0."""
     made = [
-        {"server_id": f"node_{host}", "host_ip": f"10.0.0.{host + 1}", "device": [
-            {"device_id": str(card), "device_ip": f"192.168.{host}.{card + 1}", "rank_id": str(host * cards + card)}
-            for card in range(cards)]}
+        {
+            "server_id": f"node_{host}",
+            "host_ip": f"10.0.0.{host + 1}",
+            "device": [
+                {"device_id": str(card), "device_ip": f"192.168.{host}.{card + 1}", "rank_id": str(host * cards + card)}
+                for card in range(cards)
+            ],
+        }
         for host in range(servers)
-    ]  # fmt: skip
+    ]
     return {"status": "completed", "version": "1.0", "server_count": str(servers), "server_list": made, **changed}
 
 
@@ -41,34 +46,83 @@ def super_pod() -> dict[str, Any]:
 def pods(hosts: int = 2, cards: int = 2) -> dict[str, Any]:
     """The older form as ModelArts writes it: pods, no ranks."""
     made = [
-        {"pod_name": f"job-worker-{host}", "server_id": f"192.168.0.{host}", "devices": [
-            {"device_id": str(card), "device_ip": f"192.1.{host}.{card}"} for card in range(cards)]}
+        {
+            "pod_name": f"job-worker-{host}",
+            "server_id": f"192.168.0.{host}",
+            "devices": [{"device_id": str(card), "device_ip": f"192.1.{host}.{card}"} for card in range(cards)],
+        }
         for host in range(hosts)
-    ]  # fmt: skip
-    return {"status": "completed", "group_count": "1",
-            "group_list": [{"group_name": "g", "instance_count": str(hosts), "instance_list": made}]}  # fmt: skip
+    ]
+    return {
+        "status": "completed",
+        "group_count": "1",
+        "group_list": [{"group_name": "g", "instance_count": str(hosts), "instance_list": made}],
+    }
 
 
 def instances(cards: int = 2) -> dict[str, Any]:
     """The older form as HCCL's own tests have it: an instance is one device with its rank."""
-    made = [{"rank_id": str(rank), "server_id": "10.0.0.10", "devices": [{"device_id": str(rank), "device_ip": ""}]}
-            for rank in range(cards)]  # fmt: skip
+    made = [
+        {"rank_id": str(rank), "server_id": "10.0.0.10", "devices": [{"device_id": str(rank), "device_ip": ""}]}
+        for rank in range(cards)
+    ]
     return {"status": "completed", "group_count": "1", "group_list": [{"group_name": "", "instance_list": made}]}
 
 
-RTF = {"MA_VJ_NAME": "modelarts-job-1", "MA_NUM_HOSTS": "2", "MA_NUM_GPUS": "2", "VC_WORKER_NUM": "2",
-       "VC_TASK_INDEX": "1", "VC_WORKER_HOSTS": "w-0.j,w-1.j", "RANK_TABLE_FILE": "/t.json", "RANK_ID": "3",
-       "RANK_SIZE": "4", "ASCEND_DEVICE_ID": "1", "MA_CURRENT_IP": "10.0.0.2"}  # fmt: skip
-CUSTOM = {"MA_VJ_NAME": "modelarts-job-1", "MA_NUM_HOSTS": "2", "MA_NUM_GPUS": "8", "VC_WORKER_NUM": "2",
-          "VC_TASK_INDEX": "1", "VC_WORKER_HOSTS": "w-0.j,w-1.j"}  # fmt: skip
-ROUTED = {"MA_VJ_NAME": "ma-job", "MA_TASK_NAME": "worker", "MA_MASTER_INDEX": "1", "ROUTE_PLAN": "true",
-          "RANK_AFTER_ACC": "0", "VC_TASK_INDEX": "1", "MA_NUM_HOSTS": "2", "MA_NUM_GPUS": "8",
-          "VC_WORKER_HOSTS": "ma-job-worker-0.ma-job,ma-job-worker-1.ma-job"}  # fmt: skip
-WORKER = {"RANK": "9", "LOCAL_RANK": "1", "GROUP_RANK": "1", "WORLD_SIZE": "16", "LOCAL_WORLD_SIZE": "8",
-          "GROUP_WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29501", "TORCHELASTIC_RUN_ID": "x"}
-SLURM = {"SLURM_JOB_ID": "7", "SLURM_NNODES": "2", "SLURM_JOB_NODELIST": "gpu[01-02]", "SLURM_NODEID": "1",
-         "SLURM_TASKS_PER_NODE": "1(x2)", "SLURM_PROCID": "1", "SLURM_LOCALID": "0", "SLURM_NTASKS": "2",
-         "SLURM_GPUS_ON_NODE": "8"}  # fmt: skip
+RTF = {
+    "MA_VJ_NAME": "modelarts-job-1",
+    "MA_NUM_HOSTS": "2",
+    "MA_NUM_GPUS": "2",
+    "VC_WORKER_NUM": "2",
+    "VC_TASK_INDEX": "1",
+    "VC_WORKER_HOSTS": "w-0.j,w-1.j",
+    "RANK_TABLE_FILE": "/t.json",
+    "RANK_ID": "3",
+    "RANK_SIZE": "4",
+    "ASCEND_DEVICE_ID": "1",
+    "MA_CURRENT_IP": "10.0.0.2",
+}
+CUSTOM = {
+    "MA_VJ_NAME": "modelarts-job-1",
+    "MA_NUM_HOSTS": "2",
+    "MA_NUM_GPUS": "8",
+    "VC_WORKER_NUM": "2",
+    "VC_TASK_INDEX": "1",
+    "VC_WORKER_HOSTS": "w-0.j,w-1.j",
+}
+ROUTED = {
+    "MA_VJ_NAME": "ma-job",
+    "MA_TASK_NAME": "worker",
+    "MA_MASTER_INDEX": "1",
+    "ROUTE_PLAN": "true",
+    "RANK_AFTER_ACC": "0",
+    "VC_TASK_INDEX": "1",
+    "MA_NUM_HOSTS": "2",
+    "MA_NUM_GPUS": "8",
+    "VC_WORKER_HOSTS": "ma-job-worker-0.ma-job,ma-job-worker-1.ma-job",
+}
+WORKER = {
+    "RANK": "9",
+    "LOCAL_RANK": "1",
+    "GROUP_RANK": "1",
+    "WORLD_SIZE": "16",
+    "LOCAL_WORLD_SIZE": "8",
+    "GROUP_WORLD_SIZE": "2",
+    "MASTER_ADDR": "10.0.0.1",
+    "MASTER_PORT": "29501",
+    "TORCHELASTIC_RUN_ID": "x",
+}
+SLURM = {
+    "SLURM_JOB_ID": "7",
+    "SLURM_NNODES": "2",
+    "SLURM_JOB_NODELIST": "gpu[01-02]",
+    "SLURM_NODEID": "1",
+    "SLURM_TASKS_PER_NODE": "1(x2)",
+    "SLURM_PROCID": "1",
+    "SLURM_LOCALID": "0",
+    "SLURM_NTASKS": "2",
+    "SLURM_GPUS_ON_NODE": "8",
+}
 TASKS = {**SLURM, "SLURM_TASKS_PER_NODE": "8(x2)", "SLURM_PROCID": "9", "SLURM_LOCALID": "1", "SLURM_NTASKS": "16"}
 NOTEBOOK = {"MA_HOME": "/home/ma-user", "RANK_TABLE_FILE": "/t.json", "RANK_ID": "0", "RANK_SIZE": "1"}
 TWO_HOSTS = "torchrun --nnodes=2 --node_rank=1 --nproc_per_node=8"
@@ -91,36 +145,146 @@ def keys(report: Report) -> dict[str, Status]:
 
 #: name -> (variables, device files, table, hosts, rank of this host, ranks per host, master, status, keys, line)
 GOOD: dict[str, tuple[Any, ...]] = {
-    "nothing, four cards": ({}, 4, None, 1, 0, 4, "127.0.0.1", Status.NOTE, set(),
-                            "torchrun --standalone --nproc_per_node=4 train.py"),
-    "two of them visible": ({"ASCEND_RT_VISIBLE_DEVICES": "1,3"}, 4, None, 1, 0, 2, "127.0.0.1", Status.NOTE, set(),
-                            "torchrun --standalone --nproc_per_node=2 train.py"),
+    "nothing, four cards": (
+        {},
+        4,
+        None,
+        1,
+        0,
+        4,
+        "127.0.0.1",
+        Status.NOTE,
+        set(),
+        "torchrun --standalone --nproc_per_node=4 train.py",
+    ),
+    "two of them visible": (
+        {"ASCEND_RT_VISIBLE_DEVICES": "1,3"},
+        4,
+        None,
+        1,
+        0,
+        2,
+        "127.0.0.1",
+        Status.NOTE,
+        set(),
+        "torchrun --standalone --nproc_per_node=2 train.py",
+    ),
     "nothing at all": ({}, 0, None, 1, 0, None, "127.0.0.1", Status.SKIPPED, {"ENV114.cards"}, ""),
-    "ModelArts, own image": (CUSTOM, 8, None, 2, 1, 8, "w-0.j", Status.OK, set(),
-                             f"{TWO_HOSTS} --master_addr=w-0.j --master_port=29500 train.py"),
-    "ModelArts with a route plan": (ROUTED, 8, None, 2, 0, 8, "ma-job-worker-1.ma-job", Status.OK, set(),
-                                    "torchrun --nnodes=2 --node_rank=0 --nproc_per_node=8 "
-                                    "--master_addr=ma-job-worker-1.ma-job --master_port=29500 train.py"),
-    "preset engine": (RTF, 2, table(), 2, 1, 2, "w-0.j", Status.WARN, {"ENV114.rtf"},
-                      f'[ "$ASCEND_DEVICE_ID" = 0 ] || exit 0\n{UNSET} --nnodes=2 --node_rank=1 --nproc_per_node=2 '
-                      "--master_addr=w-0.j --master_port=29500 train.py"),
+    "ModelArts, own image": (
+        CUSTOM,
+        8,
+        None,
+        2,
+        1,
+        8,
+        "w-0.j",
+        Status.OK,
+        set(),
+        f"{TWO_HOSTS} --master_addr=w-0.j --master_port=29500 train.py",
+    ),
+    "ModelArts with a route plan": (
+        ROUTED,
+        8,
+        None,
+        2,
+        0,
+        8,
+        "ma-job-worker-1.ma-job",
+        Status.OK,
+        set(),
+        "torchrun --nnodes=2 --node_rank=0 --nproc_per_node=8 "
+        "--master_addr=ma-job-worker-1.ma-job --master_port=29500 train.py",
+    ),
+    "preset engine": (
+        RTF,
+        2,
+        table(),
+        2,
+        1,
+        2,
+        "w-0.j",
+        Status.WARN,
+        {"ENV114.rtf"},
+        f'[ "$ASCEND_DEVICE_ID" = 0 ] || exit 0\n{UNSET} --nnodes=2 --node_rank=1 --nproc_per_node=2 '
+        "--master_addr=w-0.j --master_port=29500 train.py",
+    ),
     "preset engine, A3": ({**RTF, "RANK_ID": "2"}, 2, super_pod(), 2, 1, 2, "w-0.j", Status.WARN, {"ENV114.rtf"}, None),
     "preset engine, older table": (RTF, 2, pods(), 2, 1, 2, "w-0.j", Status.WARN, {"ENV114.rtf"}, None),
-    "through torchrun": ({**CUSTOM, "MA_RUN_METHOD": "torchrun"}, 8, None, 2, 1, 8, "w-0.j", Status.NOTE,
-                         {"ENV114.platform"}, "python train.py"),
+    "through torchrun": (
+        {**CUSTOM, "MA_RUN_METHOD": "torchrun"},
+        8,
+        None,
+        2,
+        1,
+        8,
+        "w-0.j",
+        Status.NOTE,
+        {"ENV114.platform"},
+        "python train.py",
+    ),
     "a worker": (WORKER, 8, None, 2, 1, 8, "10.0.0.1", Status.NOTE, {"ENV114.worker"}, "python train.py"),
-    "a notebook": (NOTEBOOK, 1, instances(1), 1, 0, 1, "10.0.0.10", Status.WARN, {"ENV114.notebook"},
-                   f"{UNSET} --standalone --nproc_per_node=1 train.py"),
-    "SLURM, one task a node": (SLURM, 8, None, 2, 1, 8, "gpu01", Status.OK, set(),
-                               f"{TWO_HOSTS} --master_addr=gpu01 --master_port=29500 train.py"),
-    "SLURM, one task a card": (TASKS, 8, None, 2, 1, 8, "gpu01", Status.WARN, {"ENV114.tasks"},
-                               "RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS "
-                               "MASTER_ADDR=gpu01 MASTER_PORT=29500 python train.py"),
-    "a table alone": ({"RANK_TABLE_FILE": "/t.json", "MA_CURRENT_IP": "10.0.0.2"}, 2, table(), 2, 1, 2, "10.0.0.1",
-                      Status.OK, set(), None),
-    "which host is not told": ({"MA_NUM_HOSTS": "2", "MA_NUM_GPUS": "8"}, 8, None, 2, None, 8, "", Status.SKIPPED,
-                               {"ENV114.host_rank", "ENV114.master"}, ""),
-}  # fmt: skip
+    "a notebook": (
+        NOTEBOOK,
+        1,
+        instances(1),
+        1,
+        0,
+        1,
+        "10.0.0.10",
+        Status.WARN,
+        {"ENV114.notebook"},
+        f"{UNSET} --standalone --nproc_per_node=1 train.py",
+    ),
+    "SLURM, one task a node": (
+        SLURM,
+        8,
+        None,
+        2,
+        1,
+        8,
+        "gpu01",
+        Status.OK,
+        set(),
+        f"{TWO_HOSTS} --master_addr=gpu01 --master_port=29500 train.py",
+    ),
+    "SLURM, one task a card": (
+        TASKS,
+        8,
+        None,
+        2,
+        1,
+        8,
+        "gpu01",
+        Status.WARN,
+        {"ENV114.tasks"},
+        "RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS "
+        "MASTER_ADDR=gpu01 MASTER_PORT=29500 python train.py",
+    ),
+    "a table alone": (
+        {"RANK_TABLE_FILE": "/t.json", "MA_CURRENT_IP": "10.0.0.2"},
+        2,
+        table(),
+        2,
+        1,
+        2,
+        "10.0.0.1",
+        Status.OK,
+        set(),
+        None,
+    ),
+    "which host is not told": (
+        {"MA_NUM_HOSTS": "2", "MA_NUM_GPUS": "8"},
+        8,
+        None,
+        2,
+        None,
+        8,
+        "",
+        Status.SKIPPED,
+        {"ENV114.host_rank", "ENV114.master"},
+        "",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -156,26 +320,54 @@ BAD: dict[str, tuple[dict[str, str], int, Any, str]] = {
     "table is cut short": (RTF, 2, json.dumps(table())[:200], "ENV112.table_form"),
     "table is a list": (RTF, 2, [], "ENV112.table_form"),
     "table without a server's name": (RTF, 2, json.dumps(table()).replace("server_id", "sid"), "ENV112.table_form"),
-    "table with a word for a rank": (RTF, 2, json.dumps(table()).replace('"rank_id": "0"', '"rank_id": "first"'),
-                                     "ENV112.table_form"),
+    "table with a word for a rank": (
+        RTF,
+        2,
+        json.dumps(table()).replace('"rank_id": "0"', '"rank_id": "first"'),
+        "ENV112.table_form",
+    ),
     "size in other digits": ({**RTF, "RANK_SIZE": "\uff14"}, 2, table(), "ENV113.broken"),
     "table of version 9": (RTF, 2, table(version="9.0"), "ENV112.table_form"),
     "table nested deep": (RTF, 2, "[" * 100_000, "ENV112.table_form"),
     "table not ready": (RTF, 2, table(status="initializing"), "ENV112.table_status"),
     "table of nobody": (RTF, 2, table(0, server_count="0"), "ENV112.table_empty"),
     "older table of nobody": (RTF, 2, pods(0), "ENV112.table_empty"),
-    "table with a server in two entries": (RTF, 2, json.dumps(table(cards=1)).replace("node_1", "node_0"),
-                                           "ENV112.table_devices"),
+    "table with a server in two entries": (
+        RTF,
+        2,
+        json.dumps(table(cards=1)).replace("node_1", "node_0"),
+        "ENV112.table_devices",
+    ),
     "table counts wrong": (RTF, 2, table(server_count="3"), "ENV112.table_count"),
-    "table without rank 0": (RTF, 2, json.dumps(table()).replace('"rank_id": "0"', '"rank_id": "7"'),
-                             "ENV112.table_ranks"),
-    "table with a device twice": (RTF, 2, json.dumps(table()).replace('"device_id": "1"', '"device_id": "0"'),
-                                  "ENV112.table_devices"),
-    "table with an address twice": (RTF, 2, json.dumps(table()).replace("192.168.1.1", "192.168.0.1"),
-                                    "ENV112.table_ips"),
-    "table of uneven hosts": (RTF, 2, {**table(), "server_list": table(2)["server_list"][:1] + [
-        {**table(2)["server_list"][1], "device": table(2)["server_list"][1]["device"][:1]}]}, "ENV112.table_uneven"),
-}  # fmt: skip
+    "table without rank 0": (
+        RTF,
+        2,
+        json.dumps(table()).replace('"rank_id": "0"', '"rank_id": "7"'),
+        "ENV112.table_ranks",
+    ),
+    "table with a device twice": (
+        RTF,
+        2,
+        json.dumps(table()).replace('"device_id": "1"', '"device_id": "0"'),
+        "ENV112.table_devices",
+    ),
+    "table with an address twice": (
+        RTF,
+        2,
+        json.dumps(table()).replace("192.168.1.1", "192.168.0.1"),
+        "ENV112.table_ips",
+    ),
+    "table of uneven hosts": (
+        RTF,
+        2,
+        {
+            **table(),
+            "server_list": table(2)["server_list"][:1]
+            + [{**table(2)["server_list"][1], "device": table(2)["server_list"][1]["device"][:1]}],
+        },
+        "ENV112.table_uneven",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -223,7 +415,7 @@ def test_a_link_and_a_pipe_are_refused(tmp_path: Path) -> None:
     assert "ENV112.table_link" in keys(facts(tmp_path, RTF, 2))
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(BrokenTable) as told:
-        read(tmp_path / "pipe")
+        read_table(tmp_path / "pipe")
     assert told.value.key == "ENV112.table_form"
 
 
@@ -237,15 +429,15 @@ def test_a_link_and_a_pipe_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_every_form_of_the_table(content: Any, form: str, ranks: list[tuple[int, ...]]) -> None:
-    made: RankTable = parse(content)
-    assert made.form == form and [server.ranks for server in made.servers] == ranks and not list(made.problems())
+    made: RankTable = parse_table(content)
+    assert made.form == form and [server.ranks for server in made.servers] == ranks and not list(made.find_problems())
 
 
 def test_a_server_in_two_entries_is_one() -> None:
     made = table(cards=1)
     made["server_list"][1].update(server_id="node_0")
     made["server_list"][1]["device"][0]["device_id"] = "1"
-    (server,) = parse({**made, "server_count": "1"}).servers
+    (server,) = parse_table({**made, "server_count": "1"}).servers
     assert (server.devices, server.ranks) == ((0, 1), (0, 1))
 
 
@@ -264,13 +456,13 @@ def test_a_rank_that_is_no_number_is_named(tmp_path: Path, rank: str) -> None:
     ],
 )
 def test_host_lists_of_slurm(text: str, hosts: list[str]) -> None:
-    assert list(slurm.hosts(text)) == hosts
+    assert list(slurm.parse_hosts(text)) == hosts
 
 
 @pytest.mark.parametrize("text", ["n[1-", "n[]", "n[3-1]", "n[1-99999]", "a b", "n[0-999]m[0-999]", "", "n[1-2]]"])
 def test_what_is_no_host_list(text: str) -> None:
     with pytest.raises(ValueError, match="hos|range"):
-        slurm.hosts(text)
+        slurm.parse_hosts(text)
 
 
 @pytest.mark.parametrize("name", [*GOOD, *BAD])
@@ -287,13 +479,20 @@ def test_every_outcome_was_seen(tmp_path: Path) -> None:
     for number, (environ, files, content, *_) in enumerate([*GOOD.values(), *BAD.values()]):
         (tmp_path / str(number)).mkdir()
         seen |= {one.key for one in facts(tmp_path / str(number), environ, files, content).findings}
-    assert not {key for key in catalogue() if re.match(r"ENV11[0-4]\.", key)} - seen
+    assert not {key for key in load_catalogue() if re.match(r"ENV11[0-4]\.", key)} - seen
 
 
 def test_nothing_secret_is_shown(tmp_path: Path) -> None:
-    planted = {"OBS_SECRET_ACCESS_KEY": "PLANTED-1", "MA_TOKEN": "PLANTED-2", "SLURM_JWT": "PLANTED-3",
-               "MASTER_PORT": "PLANTED-4", "MA_NUM_GPUS": "PLANTED-5", "VC_WORKER_HOSTS": "http://u:PLANTED-6@h",
-               "SLURM_JOB_NODELIST": "PLANTED 7", "ASCEND_RT_VISIBLE_DEVICES": "PLANTED-8"}  # fmt: skip
+    planted = {
+        "OBS_SECRET_ACCESS_KEY": "PLANTED-1",
+        "MA_TOKEN": "PLANTED-2",
+        "SLURM_JWT": "PLANTED-3",
+        "MASTER_PORT": "PLANTED-4",
+        "MA_NUM_GPUS": "PLANTED-5",
+        "VC_WORKER_HOSTS": "http://u:PLANTED-6@h",
+        "SLURM_JOB_NODELIST": "PLANTED 7",
+        "ASCEND_RT_VISIBLE_DEVICES": "PLANTED-8",
+    }
     content = table(status="PLANTED-9", note="PLANTED-10")
     report = facts(tmp_path, {**RTF, **planted}, 2, content)
     assert report.status is Status.FAIL

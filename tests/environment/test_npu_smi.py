@@ -8,16 +8,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.npu_smi import NpuSmi, parse
+from ascend_workbook.machine.npu_smi import NpuSmi, parse_npu_smi
 
 #: file -> chips, processes, error (read off the files by eye)
 SAMPLES = {
-    "01": (8, 0, None), "02": (16, 0, None), "03": (8, 0, None), "04": (1, 0, None), "05": (1, 0, None),
-    "06": (2, 0, None), "07": (2, 1, None), "08": (1, 0, None), "09": (4, 1, None), "10": (2, 0, None),
-    "11": (1, 0, None), "12": (1, 0, None), "13": (1, 0, None), "14": (1, 0, None), "15": (1, 0, None),
-    "16": (0, 0, -8005), "17": (0, 0, -8020), "18": (0, 0, None), "19": (0, 0, None), "20": (0, 0, None),
-    "21": (0, 5, None), "22": (2, 0, None),
-}  # fmt: skip
+    "01": (8, 0, None),
+    "02": (16, 0, None),
+    "03": (8, 0, None),
+    "04": (1, 0, None),
+    "05": (1, 0, None),
+    "06": (2, 0, None),
+    "07": (2, 1, None),
+    "08": (1, 0, None),
+    "09": (4, 1, None),
+    "10": (2, 0, None),
+    "11": (1, 0, None),
+    "12": (1, 0, None),
+    "13": (1, 0, None),
+    "14": (1, 0, None),
+    "15": (1, 0, None),
+    "16": (0, 0, -8005),
+    "17": (0, 0, -8020),
+    "18": (0, 0, None),
+    "19": (0, 0, None),
+    "20": (0, 0, None),
+    "21": (0, 5, None),
+    "22": (2, 0, None),
+}
 
 #: Made after the layouts of Atlas A3 (two dies, Phy-ID) and 310P (Device, no HBM); the values are invented.
 A3 = """\
@@ -56,13 +73,13 @@ INFERENCE = """\
 @pytest.mark.parametrize("number", SAMPLES)
 def test_real_outputs(shared: Path, number: str) -> None:
     path = next((shared / "facts" / "npu_smi").glob(f"{number}_*.txt"))
-    found = parse(path.read_text(encoding="utf-8"))
+    found = parse_npu_smi(path.read_text(encoding="utf-8"))
     assert (len(found.chips), len(found.processes), found.error) == SAMPLES[number]
     assert not found.unread
 
 
 def test_two_dies() -> None:
-    found = parse(A3)
+    found = parse_npu_smi(A3)
     first, second = found.chips
     assert (first.npu, first.chip, first.physical_id, first.power_w, first.core_use_percent) == (3, 0, 6, 151.5, 7.0)
     assert (second.chip, second.health, second.power_w, second.hbm_used_mib) == (1, "Warning", None, 20701)
@@ -72,7 +89,7 @@ def test_two_dies() -> None:
 
 
 def test_no_hbm_column() -> None:
-    found = parse(INFERENCE)
+    found = parse_npu_smi(INFERENCE)
     assert (found.version, found.driver) == ("23.0.0", "22.0.2")
     chip = found.chips[0]
     assert (chip.npu, chip.name, chip.health, chip.bus_id, chip.power_w) == (6, "310P3", "Alarm", None, None)
@@ -83,32 +100,34 @@ def test_columns_are_taken_from_the_header() -> None:
     """A column the parser does not know shifts nothing."""
     wider = A3.replace("Power(W)    Temp(C) ", "Power(W) New(%) Temp(C) ")
     wider = wider.replace("151.5       41 ", "151.5 99 41 ").replace("-           42 ", "- 98 42 ")
-    assert [chip.temperature_c for chip in parse(wider).chips] == [41.0, 42.0]
+    assert [chip.temperature_c for chip in parse_npu_smi(wider).chips] == [41.0, 42.0]
 
 
 @pytest.mark.parametrize("text", [A3, INFERENCE])
 def test_output_cut_anywhere(text: str) -> None:
     """Cut after any line: chips that are whole are read, the rest is told, nothing is invented."""
-    whole = parse(text)
+    whole = parse_npu_smi(text)
     lines = text.splitlines()
     for end in range(len(lines)):
-        cut = parse("\n".join(lines[:end]))
+        cut = parse_npu_smi("\n".join(lines[:end]))
         assert cut.chips == whole.chips[: len(cut.chips)]
         half = end and lines[end - 1].startswith(("| 3     Ascend910", "| 6       310P3"))
         assert bool(cut.unread) == bool(half)
 
 
 def test_a_damaged_line_is_told() -> None:
-    assert parse(A3.replace("| 0     6                   | 0000:9D:00.0  |", "| 0     6     0000:9D:00.0  |")).unread
-    assert parse(A3.replace("| 4711          |", "| four          |")).unread
-    assert parse("| 0     910B3               | OK            | 98.2        37 |").unread
+    assert parse_npu_smi(
+        A3.replace("| 0     6                   | 0000:9D:00.0  |", "| 0     6     0000:9D:00.0  |")
+    ).unread
+    assert parse_npu_smi(A3.replace("| 4711          |", "| four          |")).unread
+    assert parse_npu_smi("| 0     910B3               | OK            | 98.2        37 |").unread
 
 
 @given(st.text(alphabet=st.sampled_from("| +=-0123456789²NPUChipNameHealth/\n"), max_size=400))
 def test_any_text_is_survived(text: str) -> None:
-    assert isinstance(parse(text), NpuSmi)
+    assert isinstance(parse_npu_smi(text), NpuSmi)
 
 
 @given(st.lists(st.sampled_from(A3.splitlines()), max_size=30))
 def test_lines_in_any_order_give_no_invented_chip(lines: list[str]) -> None:
-    assert len(parse("\n".join(lines)).chips) <= sum("0000:9" in line for line in lines)
+    assert len(parse_npu_smi("\n".join(lines)).chips) <= sum("0000:9" in line for line in lines)

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from helpers import bounded
-from helpers.environment import hardware, host, software
-from helpers.environment.machine import Import
-from helpers.environment.probe import probe
-from helpers.environment.process import Process
-from helpers.environment.system import PROJECT, System, Untold, shown
-from helpers.npu_smi import NpuSmi
+from ascend_workbook.environment import hardware, host, software
+from ascend_workbook.environment.machine import Import
+from ascend_workbook.environment.probe import probe
+from ascend_workbook.environment.process import Process
+from ascend_workbook.environment.system import PROJECT, System, Untold, shorten_path
+from ascend_workbook.machine import bounded
+from ascend_workbook.machine.npu_smi import NpuSmi
 from tests.environment import machines
 from tests.environment.test_npu_smi import A3
 
@@ -40,11 +40,17 @@ def tool(root: Path, name: str, script: str) -> System:
 
 def test_chips_on_the_bus(tmp_path: Path) -> None:
     bus = "/sys/bus/pci/devices"
-    write(tmp_path, {
-        f"{bus}/0000:c1:00.0/vendor": "0x19e5\n", f"{bus}/0000:c1:00.0/device": "0xd802\n",
-        f"{bus}/0000:01:00.0/vendor": "0x19e5\n", f"{bus}/0000:01:00.0/device": "0x1711\n",  # a display chip
-        f"{bus}/0000:02:00.0/vendor": "0x10de\n", f"{bus}/0000:02:00.0/device": "0xd802\n",  # another vendor's
-    })  # fmt: skip
+    write(
+        tmp_path,
+        {
+            f"{bus}/0000:c1:00.0/vendor": "0x19e5\n",
+            f"{bus}/0000:c1:00.0/device": "0xd802\n",
+            f"{bus}/0000:01:00.0/vendor": "0x19e5\n",
+            f"{bus}/0000:01:00.0/device": "0x1711\n",  # a display chip
+            f"{bus}/0000:02:00.0/vendor": "0x10de\n",
+            f"{bus}/0000:02:00.0/device": "0xd802\n",  # another vendor's
+        },
+    )
     chips = hardware.pci_chips(System(tmp_path))
     assert not isinstance(chips, Untold)
     assert [(chip.address, chip.kind) for chip in chips] == [("0000:c1:00.0", "A2")]
@@ -64,12 +70,12 @@ def test_device_files(tmp_path: Path) -> None:
 
 def test_npu_smi_is_read_from_either_stream(tmp_path: Path) -> None:
     write(tmp_path, {"/smi.txt": A3})
-    found = hardware.npu_smi(tool(tmp_path, "npu-smi", f'cat "{tmp_path}/smi.txt" >&2; exit 1'))
+    found = hardware.read_npu_smi(tool(tmp_path, "npu-smi", f'cat "{tmp_path}/smi.txt" >&2; exit 1'))
     assert isinstance(found, NpuSmi) and len(found.chips) == 2
 
 
 def test_npu_smi_is_asked_in_plain_english(tmp_path: Path) -> None:
-    found = hardware.npu_smi(tool(tmp_path, "npu-smi", 'echo "$LC_ALL $1"; exit 4'))
+    found = hardware.read_npu_smi(tool(tmp_path, "npu-smi", 'echo "$LC_ALL $1"; exit 4'))
     assert found == Untold("untold.tool", {"tool": "npu-smi", "error": "C info"})
 
 
@@ -87,48 +93,54 @@ def test_npu_smi_is_asked_in_plain_english(tmp_path: Path) -> None:
 )
 def test_npu_smi_goes_wrong(tmp_path: Path, script: str, key: str) -> None:
     write(tmp_path, {"/smi.txt": A3})
-    found = hardware.npu_smi(tool(tmp_path, "npu-smi", script.format(smi=f'"{tmp_path}/smi.txt"')))
+    found = hardware.read_npu_smi(tool(tmp_path, "npu-smi", script.format(smi=f'"{tmp_path}/smi.txt"')))
     assert isinstance(found, Untold) and found.key == key
 
 
 def test_npu_smi_that_cannot_be_started(tmp_path: Path) -> None:
     system = tool(tmp_path, "npu-smi", "")
     (tmp_path / "tools" / "npu-smi").write_bytes(b"\x7fELF broken")
-    found = hardware.npu_smi(system)
+    found = hardware.read_npu_smi(system)
     assert isinstance(found, Untold) and found.key == "untold.tool"
 
 
 def test_versions_of_the_driver(tmp_path: Path) -> None:
     system = System(tmp_path)
-    assert hardware.version_info(system, hardware.DRIVER) == ""
+    assert hardware.read_version_info(system, hardware.DRIVER) == ""
     write(tmp_path, {hardware.DRIVER[0]: "Version=24.1.rc3\nascendhal_version=7.35.23\n"})
-    assert hardware.version_info(system, hardware.DRIVER) == "24.1.rc3"
+    assert hardware.read_version_info(system, hardware.DRIVER) == "24.1.rc3"
     write(tmp_path, {hardware.DRIVER[0]: "Ver"})
-    assert hardware.version_info(system, hardware.DRIVER) == Untold("untold.unreadable", {"path": hardware.DRIVER[0]})
+    assert hardware.read_version_info(system, hardware.DRIVER) == Untold(
+        "untold.unreadable", {"path": hardware.DRIVER[0]}
+    )
 
 
 def test_a_version_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / hardware.DRIVER[0].lstrip("/")).mkdir(parents=True)  # a folder in its place: a bad mount
-    found = hardware.version_info(System(tmp_path), hardware.DRIVER)
+    found = hardware.read_version_info(System(tmp_path), hardware.DRIVER)
     assert isinstance(found, Untold) and found.key == "untold.file"
 
 
 def test_every_cann_once_the_sourced_one_first(tmp_path: Path) -> None:
     kernels = "opp/built-in/op_impl/ai_core/tbe/kernel"
-    write(tmp_path, {
-        "/usr/local/Ascend/cann-8.5.0/version.cfg": "toolkit_running_version=[7.9.0:8.5.0]\n",
-        f"/usr/local/Ascend/cann-8.5.0/{kernels}/ascend910b/x.json": "",
-        f"/usr/local/Ascend/cann-8.5.0/{kernels}/config/x.json": "",
-        "/usr/local/Ascend/ascend-toolkit/latest/x86_64-linux/ascend_toolkit_install.info": "version=8.3.RC2\n",
-        "/usr/local/Ascend/ascend-toolkit/set_env.sh": "",
-    })  # fmt: skip
+    write(
+        tmp_path,
+        {
+            "/usr/local/Ascend/cann-8.5.0/version.cfg": "toolkit_running_version=[7.9.0:8.5.0]\n",
+            f"/usr/local/Ascend/cann-8.5.0/{kernels}/ascend910b/x.json": "",
+            f"/usr/local/Ascend/cann-8.5.0/{kernels}/config/x.json": "",
+            "/usr/local/Ascend/ascend-toolkit/latest/x86_64-linux/ascend_toolkit_install.info": "version=8.3.RC2\n",
+            "/usr/local/Ascend/ascend-toolkit/set_env.sh": "",
+        },
+    )
     (tmp_path / "usr/local/Ascend/cann").symlink_to("cann-8.5.0")
     old = tmp_path / "usr/local/Ascend/ascend-toolkit/latest"
-    roots = hardware.cann_roots(System(tmp_path), {"ASCEND_HOME_PATH": "/" + str(old.relative_to(tmp_path))})
+    roots = hardware.find_cann_roots(System(tmp_path), {"ASCEND_HOME_PATH": "/" + str(old.relative_to(tmp_path))})
     assert roots[1].path == "/usr/local/Ascend/cann-8.5.0"
     assert [(Path(root.path).name, root.version, root.sourced) for root in roots] == [
-        ("latest", "8.3.RC2", True), ("cann-8.5.0", "8.5.0", False),
-    ]  # fmt: skip
+        ("latest", "8.3.RC2", True),
+        ("cann-8.5.0", "8.5.0", False),
+    ]
     assert roots[1].kernels == ("ascend910b",) and roots[0].script.endswith("ascend-toolkit/set_env.sh")
 
 
@@ -136,30 +148,34 @@ def test_limits_of_the_container(tmp_path: Path) -> None:
     system = System(tmp_path)
     meminfo = "MemTotal: 8388608 kB\nMemFree: 1 kB\nMemAvailable: 4194304 kB\n"
     write(tmp_path, {"/proc/meminfo": meminfo})
-    assert host.memory(system) == (8192.0, 4096.0)
+    assert host.read_memory(system) == (8192.0, 4096.0)
     write(tmp_path, {"/sys/fs/cgroup/memory.max": "max\n", "/sys/fs/cgroup/cpu.max": "max 100000\n"})
-    assert host.memory(system) == (8192.0, 4096.0)
-    usable = host.cpus_usable(system)
+    assert host.read_memory(system) == (8192.0, 4096.0)
+    usable = host.count_usable_cpus(system)
     write(tmp_path, {"/sys/fs/cgroup/memory.max": str(2 * 2**30), "/sys/fs/cgroup/memory.current": str(2**30)})
     write(tmp_path, {"/sys/fs/cgroup/cpu.max": "50000 100000\n"})
-    assert host.memory(system) == (2048.0, 1024.0)
-    assert usable == float(len(os.sched_getaffinity(0))) and host.cpus_usable(system) == 0.5
+    assert host.read_memory(system) == (2048.0, 1024.0)
+    assert usable == float(len(os.sched_getaffinity(0))) and host.count_usable_cpus(system) == 0.5
 
 
 def test_limits_of_an_older_container(tmp_path: Path) -> None:
-    write(tmp_path, {
-        "/proc/meminfo": "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n",
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712",
-        "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "25000\n", "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
-    })  # fmt: skip
-    assert host.cpus_usable(System(tmp_path)) == 0.25 and host.memory(System(tmp_path))[0] == 8192.0
+    write(
+        tmp_path,
+        {
+            "/proc/meminfo": "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n",
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712",
+            "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "25000\n",
+            "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+        },
+    )
+    assert host.count_usable_cpus(System(tmp_path)) == 0.25 and host.read_memory(System(tmp_path))[0] == 8192.0
 
 
 def test_what_cannot_be_told_is_not_zero(tmp_path: Path) -> None:
-    total, free = host.memory(System(tmp_path))
+    total, free = host.read_memory(System(tmp_path))
     assert isinstance(total, Untold) and isinstance(free, Untold)
     write(tmp_path, {"/proc/meminfo": "MemTotal: garbage\n"})
-    assert isinstance(host.memory(System(tmp_path))[0], Untold)
+    assert isinstance(host.read_memory(System(tmp_path))[0], Untold)
     assert isinstance(host.disk_free_mib(System(tmp_path), tmp_path / "nothing"), Untold)
 
 
@@ -175,7 +191,7 @@ def test_what_cannot_be_told_is_not_zero(tmp_path: Path) -> None:
 )
 def test_containers(tmp_path: Path, files: dict[str, str], environ: dict[str, str], kind: str) -> None:
     write(tmp_path, files)
-    assert host.container(System(tmp_path, environ)) == kind
+    assert host.detect_container(System(tmp_path, environ)) == kind
 
 
 def import_with(tmp_path: Path, torch: str, timeout_s: float = 60) -> Import | Untold:
@@ -207,14 +223,14 @@ def test_folders_that_hide_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_only_listed_variables_are_kept() -> None:
     secrets = {"ASCEND_SECRET_KEY": "s1", "HCCL_TOKEN": "s2", "MA_AK": "s3", "OBS_SECRET_ACCESS_KEY": "s4"}
-    assert software.allowed({**secrets, "ASCEND_HOME_PATH": "/x", "HOME": "/h"}) == {"ASCEND_HOME_PATH": "/x"}
+    assert software.allowed_variables({**secrets, "ASCEND_HOME_PATH": "/x", "HOME": "/h"}) == {"ASCEND_HOME_PATH": "/x"}
     words = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "_AK", "_SK")
     assert not [name for name in software.VARIABLES if any(word in name for word in words)]
 
 
 def test_a_whole_machine_is_probed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All at once, from a made tree: the parts find their place, and the facts are plain JSON."""
-    monkeypatch.setattr(software, "torch_and_device", lambda system, wanted: (Import(), machines.server().chosen))
+    monkeypatch.setattr(software, "ask_torch_and_device", lambda system, wanted: (Import(), machines.server().chosen))
     write(tmp_path, {"/etc/os-release": 'PRETTY_NAME="openEuler 22.03 LTS"\n', "/dev/davinci0": "", "/smi.txt": A3})
     write(tmp_path, {"/proc/self/environ": "TASK_QUEUE_ENABLE=2\0OBS_AK=secret\0"})
     system = tool(tmp_path, "npu-smi", f'cat "{tmp_path}/smi.txt"')
@@ -241,16 +257,16 @@ def test_torch_npu_without_cann_breaks_import_torch(simulator_env: dict[str, str
 
 def test_nothing_heavy_is_imported_in_this_process() -> None:
     code = (
-        "import sys, helpers.environment; helpers.environment.check('cpu'); "
+        "import sys, ascend_workbook.environment; ascend_workbook.environment.check('cpu'); "
         "print(sorted({'torch', 'torch_npu', 'numpy'} & set(sys.modules)))"
     )
-    done = bounded.run([sys.executable, "-c", code], timeout_s=120)
+    done = bounded.run_bounded([sys.executable, "-c", code], timeout_s=120)
     assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_paths_are_shown_short() -> None:
-    assert shown(str(PROJECT / "runs" / "a")) == "runs/a" and shown(str(Path.home() / "b")) == "~/b"
-    assert shown("/usr/local/Ascend/cann") == "/usr/local/Ascend/cann" and shown("runs") == "runs"
+    assert shorten_path(str(PROJECT / "runs" / "a")) == "runs/a" and shorten_path(str(Path.home() / "b")) == "~/b"
+    assert shorten_path("/usr/local/Ascend/cann") == "/usr/local/Ascend/cann" and shorten_path("runs") == "runs"
 
 
 class Answering(Process):
@@ -266,7 +282,7 @@ class Answering(Process):
     def cannot_be(self, tier: str) -> bool:
         return tier not in self.tiers
 
-    def ask(self, tier: str) -> dict[str, Any]:
+    def ask_tier(self, tier: str) -> dict[str, Any]:
         if self.cannot_be(tier) and tier.startswith("npu"):
             return {"why": {"say": "device.why.no_cann"}}
         self.asked.append(tier)
@@ -293,6 +309,6 @@ def test_torch_is_imported_once_where_one_child_can_tell(
     made: dict[str, Any], wanted: str, asked: list[str], tier: str
 ) -> None:
     process = Answering(**made)
-    imported, chosen = software.torch_and_device(System(process=process), wanted)
+    imported, chosen = software.ask_torch_and_device(System(process=process), wanted)
     assert sorted(process.asked) == asked and chosen.tier == tier
     assert isinstance(imported, Import) and imported.ok and imported.torch == "2.9.0"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers import report
-from helpers.environment import check
-from helpers.finding import Status
-from helpers.report import Report
-from helpers.words import hint
+from ascend_workbook.environment import check
+from ascend_workbook.findings import report
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import hint
 from tests.environment.recorded.faults import FAULTS
 from tests.environment.recorded.machines import HEALTHY
 from tests.environment.recorded.made import Made

@@ -9,8 +9,8 @@ from typing import Callable
 
 import pytest
 
-from helpers.environment import check, rules
-from helpers.environment.machine import (
+from ascend_workbook.environment import check, rules
+from ascend_workbook.environment.machine import (
     CannRoot,
     Hardware,
     Hccl,
@@ -23,12 +23,12 @@ from helpers.environment.machine import (
     PciChip,
     RankTable,
 )
-from helpers.environment.readiness import report_on
-from helpers.environment.system import Untold
-from helpers.finding import Finding, Status
-from helpers.npu_smi import NpuSmi, Process
-from helpers.rules import judge, rules_of
-from helpers.words import catalogue
+from ascend_workbook.environment.readiness import report_on
+from ascend_workbook.environment.system import Untold
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.findings.sentence import load_catalogue
+from ascend_workbook.machine.npu_smi import NpuSmi, Process
 from tests.environment import machines as m
 from tests.environment.recorded.faults import FAULTS
 from tests.environment.recorded.machines import HEALTHY as RECORDED
@@ -50,7 +50,9 @@ def unsourced(**changed: object) -> CannRoot:
 BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
     "macOS asked for an NPU": (
         lambda: m.chosen(m.host(m.laptop(), system="Darwin", distribution=""), wanted="npu", tier=""),
-        "ENV010.other", Status.FAIL),
+        "ENV010.other",
+        Status.FAIL,
+    ),
     "laptop on riscv": (lambda: m.host(m.laptop(), arch="riscv64"), "ENV010.other", Status.WARN),
     "old C library": (lambda: m.host(m.server(), glibc="2.17"), "ENV011.old", Status.FAIL),
     "musl": (lambda: m.host(m.server(), glibc=Untold("untold.glibc")), "untold.glibc", Status.SKIPPED),
@@ -58,179 +60,327 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
     "CPU quota": (lambda: m.host(m.server(), cpus_usable=32.0), "ENV012.cut", Status.NOTE),
     "little memory": (lambda: m.host(m.laptop(), memory_free_mib=900.0), "ENV013.low", Status.WARN),
     "memory unreadable": (
-        lambda: m.host(m.laptop(), memory_mib=Untold("untold.unreadable", {"path": "/proc/meminfo"}),
-                       memory_free_mib=Untold("untold.unreadable", {"path": "/proc/meminfo"})),
-        "untold.unreadable", Status.SKIPPED),
+        lambda: m.host(
+            m.laptop(),
+            memory_mib=Untold("untold.unreadable", {"path": "/proc/meminfo"}),
+            memory_free_mib=Untold("untold.unreadable", {"path": "/proc/meminfo"}),
+        ),
+        "untold.unreadable",
+        Status.SKIPPED,
+    ),
     "disk full": (lambda: m.host(m.laptop(), disk_free_mib=100.0), "ENV014.full", Status.FAIL),
     "disk nearly full": (lambda: m.host(m.laptop(), disk_free_mib=3000.0), "ENV014.full", Status.WARN),
     "folder closed": (lambda: m.host(m.laptop(), disk_writable=False), "ENV014.closed", Status.FAIL),
     "docker's shm": (lambda: m.host(m.server(), shm_mib=64.0, container="docker"), "ENV015.small", Status.WARN),
     "no shm": (
         lambda: m.host(m.laptop(), shm_mib=Untold("untold.file", {"path": "/dev/shm", "error": "No such file"})),
-        "untold.file", Status.SKIPPED),
+        "untold.file",
+        Status.SKIPPED,
+    ),
     "few open files": (lambda: m.host(m.server(), open_files=256), "ENV016.low", Status.WARN),
     "npu asked for on a laptop": (
         lambda: m.chosen(m.laptop(), wanted="npu", tier="", why={"say": "device.why.no_cann"}),
-        "ENV001.absent", Status.FAIL),
+        "ENV001.absent",
+        Status.FAIL,
+    ),
     "npu asked for, no chip": (
         lambda: m.chosen(m.laptop(), wanted="npu", tier="", why={"say": "device.why.no_cann"}),
-        "ENV020.absent", Status.FAIL),
+        "ENV020.absent",
+        Status.FAIL,
+    ),
     "NPU fell back to CPU": (lambda: m.unusable(m.server()), "ENV001.unusable", Status.FAIL),
     "chips hidden from PCI": (lambda: replace(m.server(), hardware=m.hardware(pci=())), "ENV020.hidden", Status.NOTE),
     "no PCI tree": (
         lambda: replace(m.server(), hardware=m.hardware(pci=Untold("untold.no_pci", {"path": "/sys/bus/pci"}))),
-        "untold.no_pci", Status.SKIPPED),
-    "driver not loaded": (
-        lambda: m.unusable(replace(m.server(), hardware=NO_CARDS)), "ENV021.none", Status.FAIL),
+        "untold.no_pci",
+        Status.SKIPPED,
+    ),
+    "driver not loaded": (lambda: m.unusable(replace(m.server(), hardware=NO_CARDS)), "ENV021.none", Status.FAIL),
     "container without devices": (
         lambda: m.unusable(m.host(replace(m.server(), hardware=NO_CARDS), container="docker")),
-        "ENV021.container", Status.FAIL),
+        "ENV021.container",
+        Status.FAIL,
+    ),
     "device file closed": (
-        lambda: m.unusable(replace(m.server(), hardware=m.hardware(
-            nodes=(*(replace(node, usable=False) for node in m.hardware().nodes),), groups=("users",)))),
-        "ENV021.closed", Status.FAIL),
+        lambda: m.unusable(
+            replace(
+                m.server(),
+                hardware=m.hardware(
+                    nodes=(*(replace(node, usable=False) for node in m.hardware().nodes),), groups=("users",)
+                ),
+            )
+        ),
+        "ENV021.closed",
+        Status.FAIL,
+    ),
     "manager missing": (
         lambda: m.unusable(replace(m.server(), hardware=m.hardware(nodes=(Node("/dev/davinci0", True),)))),
-        "ENV021.missing", Status.FAIL),
+        "ENV021.missing",
+        Status.FAIL,
+    ),
     "chip ill": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(health="Alarm")))),
-        "ENV022.ill", Status.FAIL),
+        "ENV022.ill",
+        Status.FAIL,
+    ),
     "chip warns": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(health="Warning")))),
-        "ENV022.ill", Status.WARN),
+        "ENV022.ill",
+        Status.WARN,
+    ),
     "npu-smi -8005": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8005))),
-        "ENV022.error_8005", Status.WARN),
+        "ENV022.error_8005",
+        Status.WARN,
+    ),
     "npu-smi -8020": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8020))),
-        "ENV022.error_8020", Status.WARN),
+        "ENV022.error_8020",
+        Status.WARN,
+    ),
     "npu-smi other error": (
-        lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8001))), "ENV022.error", Status.WARN),
+        lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8001))),
+        "ENV022.error",
+        Status.WARN,
+    ),
     "npu-smi hangs": (
-        lambda: replace(m.server(), hardware=m.hardware(
-            npu_smi=Untold("untold.timeout", {"tool": "npu-smi", "seconds": "10"}))),
-        "untold.timeout", Status.SKIPPED),
+        lambda: replace(
+            m.server(), hardware=m.hardware(npu_smi=Untold("untold.timeout", {"tool": "npu-smi", "seconds": "10"}))
+        ),
+        "untold.timeout",
+        Status.SKIPPED,
+    ),
     "npu-smi cut short": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=Untold("untold.npu_smi_cut", {"lines": 5}))),
-        "untold.npu_smi_cut", Status.SKIPPED),
+        "untold.npu_smi_cut",
+        Status.SKIPPED,
+    ),
     "npu-smi broken": (
-        lambda: replace(m.server(), hardware=m.hardware(
-            npu_smi=Untold("untold.tool", {"tool": "npu-smi", "error": "Is a directory"}))),
-        "untold.tool", Status.SKIPPED),
+        lambda: replace(
+            m.server(),
+            hardware=m.hardware(npu_smi=Untold("untold.tool", {"tool": "npu-smi", "error": "Is a directory"})),
+        ),
+        "untold.tool",
+        Status.SKIPPED,
+    ),
     "npu-smi partly unread": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, unread=("| 2  910B2 |",)))),
-        "ENV022.unread", Status.SKIPPED),
+        "ENV022.unread",
+        Status.SKIPPED,
+    ),
     "no npu-smi": (lambda: replace(m.server(), hardware=m.hardware(npu_smi=None)), "ENV022.absent", Status.WARN),
     "first generation 910B": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(name="910B")))),
-        "ENV023.first", Status.WARN),
+        "ENV023.first",
+        Status.WARN,
+    ),
     "inference chip": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(name="310P3")))),
-        "ENV023.inference", Status.WARN),
+        "ENV023.inference",
+        Status.WARN,
+    ),
     "one card lost": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(1)))),
-        "ENV024.differ", Status.WARN),
+        "ENV024.differ",
+        Status.WARN,
+    ),
     "NPU in use": (
-        lambda: replace(m.server(), hardware=m.hardware(
-            npu_smi=replace(SMI, processes=(Process(0, 0, 4711, "python", 20000),)))),
-        "ENV025.busy", Status.WARN),
+        lambda: replace(
+            m.server(), hardware=m.hardware(npu_smi=replace(SMI, processes=(Process(0, 0, 4711, "python", 20000),)))
+        ),
+        "ENV025.busy",
+        Status.WARN,
+    ),
     "visible devices not numbers": (
-        lambda: m.environ(m.server(), ASCEND_RT_VISIBLE_DEVICES="all"), "ENV026.malformed", Status.FAIL),
+        lambda: m.environ(m.server(), ASCEND_RT_VISIBLE_DEVICES="all"),
+        "ENV026.malformed",
+        Status.FAIL,
+    ),
     "visible device 7 of 2": (
-        lambda: m.environ(m.server(), ASCEND_RT_VISIBLE_DEVICES="0,7"), "ENV026.wrong", Status.FAIL),
+        lambda: m.environ(m.server(), ASCEND_RT_VISIBLE_DEVICES="0,7"),
+        "ENV026.wrong",
+        Status.FAIL,
+    ),
     "no driver": (
         lambda: m.unusable(replace(m.server(), hardware=m.hardware(driver="", driver_installed=False))),
-        "ENV030.none", Status.FAIL),
+        "ENV030.none",
+        Status.FAIL,
+    ),
     "no driver in the container": (
-        lambda: m.unusable(m.host(replace(m.server(), hardware=m.hardware(driver="", driver_installed=False)),
-                                  container="docker")),
-        "ENV030.container", Status.FAIL),
+        lambda: m.unusable(
+            m.host(replace(m.server(), hardware=m.hardware(driver="", driver_installed=False)), container="docker")
+        ),
+        "ENV030.container",
+        Status.FAIL,
+    ),
     "driver file unreadable": (
-        lambda: replace(m.server(), hardware=m.hardware(
-            driver=Untold("untold.unreadable", {"path": "/usr/local/Ascend/driver/version.info"}))),
-        "untold.unreadable", Status.SKIPPED),
+        lambda: replace(
+            m.server(),
+            hardware=m.hardware(driver=Untold("untold.unreadable", {"path": "/usr/local/Ascend/driver/version.info"})),
+        ),
+        "untold.unreadable",
+        Status.SKIPPED,
+    ),
     "driver too old": (
-        lambda: replace(m.server(), hardware=m.hardware(driver="24.1.rc3")), "ENV030.outside", Status.WARN),
+        lambda: replace(m.server(), hardware=m.hardware(driver="24.1.rc3")),
+        "ENV030.outside",
+        Status.WARN,
+    ),
     "driver not listed": (
-        lambda: replace(m.server(), cann=(replace(m.CANN, version="8.0.RC3"),)), "ENV030.not_listed", Status.NOTE),
+        lambda: replace(m.server(), cann=(replace(m.CANN, version="8.0.RC3"),)),
+        "ENV030.not_listed",
+        Status.NOTE,
+    ),
     "driver of odd form": (
-        lambda: replace(m.server(), hardware=m.hardware(driver="V100R001C23")), "ENV030.not_listed", Status.NOTE),
-    "no firmware file": (
-        lambda: replace(m.server(), hardware=m.hardware(firmware="")), "ENV031.none", Status.NOTE),
+        lambda: replace(m.server(), hardware=m.hardware(driver="V100R001C23")),
+        "ENV030.not_listed",
+        Status.NOTE,
+    ),
+    "no firmware file": (lambda: replace(m.server(), hardware=m.hardware(firmware="")), "ENV031.none", Status.NOTE),
     "no CANN": (lambda: m.unusable(replace(m.server(), cann=(), environ={})), "ENV040.none", Status.FAIL),
     "CANN's version unreadable": (
-        lambda: replace(m.server(), cann=(replace(m.CANN, version=""),)), "ENV040.unreadable", Status.SKIPPED),
+        lambda: replace(m.server(), cann=(replace(m.CANN, version=""),)),
+        "ENV040.unreadable",
+        Status.SKIPPED,
+    ),
     "pair with an unreadable CANN": (
-        lambda: replace(m.server(), cann=(replace(m.CANN, version=""),)), "untold.cann_version", Status.SKIPPED),
+        lambda: replace(m.server(), cann=(replace(m.CANN, version=""),)),
+        "untold.cann_version",
+        Status.SKIPPED,
+    ),
     "CANN not sourced": (
-        lambda: replace(m.server(), cann=(unsourced(),), environ={}), "ENV041.not_sourced", Status.WARN),
+        lambda: replace(m.server(), cann=(unsourced(),), environ={}),
+        "ENV041.not_sourced",
+        Status.WARN,
+    ),
     "sourced by sh": (
         lambda: replace(m.server(), cann=(unsourced(),), environ={"ASCEND_HOME_PATH": "."}),
-        "ENV041.relative", Status.FAIL),
+        "ENV041.relative",
+        Status.FAIL,
+    ),
     "CANN uninstalled": (
         lambda: replace(m.server(), cann=(unsourced(),), environ={"ASCEND_HOME_PATH": "/usr/local/Ascend/gone"}),
-        "ENV041.missing", Status.FAIL),
+        "ENV041.missing",
+        Status.FAIL,
+    ),
     "two CANNs in the path": (
-        lambda: m.environ(replace(m.server(), cann=(m.CANN, OTHER_CANN)),
-                          LD_LIBRARY_PATH=f"{m.CANN.path}/lib64:{OTHER_CANN.path}/lib64"),
-        "ENV042.mixed", Status.WARN),
+        lambda: m.environ(
+            replace(m.server(), cann=(m.CANN, OTHER_CANN)),
+            LD_LIBRARY_PATH=f"{m.CANN.path}/lib64:{OTHER_CANN.path}/lib64",
+        ),
+        "ENV042.mixed",
+        Status.WARN,
+    ),
     "kernels of another chip": (
-        lambda: replace(m.server(), cann=(replace(m.CANN, kernels=("ascend910",)),)), "ENV043.missing", Status.FAIL),
+        lambda: replace(m.server(), cann=(replace(m.CANN, kernels=("ascend910",)),)),
+        "ENV043.missing",
+        Status.FAIL,
+    ),
     "kernels of an unknown chip": (
         lambda: replace(m.server(), hardware=m.hardware(pci=(PciChip("0", "0xd806", "950"),))),
-        "ENV043.unknown", Status.SKIPPED),
+        "ENV043.unknown",
+        Status.SKIPPED,
+    ),
     "chips that no table names, the bus hidden": (
-        lambda: replace(m.server(), hardware=m.hardware(
-            pci=(), npu_smi=NpuSmi("25.5.0", "25.5.0", m.chips(2, "910B4-1")))),
-        "ENV043.unknown", Status.SKIPPED),
+        lambda: replace(
+            m.server(), hardware=m.hardware(pci=(), npu_smi=NpuSmi("25.5.0", "25.5.0", m.chips(2, "910B4-1")))
+        ),
+        "ENV043.unknown",
+        Status.SKIPPED,
+    ),
     "simulator by force beside a CANN": (
-        lambda: m.chosen(m.server(), tier="npu-simulated"), "ENV070.forced", Status.WARN),
+        lambda: m.chosen(m.server(), tier="npu-simulated"),
+        "ENV070.forced",
+        Status.WARN,
+    ),
     "simulator's npu-smi": (
         lambda: replace(m.laptop(), hardware=replace(m.laptop().hardware, simulated_npu_smi=NpuSmi(simulated=True))),
-        "ENV070.npu_smi", Status.NOTE),
+        "ENV070.npu_smi",
+        Status.NOTE,
+    ),
     "Python without a wheel": (lambda: m.python(m.server(), version="3.8.18"), "ENV050.no_wheel", Status.WARN),
     "torch missing": (
         lambda: m.broken_import(m.unusable(m.server()), "ModuleNotFoundError: No module named 'torch'"),
-        "ENV051.not_installed", Status.FAIL),
+        "ENV051.not_installed",
+        Status.FAIL,
+    ),
     "torch_npu without CANN": (
         lambda: m.broken_import(m.chosen(replace(m.laptop(), simulator=""), tier="cpu"), BACKEND, HCCL),
-        "ENV051.no_cann", Status.FAIL),
+        "ENV051.no_cann",
+        Status.FAIL,
+    ),
     "torch_npu without CANN, simulator at hand": (
-        lambda: m.broken_import(m.laptop(), BACKEND, HCCL), "ENV051.no_cann", Status.WARN),
+        lambda: m.broken_import(m.laptop(), BACKEND, HCCL),
+        "ENV051.no_cann",
+        Status.WARN,
+    ),
     "libhccl with CANN not sourced": (
         lambda: m.broken_import(replace(m.server(), cann=(unsourced(),), environ={}), BACKEND, HCCL),
-        "ENV051.not_sourced", Status.WARN),
+        "ENV051.not_sourced",
+        Status.WARN,
+    ),
     "driver libraries invisible": (
-        lambda: m.broken_import(m.unusable(m.server()), BACKEND, HAL), "ENV051.no_driver", Status.FAIL),
+        lambda: m.broken_import(m.unusable(m.server()), BACKEND, HAL),
+        "ENV051.no_driver",
+        Status.FAIL,
+    ),
     "undefined symbol": (
         lambda: m.broken_import(m.unusable(m.server()), BACKEND, "ImportError: x.so: undefined symbol: _ZN3c1"),
-        "ENV051.symbol", Status.FAIL),
+        "ENV051.symbol",
+        Status.FAIL,
+    ),
     "backend fails otherwise": (
-        lambda: m.broken_import(m.unusable(m.server()), BACKEND, "ValueError: odd"), "ENV051.autoload", Status.FAIL),
+        lambda: m.broken_import(m.unusable(m.server()), BACKEND, "ValueError: odd"),
+        "ENV051.autoload",
+        Status.FAIL,
+    ),
     "torch damaged": (
         lambda: m.broken_import(m.chosen(m.laptop(), tier="cpu"), "OSError: libtorch.so"),
-        "ENV051.broken", Status.FAIL),
+        "ENV051.broken",
+        Status.FAIL,
+    ),
     "torch's import hangs": (
         lambda: m.python(m.laptop(), torch_import=Untold("untold.timeout", {"tool": "import torch", "seconds": "9"})),
-        "untold.timeout", Status.SKIPPED),
+        "untold.timeout",
+        Status.SKIPPED,
+    ),
     "torch_npu missing": (
         lambda: m.unusable(
-            m.packages(m.python(m.chosen(m.server(), versions={}), torch_npu_folder=""), torch_npu=None)),
-        "ENV052.none", Status.FAIL),
+            m.packages(m.python(m.chosen(m.server(), versions={}), torch_npu_folder=""), torch_npu=None)
+        ),
+        "ENV052.none",
+        Status.FAIL,
+    ),
     "torch_npu in site-packages of a laptop": (
-        lambda: m.python(m.laptop(), torch_npu_folder="/lib/torch_npu"), "ENV052.without_cann", Status.WARN),
+        lambda: m.python(m.laptop(), torch_npu_folder="/lib/torch_npu"),
+        "ENV052.without_cann",
+        Status.WARN,
+    ),
     "torch of another release": (
-        lambda: m.unusable(m.packages(m.chosen(m.server(), versions={}), torch="2.8.0")), "ENV053.wrong", Status.FAIL),
+        lambda: m.unusable(m.packages(m.chosen(m.server(), versions={}), torch="2.8.0")),
+        "ENV053.wrong",
+        Status.FAIL,
+    ),
     "torch of no known form": (
-        lambda: m.packages(m.chosen(m.server(), versions={}), torch="nightly"), "untold.version", Status.SKIPPED),
+        lambda: m.packages(m.chosen(m.server(), versions={}), torch="nightly"),
+        "untold.version",
+        Status.SKIPPED,
+    ),
     "CANN too old, torch_npu dead": (
         lambda: m.unusable(replace(m.server(), cann=(replace(m.CANN, version="8.0.RC1"),))),
-        "ENV054.outside", Status.FAIL),
+        "ENV054.outside",
+        Status.FAIL,
+    ),
     "CANN too old, torch_npu works": (
-        lambda: replace(m.server(), cann=(replace(m.CANN, version="8.0.RC1"),)), "ENV054.outside", Status.WARN),
+        lambda: replace(m.server(), cann=(replace(m.CANN, version="8.0.RC1"),)),
+        "ENV054.outside",
+        Status.WARN,
+    ),
     "pair not listed": (
         lambda: m.packages(m.chosen(m.server(), versions={"torch": "2.13.0", "torch_npu": "2.13.0"}), torch="2.13.0"),
-        "ENV054.not_listed", Status.NOTE),
+        "ENV054.not_listed",
+        Status.NOTE,
+    ),
     "numpy 2 with CANN 8.5": (lambda: m.packages(m.server(), numpy="2.1.0"), "ENV055.too_new", Status.FAIL),
     "no numpy": (lambda: m.packages(m.server(), numpy=None), "ENV055.none", Status.FAIL),
     "decorator missing": (lambda: m.packages(m.server(), decorator=None), "ENV056.missing", Status.FAIL),
@@ -238,64 +388,109 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
     "torchvision of another torch": (lambda: m.packages(m.server(), torchvision="0.20.1"), "ENV058.other", Status.WARN),
     "TASK_QUEUE_ENABLE overwritten": (
         lambda: m.environ(m.server(), started={"TASK_QUEUE_ENABLE": "2"}, TASK_QUEUE_ENABLE="0"),
-        "ENV060.overwritten", Status.NOTE),
+        "ENV060.overwritten",
+        Status.NOTE,
+    ),
     "TASK_QUEUE_ENABLE off": (lambda: m.environ(m.server(), TASK_QUEUE_ENABLE="0"), "ENV060.off", Status.WARN),
     "TASK_QUEUE_ENABLE odd": (lambda: m.environ(m.server(), TASK_QUEUE_ENABLE="yes"), "ENV060.unknown", Status.WARN),
     "library path late in a kernel": (
         lambda: m.environ(m.python(m.laptop(), interactive=True), started={}, LD_LIBRARY_PATH="/x"),
-        "ENV061.late", Status.WARN),
+        "ENV061.late",
+        Status.WARN,
+    ),
     "library path late in a script": (
-        lambda: m.environ(m.laptop(), started={}, LD_LIBRARY_PATH="/x"), "ENV061.late", Status.WARN),
+        lambda: m.environ(m.laptop(), started={}, LD_LIBRARY_PATH="/x"),
+        "ENV061.late",
+        Status.WARN,
+    ),
     "start of the process unreadable": (
         lambda: replace(m.laptop(), started=Untold("untold.file", {"path": "/proc/self/environ", "error": "no"})),
-        "untold.file", Status.SKIPPED),
+        "untold.file",
+        Status.SKIPPED,
+    ),
     "rank table left over": (
-        lambda: m.environ(m.server(), RANK_TABLE_FILE="/user/config/jobstart_hccl.json"), "ENV062.left", Status.WARN),
+        lambda: m.environ(m.server(), RANK_TABLE_FILE="/user/config/jobstart_hccl.json"),
+        "ENV062.left",
+        Status.WARN,
+    ),
     "simulator sourced, npu asked for": (
-        lambda: m.chosen(replace(m.laptop(), cann=(m.SIMULATED,)), wanted="npu", tier="",
-                         why={"say": "device.why.not_real"}),
-        "ENV070.sourced", Status.NOTE),
+        lambda: m.chosen(
+            replace(m.laptop(), cann=(m.SIMULATED,)), wanted="npu", tier="", why={"say": "device.why.not_real"}
+        ),
+        "ENV070.sourced",
+        Status.NOTE,
+    ),
     "CUDA build without a card": (
         lambda: m.python(m.laptop(), torch_import=Import(torch="2.9.0+cu126", cuda={"build": "12.6"})),
-        "ENV080.no_device", Status.NOTE),
+        "ENV080.no_device",
+        Status.NOTE,
+    ),
     "little locked memory beside two GPUs": (
         lambda: replace(m.host(m.gpu(), locked_bytes=8 << 20), nvidia=Nvidia(2, "560.35.03")),
-        "ENV017.locked", Status.NOTE),
+        "ENV017.locked",
+        Status.NOTE,
+    ),
     "CANN's stub, no driver": (
         lambda: replace(m.laptop(), hardware=Hardware(pci=(), hal="/usr/local/Ascend/cann/devlib/libascend_hal.so")),
-        "ENV032.stub_only", Status.NOTE),
+        "ENV032.stub_only",
+        Status.NOTE,
+    ),
     "NNAL not sourced": (
         lambda: replace(m.server(), nnal=Nnal("/usr/local/Ascend/nnal/atb/latest", "8.5.0")),
-        "ENV044.not_sourced", Status.NOTE),
+        "ENV044.not_sourced",
+        Status.NOTE,
+    ),
     "bash cannot source": (
         lambda: replace(m.server(), cann=(replace(m.CANN, unset=Untold("untold.script", {"path": "/c/set_env.sh"})),)),
-        "untold.script", Status.SKIPPED),
+        "untold.script",
+        Status.SKIPPED,
+    ),
     "no set_env.sh": (
         lambda: replace(m.server(), cann=(replace(m.CANN, unset=Untold("untold.no_script", {"path": "/c"})),)),
-        "untold.no_script", Status.SKIPPED),
+        "untold.no_script",
+        Status.SKIPPED,
+    ),
     "torch_npu no longer maintained": (
         lambda: m.chosen(m.server(), versions={"torch": "2.1.0", "torch_npu": "2.1.0.post17"}),
-        "ENV059.old", Status.NOTE),
+        "ENV059.old",
+        Status.NOTE,
+    ),
     "hccn.conf without the second NPU": (
-        lambda: replace(m.server(), hccl=Hccl(devices={0: "192.168.100.101"})), "ENV063.missing", Status.WARN),
+        lambda: replace(m.server(), hccl=Hccl(devices={0: "192.168.100.101"})),
+        "ENV063.missing",
+        Status.WARN,
+    ),
     "hccn.conf unreadable": (
         lambda: replace(m.server(), hccl=Hccl(devices=Untold("untold.file", {"path": "/etc/hccn.conf", "error": "x"}))),
-        "untold.file", Status.SKIPPED),
+        "untold.file",
+        Status.SKIPPED,
+    ),
     "no kernel carries CANN": (
         lambda: replace(m.server(), kernelspecs=(Kernelspec("python3", "/k", "python"),)),
-        "ENV066.without", Status.NOTE),
+        "ENV066.without",
+        Status.NOTE,
+    ),
     "a driver and CUDA, but no GPU for torch": (
-        lambda: replace(m.python(m.chosen(m.gpu(), tier="cpu"), torch_import=Import(torch="2", cuda={"build": "12.6"})),
-                        nvidia=Nvidia(8, "560.35.03")),
-        "ENV081.unseen", Status.WARN),
+        lambda: replace(
+            m.python(m.chosen(m.gpu(), tier="cpu"), torch_import=Import(torch="2", cuda={"build": "12.6"})),
+            nvidia=Nvidia(8, "560.35.03"),
+        ),
+        "ENV081.unseen",
+        Status.WARN,
+    ),
     "container without a driver": (
-        lambda: m.unusable(m.host(replace(m.server(), hardware=m.hardware(driver="", driver_installed=False)),
-                                  container="docker")),
-        "ENV090.no_driver", Status.FAIL),
+        lambda: m.unusable(
+            m.host(replace(m.server(), hardware=m.hardware(driver="", driver_installed=False)), container="docker")
+        ),
+        "ENV090.no_driver",
+        Status.FAIL,
+    ),
     "ModelArts preset engine": (
         lambda: m.environ(m.server(), MA_VJ_NAME="job", MA_NUM_GPUS="8", RANK_TABLE_FILE="/r.json", RANK="0"),
-        "ENV091.rtf", Status.NOTE),
-}  # fmt: skip
+        "ENV091.rtf",
+        Status.NOTE,
+    ),
+}
 
 HEALTHY: dict[str, Callable[[], Machine]] = {
     "A2 server": m.server,
@@ -324,7 +519,9 @@ HEALTHY: dict[str, Callable[[], Machine]] = {
             cann=(replace(m.CANN, version="9.1.0"),),
             hardware=m.hardware(driver="26.1.0"),
         ),
-        torch="2.12.0", torch_npu="2.12.0", numpy="2.1.2",
+        torch="2.12.0",
+        torch_npu="2.12.0",
+        numpy="2.1.2",
     ),
     "compatible pair": lambda: replace(
         m.server(), cann=(replace(m.CANN, version="9.0.0"),), hardware=m.hardware(driver="26.1.0")
@@ -338,11 +535,11 @@ HEALTHY: dict[str, Callable[[], Machine]] = {
         hccl=Hccl(rank_table=RankTable("/r.json", 2, 1)),
     ),
     "library of no torch_npu": lambda: m.packages(m.chosen(m.laptop(), tier="cpu", versions={}), torch_npu=None),
-}  # fmt: skip
+}
 
 
 def findings(machine: Machine) -> list[Finding]:
-    return judge(machine, RULES, strict=True)
+    return judge_facts(machine, RULES, strict=True)
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -391,7 +588,7 @@ def test_every_outcome_was_seen(tmp_path: Path) -> None:
         system = make().system(tmp_path / str(number))
         seen |= {finding.key for finding in check(work_folder=tmp_path, system=system).findings[1:]}
     parts = {"ENV017.unlimited", "ENV061.kernel", "ENV061.script"}  # of another sentence
-    spoken = {key for key in catalogue() if re.match(r"ENV0[1-9]\d\.", key)} - parts
+    spoken = {key for key in load_catalogue() if re.match(r"ENV0[1-9]\d\.", key)} - parts
     assert not spoken - seen
     assert {key.split(".")[0] for key in seen if key.startswith("ENV")} == set(RULES)
 
@@ -407,5 +604,5 @@ def test_a_rule_that_breaks_is_a_failure() -> None:
     def broken(machine: Machine) -> list[Finding]:
         raise ZeroDivisionError("on purpose")
 
-    found = judge(m.server(), {**RULES, "ENV999": broken})[-1]
+    found = judge_facts(m.server(), {**RULES, "ENV999": broken})[-1]
     assert (found.status, found.key) == (Status.FAIL, "rule.broke")

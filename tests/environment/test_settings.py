@@ -9,20 +9,22 @@ from typing import Any
 
 import pytest
 
-from helpers import __main__, bounded
-from helpers.environment import compare_settings, save_settings
-from helpers.environment.readiness import report_on
-from helpers.finding import Status
-from helpers.report import Report
-from helpers.settings import Settings, load
+from ascend_workbook.cli import main as __main__
+from ascend_workbook.cli.commands import check as command
+from ascend_workbook.environment import compare_settings, save_settings
+from ascend_workbook.environment.readiness import report_on
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine import bounded
+from ascend_workbook.machine.settings import Settings, load_record
 from tests.environment import machines
-from tests.settings.records import GPU, NPU, changed
-from tests.settings.test_differences import CASES
+from tests.machine.settings.records import GPU, NPU, changed
+from tests.machine.settings.test_differences import CASES
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, output: bounded.Output) -> None:
-    monkeypatch.setattr("helpers.environment.settings.device.child_environment", lambda tier: {})
-    monkeypatch.setattr("helpers.environment.settings.bounded.run", lambda *args, **options: output)
+    monkeypatch.setattr("ascend_workbook.environment.settings.device.child_environment", lambda tier: {})
+    monkeypatch.setattr("ascend_workbook.environment.settings.bounded.run_bounded", lambda *args, **options: output)
 
 
 def test_an_npu_machine_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,9 +33,17 @@ def test_an_npu_machine_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HCCL_ALGO", "level0:ring")
     monkeypatch.setenv("HCCL_TOKEN", "PLANTED")
     made = save_settings(tmp_path / "a.json", report_on(machines.server()))
-    assert load(tmp_path / "a.json") == made and "PLANTED" not in (tmp_path / "a.json").read_text()
-    assert made.machine == {"tier": "npu", "device": "Ascend910B2", "count": "2", "system": "Linux", "arch": "aarch64",
-                            "python": "3.11.9", "cann": "8.5.0", "driver": "25.5.0"}  # fmt: skip
+    assert load_record(tmp_path / "a.json") == made and "PLANTED" not in (tmp_path / "a.json").read_text()
+    assert made.machine == {
+        "tier": "npu",
+        "device": "Ascend910B2",
+        "count": "2",
+        "system": "Linux",
+        "arch": "aarch64",
+        "python": "3.11.9",
+        "cann": "8.5.0",
+        "driver": "25.5.0",
+    }
     assert made.environment["HCCL_ALGO"] == "level0:ring" and made.flags == {"threads": 4} and not made.untold
 
 
@@ -50,7 +60,7 @@ def test_a_broken_torch_is_untold_not_equal(
 ) -> None:
     answer(monkeypatch, output)
     made = save_settings(tmp_path / "a.json", report_on(machines.server()))
-    assert made.untold["flags"] and load(tmp_path / "a.json") == made and made.packages
+    assert made.untold["flags"] and load_record(tmp_path / "a.json") == made and made.packages
     assert "ENV121.flags" in {one.key for one in compare_settings(made, made).findings}
 
 
@@ -93,10 +103,15 @@ def test_what_a_machine_does_not_tell_is_named() -> None:
 
 
 def test_a_capture_from_elsewhere_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    NPU.save(tmp_path / "a.json")
+    NPU.save_record(tmp_path / "a.json")
     for settings in ({"flags": {"x": [1]}}, [1], {"machine": [1]}, {"packages": {"\x1b[2J": "1"}}):
-        made = {"schema": "ascend-workbook/capture/1", "complete": True, "about": {"tier": "npu"}, "files": {},
-                "sides": {"rank0": {"settings": settings, "weights": {"w": "1"}}}}  # fmt: skip
+        made = {
+            "schema": "ascend-workbook/capture/1",
+            "complete": True,
+            "about": {"tier": "npu"},
+            "files": {},
+            "sides": {"rank0": {"settings": settings, "weights": {"w": "1"}}},
+        }
         (tmp_path / "capture.json").write_text(json.dumps(made))
         code = __main__.main(["check", "--lang", "en", "--compare", str(tmp_path), str(tmp_path / "a.json")])
         assert (code, "\x1b" in capsys.readouterr().err) == (2, False)
@@ -110,7 +125,7 @@ def test_a_simulated_side_says_so() -> None:
 def files(tmp_path: Path) -> dict[str, str]:
     made = {"gpu": GPU, "npu": NPU, "other": changed(NPU, "packages", torch="2.8.0")}
     for name, side in made.items():
-        side.save(tmp_path / f"{name}.json")
+        side.save_record(tmp_path / f"{name}.json")
     (tmp_path / "broken.json").write_text("{")
     (tmp_path / "empty").mkdir()
     return {name: str(tmp_path / name) for name in ("empty",)} | {
@@ -138,7 +153,9 @@ def test_the_command_saves_what_it_found(
     told: dict[str, Any] = {"packages": {"torch": "2.9.0"}, "flags": {}}
     answer(monkeypatch, bounded.Output(0, json.dumps(told), ""))
     made = report_on(machines.server())
-    monkeypatch.setattr("helpers.commands.check.environment_check", lambda *args, **options: made)
+    verb = replace(command.VERB, function=lambda **options: made)
+    verb.__dict__["options"] = command.VERB.options
+    monkeypatch.setattr(command, "VERB", verb)
     assert __main__.main(["check", "--lang", "en", "--save", str(tmp_path / "a.json")]) == 0
     assert f"settings: {tmp_path / 'a.json'}" in capsys.readouterr().out
-    assert load(tmp_path / "a.json").tier == "npu"
+    assert load_record(tmp_path / "a.json").tier == "npu"

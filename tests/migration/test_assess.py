@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from helpers import versions
-from helpers.__main__ import main
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.migration.assess import REPEATED, assess, kinds_of, ranked
-from helpers.migration.assess.effort import TESTING_LEAST_H, TESTING_SHARE
-from helpers.migration.repair import CLASSES
-from helpers.migration.rewrite import rewrite
-from helpers.migration.scan import scan
-from helpers.report import Report
-from helpers.view.cells import grid
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine import versions
+from ascend_workbook.migration.assess import REPEATED, assess, kinds_of, rank_risks
+from ascend_workbook.migration.assess.effort import TESTING_LEAST_H, TESTING_SHARE
+from ascend_workbook.migration.repair import CLASSES
+from ascend_workbook.migration.rewrite import rewrite
+from ascend_workbook.migration.scan import scan
+from ascend_workbook.show.cells import format_rows
 
 CODE = """import torch
 import flash_attn
@@ -51,7 +51,7 @@ def test_the_gravest_risk_stands_first(repository: Path) -> None:
     assert [(risk["class"], risk["weight"]) for risk in risks] == [("unsupported", "high"), ("manual", "low")]
     assert risks[0]["places"] == 2, "a library's import and its line in the requirements are one decision"
     assert risks[0]["first"].endswith(":1") and risks[0]["effort_h"] >= risks[-1]["effort_h"]
-    assert ranked(kinds_of(report.findings)) == []
+    assert rank_risks(kinds_of(report.findings)) == []
 
 
 @pytest.mark.parametrize("fail_on", [(), ("unsupported",), ("rewrite", "unsupported")])
@@ -101,7 +101,7 @@ def test_the_sum_adds_up_from_what_is_shown(repository: Path, lang: str) -> None
     report = assess(repository)
     table = _part(report, "assess_effort").table
     assert table
-    _, rows = grid(table, lang, 100)
+    _, rows = format_rows(table, lang, 100)
     *lines, testing, whole = [[_number(text) for text in row[1:6]] for row in rows]
     assert len(lines) > 4
     for kinds, first, repeats, each, shown in lines:
@@ -110,7 +110,7 @@ def test_the_sum_adds_up_from_what_is_shown(repository: Path, lang: str) -> None
     assert testing[-1] == pytest.approx(max(TESTING_LEAST_H, TESTING_SHARE * repairs), abs=0.01)
     assert whole[-1] == pytest.approx(repairs + testing[-1], abs=0.001)
     assert report.table
-    by_class = [[_number(text) for text in row[3:6]] for row in grid(report.table, lang, 100)[1]]
+    by_class = [[_number(text) for text in row[3:6]] for row in format_rows(report.table, lang, 100)[1]]
     estimate = report.facts["estimate_h"]
     for at, name in enumerate(("likely", "low", "high")):
         assert sum(row[at] for row in by_class) == pytest.approx(estimate[name], abs=0.001)
@@ -173,9 +173,12 @@ def test_what_is_recommended_is_what_check_pairs(repository: Path) -> None:
     ("name", "text", "pins"),
     [
         ("environment.yml", "dependencies:\n  - pytorch=1.8.0=py3.8_cuda10.2\n", ["pytorch=1.8.0"]),
-        ("pyproject.toml", "[tool.poetry.dependencies]\ntorch = \"^2.1\"\n", ["torch^2.1"]),
-        ("setup.py", "setup(install_requires=['torch>=2.0,!=2.1.1; python_version>\"3.8\"'])\n", [
-            "torch>=2.0,!=2.1.1"]),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntorch = "^2.1"\n', ["torch^2.1"]),
+        (
+            "setup.py",
+            "setup(install_requires=['torch>=2.0,!=2.1.1; python_version>\"3.8\"'])\n",
+            ["torch>=2.0,!=2.1.1"],
+        ),
         ("run.sh", "pip install torch==2.4.0 torchvision==0.19\n", ["torch==2.4.0"]),
         ("Dockerfile", "FROM ubuntu\nRUN pip install \\\n    torch==2.0.1 \\\n    numpy\n", ["torch==2.0.1"]),
         ("run.sh", "# pip install \\\n  torch==2.0.1\npip install numpy\necho torch==2.0\n", []),

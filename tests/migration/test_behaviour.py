@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.migration.api_map import load
-from helpers.migration.reading.source import parse
-from helpers.migration.rewrite import apply, migrate
-from helpers.migration.scan import scan_source
+from ascend_workbook.migration.api_map import load_map
+from ascend_workbook.migration.reading.source import parse_text
+from ascend_workbook.migration.rewrite import apply_edits, migrate_source
+from ascend_workbook.migration.scan import scan_source
 
 #: An expression, and what it gives under transfer_to_npu before and after the rewrite ("raises" for an error).
 IDIOMS = {
@@ -90,9 +90,9 @@ print(json.dumps([names] + [value(text) for text in json.loads(sys.stdin.readlin
 
 
 def _rewritten(text: str) -> str:
-    source = parse(f"import torch\n{text}")
+    source = parse_text(f"import torch\n{text}")
     edits = [edit for finding in scan_source(source, strict=True) for edit in finding.edits]
-    return apply(source, edits).split("\n", 1)[1]
+    return apply_edits(source, edits).split("\n", 1)[1]
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def seen(
 ) -> tuple[dict[str, object], list[str]]:
     """Expression -> what it gave, and the names of the API map that torch.cuda lacks."""
     texts = [*IDIOMS, *map(_rewritten, IDIOMS), *CLAIMS]
-    asked = " ".join(load("torch_cuda")["names"]) + "\n" + json.dumps(texts) + "\n"
+    asked = " ".join(load_map("torch_cuda")["names"]) + "\n" + json.dumps(texts) + "\n"
     folder: Path = tmp_path_factory.mktemp("behaviour")
     done = subprocess.run(
         [sys.executable, "-c", CHILD],
@@ -186,8 +186,11 @@ def seen_explicit(
     simulator_env: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[dict[str, object], list[str]]:
     """Expression -> what its explicit form gave, and the names of the table that torch_npu lacks."""
-    table = load("torch_npu")
-    forms = [migrate(parse(f"import torch\n{text}\n"), mode="explicit")[0].strip().split("\n")[-1] for text in EXPLICIT]
+    table = load_map("torch_npu")
+    forms = [
+        migrate_source(parse_text(f"import torch\n{text}\n"), mode="explicit")[0].strip().split("\n")[-1]
+        for text in EXPLICIT
+    ]
     asked = json.dumps([[*table["names"], *table["other"].values()], table["modules"], forms]) + "\n"
     done = subprocess.run(
         [sys.executable, "-c", EXPLICIT_CHILD],

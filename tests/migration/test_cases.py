@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from helpers.migration.reading.source import parse
-from helpers.migration.repair import class_of
-from helpers.migration.scan import scan_source
+from ascend_workbook.migration.reading.source import parse_text
+from ascend_workbook.migration.repair import class_of
+from ascend_workbook.migration.scan import scan_source
 from tests.conftest import ROOT
 
 CASES = json.loads((ROOT / "tests" / "data" / "migration" / "cases.json").read_text(encoding="utf-8"))["cases"]
@@ -16,7 +16,7 @@ CASES = json.loads((ROOT / "tests" / "data" / "migration" / "cases.json").read_t
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['repository']}/{case['path']}:{case['line']}")
 def test_the_class_is_the_one_judged_by_hand(case: dict[str, str]) -> None:
-    found = scan_source(parse(case["code"]), strict=True)
+    found = scan_source(parse_text(case["code"]), strict=True)
     assert case["class"] in {class_of(finding) for finding in found}
 
 

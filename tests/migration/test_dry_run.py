@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from helpers.device import Device
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.migration import dry_run as module
-from helpers.migration.dry_run import dry_run
-from helpers.report import Report
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine.device import Device
+from ascend_workbook.migration import dry_run as module
+from ascend_workbook.migration.dry_run import dry_run
 
 SCRIPT = """
 import torch
@@ -35,7 +35,7 @@ PLAIN = "loss = net(x).pow(2).mean()"
 def known_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """The devices a test names are taken as found: each question to a child costs a second import of torch."""
     monkeypatch.setattr(module.devices, "find", lambda wanted, python: Device(wanted, "named by the test", 1))
-    monkeypatch.setattr(module.devices, "baseline", lambda wanted, python: Device(wanted, "named by the test", 1))
+    monkeypatch.setattr(module.devices, "find_baseline", lambda wanted, python: Device(wanted, "named by the test", 1))
 
 
 def _script(tmp_path: Path, body: str = PLAIN) -> Path:
@@ -53,12 +53,18 @@ def _keys(report: Report) -> dict[str, Any]:
 def test_losses_agree_and_the_users_folder_is_untouched(tmp_path: Path, simulator_env: dict[str, str]) -> None:
     script = _script(tmp_path)
     told: list[str] = []
-    report = dry_run(script, device="npu-simulated", baseline="cpu", steps=4, out=tmp_path / "out",
-                     on_progress=lambda side, progress: told.append(side))  # fmt: skip
+    report = dry_run(
+        script,
+        device="npu-simulated",
+        baseline="cpu",
+        steps=4,
+        out=tmp_path / "out",
+        on_progress=lambda side, progress: told.append(side),
+    )
     assert report.status is Status.OK and report.simulated, report.text("en")
-    assert report.table is not None and report.table.values("step") == [1, 2, 3, 4]
-    assert report.table.values("relative_error") == [0.0] * 4
-    assert report.table.values("baseline_loss") == report.table.values("target_loss")
+    assert report.table is not None and report.table.column_values("step") == [1, 2, 3, 4]
+    assert report.table.column_values("relative_error") == [0.0] * 4
+    assert report.table.column_values("baseline_loss") == report.table.column_values("target_loss")
     assert set(told) == {"baseline", "target"}
     assert sorted(file.name for file in script.parent.iterdir()) == ["parts.py", "train.py"]
     assert "standing in" in report.verdict("en") and "1e-05" in report.verdict("en")
@@ -77,13 +83,13 @@ def test_a_failing_target_names_the_line_and_explains(tmp_path: Path, simulator_
     failed = _keys(report)["MIG140.failed"]
     assert report.status is Status.FAIL and failed.place is not None and failed.place.path == "train.py"
     assert "MIG140.reason" in _keys(report)
-    assert report.table is not None and None in report.table.values("target_loss")
+    assert report.table is not None and None in report.table.column_values("target_loss")
 
 
 def test_without_an_npu_the_target_is_said_not_to_have_run(tmp_path: Path) -> None:
     report = dry_run(_script(tmp_path), device="cpu", baseline="cpu", steps=1)
     assert report.status is Status.SKIPPED and "MIG140.not_run" in _keys(report)
-    assert report.table is not None and report.table.values("target_loss") == [None]
+    assert report.table is not None and report.table.column_values("target_loss") == [None]
 
 
 def test_low_precision_is_noted_and_loosens_the_tolerance(tmp_path: Path) -> None:
@@ -136,8 +142,10 @@ def test_faults_numerics_and_fallbacks_of_the_target_are_told(
     unknown = report.facts["simulator"].pop("dtypes_unknown")
     assert unknown == ["aten::logit_"]
     assert report.facts["simulator"] == {
-        "numerics": "ascend", "faults": ["addmm@3:scale=1.5"], "fallbacks": {fallen: 4}
-    }  # fmt: skip
+        "numerics": "ascend",
+        "faults": ["addmm@3:scale=1.5"],
+        "fallbacks": {fallen: 4},
+    }
     assert report.status is Status.FAIL and "Fault on purpose in this run: addmm@3:scale=1.5" in report.text("en")
     assert _keys(report)["MIG141.fallback"].args == {"count": 1, "operators": [f"{fallen} (4x)"]}
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.device import Device
-from helpers.finding import Finding, Status
-from helpers.migration import dry_run as module
-from helpers.migration.dry_run import dry_run
-from helpers.report import Report
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine.device import Device
+from ascend_workbook.migration import dry_run as module
+from ascend_workbook.migration.dry_run import dry_run
 
 TRAIN = """
 import torch
@@ -29,7 +29,7 @@ for step in range(9):
 def known_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """The devices a test names are taken as found: each question to a child costs a second import of torch."""
     monkeypatch.setattr(module.devices, "find", lambda wanted, python: Device(wanted, "named by the test", 1))
-    monkeypatch.setattr(module.devices, "baseline", lambda wanted, python: Device(wanted, "named by the test", 1))
+    monkeypatch.setattr(module.devices, "find_baseline", lambda wanted, python: Device(wanted, "named by the test", 1))
 
 
 def _script(folder: Path, body: str = "pass") -> Path:
@@ -59,12 +59,13 @@ def test_a_shell_script_runs_its_command_and_a_fault_is_placed_in_the_module_bes
     (repo / "scripts" / "run.sh").write_text(
         'cd "$(dirname "$0")/.."\nexport PYTHONPATH=src\nWORD=go\npython tools/train.py $WORD | tee log.txt\n'
     )
-    report = dry_run(f"bash {repo / 'scripts' / 'run.sh'}", device="npu-simulated", baseline="cpu", steps=1,
-                     out=tmp_path / "out")  # fmt: skip
+    report = dry_run(
+        f"bash {repo / 'scripts' / 'run.sh'}", device="npu-simulated", baseline="cpu", steps=1, out=tmp_path / "out"
+    )
     failed = _found(report, "MIG140.failed")
     assert str(failed.place) == "src/parts/net.py:3" and str(failed.args["code"]).startswith("return torch.asarray")
     assert "MIG140.reason" in {finding.key for finding in report.findings}
-    assert report.table is not None and None not in report.table.values("baseline_loss"), report.text("en")
+    assert report.table is not None and None not in report.table.column_values("baseline_loss"), report.text("en")
     assert b".to('cuda:0')" in (tmp_path / "out" / "target" / "work" / "src" / "parts" / "net.py").read_bytes()
     assert "src/parts/net.py" in _found(report, "MIG148.reached").message("en")
     assert "run.sh:4" in _found(report, "MIG148.launch").message("zh") and not (repo / "log.txt").exists()
@@ -146,7 +147,7 @@ def test_a_rank_that_is_wrong_is_found_though_rank_0_agrees(tmp_path: Path, simu
     report = dry_run(f"torchrun --nproc_per_node=2 {script}", device="npu-simulated", baseline="cpu", steps=3)
     ranks = _found(report, "MIG140.ranks")
     assert ranks.status is Status.FAIL and (ranks.args["rank"], ranks.args["step"]) == (1, 3), report.text("en")
-    assert report.table is not None and report.table.values("relative_error") == [0.0] * 3
+    assert report.table is not None and report.table.column_values("relative_error") == [0.0] * 3
 
 
 @pytest.mark.full

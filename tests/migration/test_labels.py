@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.migration.agreement import Confusion, compare, compare_all
+from ascend_workbook.migration.agreement import Confusion, compare_all, compare_file
 
 VARIABLE = "ASCEND_WORKBOOK_LABELLED"
 
@@ -48,15 +48,19 @@ def test_the_scoring(tmp_path: Path) -> None:
     lines = [(2, "no_action"), (3, "rewrite"), (4, "auto"), (6, "unsupported")]
     labels = tmp_path / "a.py.json"
     labels.write_text(json.dumps({"lines": [{"line": line, "label": label} for line, label in lines]}))
-    found = compare(labels, tmp_path / "a.py")
+    found = compare_file(labels, tmp_path / "a.py")
     assert found.counted == Counter(
-        {("no_action", "no_action"): 1, ("rewrite", "rewrite"): 1, ("auto", "unsupported"): 1,
-         ("unsupported", "no_action"): 1}
-    )  # fmt: skip
+        {
+            ("no_action", "no_action"): 1,
+            ("rewrite", "rewrite"): 1,
+            ("auto", "unsupported"): 1,
+            ("unsupported", "no_action"): 1,
+        }
+    )
     assert found.agreement == 0.5 and found.missed_unsupported == 1 and found.false_alarms == 0
     assert len(found.wrong) == 2 and "a.py:4 label auto, said unsupported" in found.wrong
     (tmp_path / "跑.sh").write_text("CUDA_VISIBLE_DEVICES=0 python t.py\n", encoding="utf-8")
     (tmp_path / "跑.sh.json").write_text(json.dumps({"lines": [{"line": 1, "label": "rewrite"}]}))
-    assert compare(tmp_path / "跑.sh.json", tmp_path / "跑.sh").agreement == 1
+    assert compare_file(tmp_path / "跑.sh.json", tmp_path / "跑.sh").agreement == 1
     alarmed = Confusion(Counter({("no_action", "auto"): 1, ("no_action", "no_action"): 3}))
     assert alarmed.false_alarms == 0.25

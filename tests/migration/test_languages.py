@@ -5,25 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 
-from helpers.commands.dry_run import tell
-from helpers.finding import Finding
-from helpers.launch import Progress
-from helpers.migration import api_map, rules
-from helpers.migration.assess import assess
-from helpers.migration.dry_run.reasons import reason
-from helpers.migration.rewrite import rewrite
-from helpers.migration.scan import scan
-from helpers.migration.texts import containers, requirements, settings, shell
-from helpers.report import Report
-from helpers.view.cells import cell
-from helpers.words import say, show, title
+from ascend_workbook.cli.commands.dry_run import print_step
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import say, show, title
+from ascend_workbook.machine.launch import Progress
+from ascend_workbook.migration import api_map
+from ascend_workbook.migration.assess import assess
+from ascend_workbook.migration.dry_run.reasons import explain_message
+from ascend_workbook.migration.rewrite import rewrite
+from ascend_workbook.migration.scan import scan
+from ascend_workbook.show.cells import format_cell
+from tests.migration.subjects import SUBJECTS
 
 CJK = re.compile("[\u3400-\u9fff\u3000-\u303f\uff00-\uffef]")
 #: Three words of English prose in a row; names, commands and what stands in backquotes are no prose.
@@ -60,7 +58,7 @@ def texts(report: Report, lang: str) -> Iterator[str]:
     for row in report.table.rows if report.table else ():
         for value, column in zip(row, report.table.columns if report.table else ()):
             if column.name not in THEIRS:
-                yield cell(plain(value), column, lang)
+                yield format_cell(plain(value), column, lang)
     for part in report.parts:
         yield from texts(part, lang)
 
@@ -71,18 +69,14 @@ def wrong(text: str, lang: str) -> bool:
 
 def examples() -> Iterator[tuple[str, str]]:
     """Every example of every rule as a file."""
-    for found in iter_modules(rules.__path__):
-        module = import_module(f"{rules.__name__}.{found.name}")
-        for number, example in enumerate(module.EXAMPLES):
-            yield f"{found.name}_{number}.py", example[0]
-    for number, (text, *_) in enumerate(shell.EXAMPLES):
-        yield f"run_{number}.sh", text
-    for number, (text, *_) in enumerate(requirements.EXAMPLES):
-        yield f"requirements-{number}.txt", text
-    for number, (text, *_) in enumerate(settings.EXAMPLES):
-        yield f"settings_{number}.{'json' if text.startswith('{') else 'yaml'}", text
-    for number, (text, *_) in enumerate(containers.EXAMPLES):
-        yield f"Dockerfile.{number}", text
+    endings = {"config.yaml": "yaml", "Dockerfile": "Dockerfile", "run.sh": "sh"}
+    for subject in SUBJECTS:
+        for number, case in enumerate(case for case in subject.cases if case.marks):
+            if subject.file == "requirements.txt":
+                yield f"requirements-{number}.txt", case.code
+            else:
+                ending = "json" if case.code.startswith("{") else endings.get(subject.file, "py")
+                yield f"{subject.code}_{number}.{ending}", case.code
     yield "inline.sh", "python - <<E\nimport torch\nx.cuda()\nE\npython - <<E\ntorch.cuda($x +)\nE\n"
 
 
@@ -92,7 +86,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root.mkdir()
     for name, text in examples():
         (root / name).write_text(text, encoding="utf-8")
-    for number, library in enumerate(api_map.load("third_party")["names"]):
+    for number, library in enumerate(api_map.load_map("third_party")["names"]):
         (root / f"library_{number}.py").write_text(f"import {library}\n")
     (root / "requirements.txt").write_text("torch==1.13.1\ntorchvision\n")
     (root / "broken.py").write_text("import torch\nx = (torch.cuda\n")
@@ -117,10 +111,13 @@ def test_a_report_speaks_one_language(repository: Path, lang: str) -> None:
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_advice_of_the_tables_speaks_one_language(lang: str) -> None:
-    uses = {entry["use"] for name in ("third_party", "retired") for entry in api_map.load(name)["names"].values()}
+    uses = {entry["use"] for name in ("third_party", "retired") for entry in api_map.load_map(name)["names"].values()}
     every = [say(f"migration.use.{use}", lang) for use in uses]
-    every += [show(api_map.instead(entry)["link"], lang) for entry in api_map.load("third_party")["names"].values()]
-    every.append(show(reason("No module named 'flash_attn'"), lang))
+    every += [
+        show(api_map.describe_alternative(entry)["link"], lang)
+        for entry in api_map.load_map("third_party")["names"].values()
+    ]
+    every.append(show(explain_message("No module named 'flash_attn'"), lang))
     assert len(uses) > 20 and not [text for text in every if wrong(text, lang)]
 
 
@@ -141,9 +138,9 @@ def test_every_link_is_a_page_and_no_home(repository: Path) -> None:
 def test_progress_is_told_in_the_language(capsys: pytest.CaptureFixture[str]) -> None:
     for side in ("baseline", "target"):
         for lang in ("zh", "en"):
-            tell(side, Progress(3, 5, 1.25, ()), lang=lang)
+            print_step(side, Progress(3, 5, 1.25, ()), lang=lang)
             line = capsys.readouterr().err
             assert "1.25" in line and "3/5" in line and not wrong(line, lang)
             assert bool(CJK.search(line)) == (lang == "zh")
-    tell("npu", Progress(1, None, 2.0, ()), lang="zh")
+    print_step("npu", Progress(1, None, 2.0, ()), lang="zh")
     assert "npu：" in capsys.readouterr().err

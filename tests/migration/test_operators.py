@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.migration.operators import operators
-from helpers.migration.operators.support import document, states
-from helpers.report import Report
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.migration.operators import operators
+from ascend_workbook.migration.operators.support import find_document, load_states
 
 SCRIPT = """import torch
 net = torch.nn.Sequential(torch.nn.Embedding(10, 8), torch.nn.Linear(8, 4)).cuda()
@@ -104,12 +104,12 @@ def test_bad_input_is_one_clear_error(tmp_path: Path) -> None:
     ],
 )
 def test_operators_find_their_page(operator: str, api: str, supported: bool) -> None:
-    said = document(operator)
+    said = find_document(operator)
     assert said is not None and (said.api, said.supported) == (api, supported)
 
 
 def test_backward_operators_and_strangers_have_none() -> None:
-    assert document("aten::_softmax_backward_data") is None and document("npu::npu_linear") is None
+    assert find_document("aten::_softmax_backward_data") is None and find_document("npu::npu_linear") is None
 
 
 COMPARE = """
@@ -118,8 +118,8 @@ spec = importlib.util.spec_from_file_location("trace", sys.argv[1])
 trace = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(trace)
 support = trace.Support({}, False)
-support.begin()
-print("RESULT " + json.dumps({name: support.state(name) for name in json.load(sys.stdin)}))
+support.read_record()
+print("RESULT " + json.dumps({name: support.find_state(name) for name in json.load(sys.stdin)}))
 """
 
 
@@ -130,14 +130,19 @@ def test_the_table_is_what_the_dispatcher_says(simulator_env: dict[str, str]) ->
         pytest.skip("the table is of torch 2.13.0")
     plugin = Path(sys.modules[operators.__module__].__file__ or "").parents[1] / "child" / "operator_trace.py"
     done = subprocess.run(
-        [sys.executable, "-c", COMPARE, str(plugin)], input=json.dumps(list(states())), env=simulator_env,
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", COMPARE, str(plugin)],
+        input=json.dumps(list(load_states())),
+        env=simulator_env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     lines = [line.removeprefix("RESULT ") for line in done.stdout.splitlines() if line.startswith("RESULT ")]
     assert lines, done.stderr
     live = json.loads(lines[0])
     made = {"explicit": "parts", "out": "parts", "out_fallback": "parts"}  # one may be registered as both
-    plain = {name: made.get(state, state) for name, state in states().items()}
+    plain = {name: made.get(state, state) for name, state in load_states().items()}
     differ = {name: (state, live[name]) for name, state in plain.items() if made.get(live[name], live[name]) != state}
     # the simulator registers these itself, in the place of torch_npu's fused attention
     attention = {name: differ.pop(name) for name in list(differ) if name.startswith("aten::_scaled_dot_product_f")}

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.migration.api_map import load
-from helpers.migration.reading.source import parse
-from helpers.migration.repair import class_of
-from helpers.migration.scan import scan_source
+from ascend_workbook.migration.api_map import load_map
+from ascend_workbook.migration.reading.source import parse_text
+from ascend_workbook.migration.repair import class_of
+from ascend_workbook.migration.scan import scan_source
 
 TORCH = "import torch\nimport torch.nn as nn\nimport torch.distributed as dist\nimport os\n"
 UNSUPPORTED = (
@@ -237,12 +237,15 @@ SILENT = (
     "def load(args):\n    return open('a.cu')\nf = load(1)",
     "import torch\nckpt = torch.load(path, map_location='cpu')  # 避免占用 CUDA 显存",
 )
-WANTED = [(kind, code) for kind, codes in (("unsupported", UNSUPPORTED), ("manual", MANUAL), ("rewrite", REWRITE),
-                                           ("auto", AUTO)) for code in codes]  # fmt: skip
+WANTED = [
+    (kind, code)
+    for kind, codes in (("unsupported", UNSUPPORTED), ("manual", MANUAL), ("rewrite", REWRITE), ("auto", AUTO))
+    for code in codes
+]
 
 
 def _classes(code: str, line: int | None = None) -> set[str]:
-    found = scan_source(parse(code), strict=True)
+    found = scan_source(parse_text(code), strict=True)
     return {class_of(each) for each in found if line is None or (each.place and each.place.line == line)}
 
 
@@ -272,7 +275,7 @@ def test_each_public_name_of_torch_cuda_has_its_class() -> None:
         node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     )
     public = [name for each in lists for name in ast.literal_eval(each)]
-    known = load("torch_cuda")["names"]
+    known = load_map("torch_cuda")["names"]
     assert len(public) > 100 and set(public) <= set(known)
     elsewhere = {"amp"}  # spoken of call by call
     said = {name: _classes(f"import torch\nx = torch.cuda.{name}\n") for name in public if name not in elsewhere}
@@ -283,5 +286,5 @@ def test_what_transfer_to_npu_leaves_is_not_called_replaced(shared: Path) -> Non
     import json
 
     facts = json.loads((shared / "facts" / "transfer_to_npu_2.13.0_patched.json").read_text(encoding="utf-8"))
-    known = load("torch_cuda")["names"]
+    known = load_map("torch_cuda")["names"]
     assert [name for name in facts["torch_cuda_left"] if known.get(name, {}).get("note") == "same"] == []

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers.finding import Edit, Finding
-from helpers.migration.reading.source import Source, decode, parse, read
-from helpers.migration.reading.undecoded import Unreadable
-from helpers.migration.registry import registry, wanted
-from helpers.migration.repair import class_of
-from helpers.migration.rewrite import migrate
-from helpers.migration.rewrite.work import MODES
-from helpers.migration.scan import scan_source
+from ascend_workbook.findings.finding import Edit, Finding
+from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text, read_source
+from ascend_workbook.migration.reading.undecoded import Unreadable
+from ascend_workbook.migration.registry import choose_rules, load_rules
+from ascend_workbook.migration.repair import class_of
+from ascend_workbook.migration.rewrite import migrate_source
+from ascend_workbook.migration.rewrite.work import MODES
+from ascend_workbook.migration.scan import scan_source
 
 PACKAGES = ("torch", "transformers", "accelerate", "msprobe", "torch_npu", "numpy", "IPython", "pip")
 
@@ -32,12 +32,12 @@ def _sources(count: int, seed: int, largest: int) -> list[Source]:
         if len(found) >= count:
             break
         data = file.read_bytes()
-        few = not wanted(data)
+        few = not choose_rules(data)
         plain += few and len(data) <= largest
         if len(data) > largest or (few and plain > count // 3):
             continue
         try:
-            found.append(read(file))
+            found.append(read_source(file))
         except Unreadable:
             plain -= few
     return found
@@ -48,31 +48,31 @@ def _disguised(source: Source, number: int) -> Source:
     data = source.text.encode(source.encoding)
     if source.encoding == "utf-8" and "\r" not in source.text and number % 3:
         data = data.replace(b"\n", b"\r\n") if number % 3 == 1 else codecs.BOM_UTF8 + data
-    text, encoding, bom = decode(data)
-    return parse(text, source.path, encoding=encoding, bom=bom, file=source.file)
+    text, encoding, bom = decode_bytes(data)
+    return parse_text(text, source.path, encoding=encoding, bom=bom, file=source.file)
 
 
 def _check(source: Source) -> bool:
     """The promises for one file; whether any mode changes it."""
     found = scan_source(source, strict=True)
-    assert found == scan_source(source, strict=True, rules=registry()), "the byte search lost a finding"
+    assert found == scan_source(source, strict=True, rules=load_rules()), "the byte search lost a finding"
     for finding in found:
         assert finding.place and 1 <= finding.place.line <= len(source.line_starts)
-        assert finding.place.column <= len(source.line(finding.place.line)) + 1
+        assert finding.place.column <= len(source.read_line(finding.place.line)) + 1
     return max([_rewritten(source, mode, found) for mode in MODES])
 
 
 def _rewritten(source: Source, mode: str, found: list[Finding]) -> bool:
     """The promises for one mode; whether the file was changed. One that was not is not looked at a second time."""
-    text, made = migrate(source, mode=mode)
+    text, made = migrate_source(source, mode=mode)
     _only_spans(source, text, sorted({edit for finding in made for edit in finding.edits}, key=_order))
-    assert source.encode(text).startswith(source.bom)
+    assert source.encode_text(text).startswith(source.bom)
     if text == source.text:
         assert "rewrite" not in {class_of(finding) for finding in found}
         return False
-    again = parse(text, source.path, file=source.file)
+    again = parse_text(text, source.path, file=source.file)
     assert "rewrite" not in {class_of(finding) for finding in scan_source(again, strict=True)}
-    assert migrate(again, mode=mode)[0] == text, "a second rewrite changes nothing"
+    assert migrate_source(again, mode=mode)[0] == text, "a second rewrite changes nothing"
     return True
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Edit, Status
-from helpers.migration.dry_run.mirror import migrated_texts
-from helpers.migration.reading.source import parse
-from helpers.migration.repair import class_of
-from helpers.migration.rewrite import apply, migrate, rewrite
-from helpers.migration.scan import scan, scan_source
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Edit, Status
+from ascend_workbook.migration.closure import list_imported_modules
+from ascend_workbook.migration.dry_run.mirror import migrate_modules
+from ascend_workbook.migration.reading.source import parse_text
+from ascend_workbook.migration.repair import class_of
+from ascend_workbook.migration.rewrite import apply_edits, migrate_source, rewrite
+from ascend_workbook.migration.scan import scan, scan_source
 
 TWO = "import torch_npu\nfrom torch_npu.contrib import transfer_to_npu\n"
 INLINE = "import torch_npu; from torch_npu.contrib import transfer_to_npu; "
@@ -106,15 +107,15 @@ UNCHANGED = [
 
 @pytest.mark.parametrize(("before", "after"), PLACES)
 def test_where_the_import_goes(before: str, after: str) -> None:
-    text, _ = migrate(parse(before))
+    text, _ = migrate_source(parse_text(before))
     assert text == after
     ast.parse(text)
-    assert migrate(parse(text))[0] == text, "a second rewrite changes nothing"
+    assert migrate_source(parse_text(text))[0] == text, "a second rewrite changes nothing"
 
 
 @pytest.mark.parametrize("code", UNCHANGED)
 def test_what_must_not_change(code: str) -> None:
-    assert migrate(parse(code))[0] == code
+    assert migrate_source(parse_text(code))[0] == code
 
 
 MESSY = """#!/usr/bin/env python
@@ -137,7 +138,7 @@ print('nccl cuda:0 .cuda("cuda:0") CUDA_VISIBLE_DEVICES')
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_all_rewrites_at_once_keep_every_other_byte(end: str) -> None:
     before = MESSY.replace("\n", end)
-    after, made = migrate(parse(before))
+    after, made = migrate_source(parse_text(before))
     undone = after
     assert {finding.rule for finding in made} >= {"MIG131", "MIG107", "MIG106", "MIG103", "MIG104", "MIG111"}
     for new, old in [
@@ -152,8 +153,8 @@ def test_all_rewrites_at_once_keep_every_other_byte(end: str) -> None:
         undone = undone.replace(new, old)
     assert undone == before
     ast.parse(after)
-    assert migrate(parse(after))[0] == after
-    assert not [finding for finding in scan_source(parse(after)) if class_of(finding) == "rewrite"]
+    assert migrate_source(parse_text(after))[0] == after
+    assert not [finding for finding in scan_source(parse_text(after)) if class_of(finding) == "rewrite"]
 
 
 def test_bytes_on_disk_keep_bom_and_encoding(tmp_path: Path) -> None:
@@ -220,10 +221,10 @@ def test_the_input_is_never_the_output(tmp_path: Path) -> None:
 
 
 def test_overlapping_edits_are_refused() -> None:
-    source = parse("abcdef")
-    assert apply(source, [Edit(0, 2, "X"), Edit(2, 4, "Y"), Edit(0, 2, "X")]) == "XYef"
+    source = parse_text("abcdef")
+    assert apply_edits(source, [Edit(0, 2, "X"), Edit(2, 4, "Y"), Edit(0, 2, "X")]) == "XYef"
     with pytest.raises(WorkbookError, match="overlap"):
-        apply(source, [Edit(0, 3, "X"), Edit(2, 4, "Y")])
+        apply_edits(source, [Edit(0, 3, "X"), Edit(2, 4, "Y")])
 
 
 @pytest.mark.parametrize(
@@ -242,7 +243,7 @@ def test_overlapping_edits_are_refused() -> None:
     ],
 )
 def test_edits_of_two_rules_on_one_expression_are_both_made(code: str, after: str) -> None:
-    text, _ = migrate(parse(code))
+    text, _ = migrate_source(parse_text(code))
     assert text == after
 
 
@@ -318,7 +319,8 @@ def test_which_files_of_a_folder_import_transfer_to_npu(
     assert "MIG131.no_script" not in {finding.key for finding in report.findings}
     assert rewrite(tmp_path / "out").facts["sha256"] == {}, "a second rewrite changes nothing"
     for name in scripts - {"tools/run.py"}:  # a dry-run mirrors the script's own folder only
-        contents, _ = migrated_texts(source / name)
+        modules = dict.fromkeys(list_imported_modules(source / name))
+        contents, _ = migrate_modules(modules, source / name, (source / name).parent)
         assert {file.relative_to(source).as_posix() for file in contents} == scripts
         assert contents[source / name] == (tmp_path / "out" / name).read_bytes()
         rewrite(source / name, tmp_path / "single")
@@ -336,5 +338,5 @@ def test_a_folder_without_a_script_is_not_shown_as_done(tmp_path: Path) -> None:
 
 def test_a_lone_script_whose_torch_comes_with_a_library() -> None:
     text = "from transformers import AutoModel\nm = AutoModel.from_pretrained('x').cuda()\n"
-    assert migrate(parse(text))[0] == TWO + text
-    assert migrate(parse(text), mode="explicit")[0] == "import torch_npu\n" + text.replace("cuda", "npu")
+    assert migrate_source(parse_text(text))[0] == TWO + text
+    assert migrate_source(parse_text(text), mode="explicit")[0] == "import torch_npu\n" + text.replace("cuda", "npu")

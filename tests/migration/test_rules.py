@@ -1,63 +1,75 @@
-"""Every rule against its own examples and near misses: the folder of rules is the list of tests."""
+"""Every rule against its examples: what is marked is found, once and there, and nothing else is."""
 
 from __future__ import annotations
 
 import ast
-import pkgutil
-from importlib import import_module
-from types import ModuleType
 
 import pytest
 
-from helpers.migration import rules as package
-from helpers.migration.reading.source import parse
-from helpers.migration.repair import class_of
-from helpers.migration.rewrite import apply
-from helpers.words import say
+from ascend_workbook.findings.sentence import say
+from ascend_workbook.migration.repair import class_of
+from ascend_workbook.migration.rewrite import apply_edits
+from tests.migration.subjects import SUBJECTS, Subject, mark_findings
+from tools.examples import FOLDERS, BadExample, Case, Mark, parse_examples
 
-MODULES = [import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)]
-EXAMPLES = [
-    pytest.param(module, *example, id=f"{module.CODE}-{number}")
-    for module in MODULES
-    for number, example in enumerate(module.EXAMPLES)
-]
-NEAR_MISSES = [
-    pytest.param(module, code, id=f"{module.CODE}-{number}")
-    for module in MODULES
-    for number, code in enumerate(module.NEAR_MISSES)
+CASES = [
+    pytest.param(subject, case, id=f"{subject.code}-{case.title}") for subject in SUBJECTS for case in subject.cases
 ]
 
 
-@pytest.mark.parametrize(("rule", "code", "kind", "after"), EXAMPLES)
-def test_the_example_fires(rule: ModuleType, code: str, kind: str, after: str | None) -> None:
-    source = parse(code)
-    found = list(rule.check(source))
-    assert kind in {class_of(finding) for finding in found}
-    for finding in found:
-        assert finding.rule == rule.CODE and finding.place and finding.place.line >= 1
+@pytest.mark.parametrize(("subject", "case"), CASES)
+def test_what_is_marked_is_found_and_nothing_else(subject: Subject, case: Case) -> None:
+    source = subject.read(case.code)
+    findings = list(subject.check(source))
+    assert mark_findings(findings) == sorted(case.marks)
+    for finding in findings:
+        assert subject.file or finding.rule == subject.code
         assert say(finding.key, "en", **finding.args) and say(finding.key, "zh", **finding.args)
-    if after is None:
-        assert not [finding for finding in found if finding.edits]
-        return
-    edits = [edit for finding in found for edit in finding.edits]
-    assert apply(source, edits) == after
-    ast.parse(after)
-    again = list(rule.check(parse(after)))
-    assert "rewrite" not in {class_of(finding) for finding in again}, "rewriting twice would change it again"
+    edits = [edit for finding in findings for edit in finding.edits]
+    assert (apply_edits(source, edits) if edits else None) == case.after
+    if case.after is not None:
+        assert subject.file or ast.parse(case.after)
+        again = list(subject.check(subject.read(case.after)))
+        assert "rewrite" not in {class_of(finding) for finding in again}, "rewriting twice would change it again"
 
 
-@pytest.mark.parametrize(("rule", "code"), NEAR_MISSES)
-def test_the_near_miss_is_left_alone(rule: ModuleType, code: str) -> None:
-    assert list(rule.check(parse(code))) == []
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.code)
+def test_every_rule_has_chinese_on_a_line_that_fires_and_on_one_that_does_not(subject: Subject) -> None:
+    for near_miss in (False, True):
+        assert any(not case.code.isascii() for case in subject.cases if case.near_miss == near_miss)
 
 
-@pytest.mark.parametrize("rule", MODULES, ids=lambda module: module.CODE)
-def test_every_rule_has_chinese_on_a_line_that_fires_and_on_one_that_does_not(rule: ModuleType) -> None:
-    for codes in ([code for code, *_ in rule.EXAMPLES], rule.NEAR_MISSES):
-        assert any(not code.isascii() for code in codes)
-    assert rule.__doc__
+@pytest.mark.parametrize("folder", ["Python", "texts"])
+def test_at_least_two_fifths_of_the_cases_must_not_change(folder: str) -> None:
+    cases = [case for subject in SUBJECTS if bool(subject.file) == (folder == "texts") for case in subject.cases]
+    assert sum(case.after is None for case in cases) >= 0.4 * len(cases)
 
 
-def test_at_least_two_fifths_of_the_cases_must_not_change() -> None:
-    silent = len(NEAR_MISSES) + sum(1 for case in EXAMPLES if case.values[3] is None)
-    assert silent >= 0.4 * (len(NEAR_MISSES) + len(EXAMPLES))
+def test_every_file_of_examples_is_a_rules() -> None:
+    assert {file.stem for file in FOLDERS["MIG"].iterdir()} == {subject.code for subject in SUBJECTS}
+
+
+def test_a_caret_stands_where_a_terminal_shows_the_place() -> None:
+    text = (
+        "# --- case: two\n张量 = x.cuda()\n#      ^ A1.b auto\nx\n^ A1.c manual\n# --- after\ny\n\n# --- near miss\nz\n"
+    )
+    first, second = parse_examples(text, "a.py")
+    assert first.marks == (Mark(1, 6, "A1.b", "auto"), Mark(2, 1, "A1.c", "manual"))
+    assert (first.code, first.after, first.near_miss) == ("张量 = x.cuda()\nx\n", "y\n", False)
+    assert (second.code, second.after, second.title) == ("z\n", None, "near miss 2")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = 1\n",
+        "# --- case\nx = 1\n",
+        "# --- near miss\nx = 1\n^ A1.b auto\n",
+        "# --- case\nx\n#    ^ A1.b auto\n",
+        "# --- case\n^ A1.b auto\nx\n",
+        "# --- case\n张 = x\n#^ A1.b auto\n",
+    ],
+)
+def test_a_file_of_examples_that_says_nothing_is_refused(text: str) -> None:
+    with pytest.raises(BadExample):
+        parse_examples(text, "a.py")

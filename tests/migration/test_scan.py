@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import gc
 import json
-import pkgutil
 import random
 import sysconfig
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from helpers.__main__ import main
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.migration import rules as package
-from helpers.migration.assess import assess
-from helpers.migration.knowledge import CONFIDENCE
-from helpers.migration.reading.source import decode, parse, read
-from helpers.migration.reading.undecoded import LARGEST_BYTES, Unreadable
-from helpers.migration.registry import registry, wanted
-from helpers.migration.repair import CLASSES, class_of
-from helpers.migration.rewrite import rewrite
-from helpers.migration.scan import scan, scan_source
-from helpers.migration.verdict import stops
-from helpers.report import Report
-from helpers.words import say
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import say
+from ascend_workbook.migration.assess import assess
+from ascend_workbook.migration.knowledge import CONFIDENCE
+from ascend_workbook.migration.reading.source import decode_bytes, parse_text, read_source
+from ascend_workbook.migration.reading.undecoded import LARGEST_BYTES, Unreadable
+from ascend_workbook.migration.registry import choose_rules, load_rules
+from ascend_workbook.migration.repair import CLASSES, class_of
+from ascend_workbook.migration.rewrite import rewrite
+from ascend_workbook.migration.scan import scan, scan_source
+from ascend_workbook.migration.verdict import stops_training
+from tests.migration.subjects import SUBJECTS
 
-MODULES = [import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)]
+EXAMPLES = [case.code for subject in SUBJECTS if not subject.file for case in subject.cases if case.marks]
 ROOT = Path(__file__).resolve().parents[2]
 #: An unsupported place that nothing stands over.
 STOPS = "stops"
@@ -116,7 +114,7 @@ def test_a_script_that_runs_is_never_red(tmp_path: Path, code: str, status: str 
     """Without --fail-on nothing is; a place that is reached whenever its file is says so, not one under an `if`."""
     report = scan(_write(tmp_path, {"a.py": code}) / "a.py")
     assert report.status is (Status.WARN if status is STOPS else status)
-    assert any(map(stops, report.findings)) == (status is STOPS)
+    assert any(map(stops_training, report.findings)) == (status is STOPS)
     asked = scan(tmp_path / "a.py", ["unsupported"])
     told = ("UNSUPPORTED" in report.verdict("en"), "不支持】" in report.verdict("zh"))
     assert told == (asked.status is Status.FAIL,) * 2
@@ -133,7 +131,7 @@ def test_counts_table_and_chart_agree(tmp_path: Path) -> None:
     report = scan(_write(tmp_path, {"a.py": CUDA + "x.cuda('cuda:0')\nimport apex\nimport flash_attn\n"}))
     classes = report.parts[0]
     assert classes.table is not None and classes.chart is not None
-    assert classes.table.values("repair_count") == [report.facts["counts"][name] for name in CLASSES]
+    assert classes.table.column_values("repair_count") == [report.facts["counts"][name] for name in CLASSES]
     assert sum(report.facts["counts"].values()) == len(report.table.rows if report.table else ())
     again = Report.from_json(report.to_json())
     assert again.text("zh") == report.text("zh") and again.verdict("en") == report.verdict("en")
@@ -181,17 +179,16 @@ def test_an_attribute_assigned_from_itself_ends(tmp_path: Path) -> None:
 
 def test_the_byte_search_loses_no_finding() -> None:
     """All rules on every file give what the rules chosen by a file's words give, on examples and installed files."""
-    codes = [code for module in MODULES for code, *_ in module.EXAMPLES]
     packages = Path(sysconfig.get_path("purelib"))
     files = sorted(file for name in ("torch", "transformers", "jinja2") for file in (packages / name).rglob("*.py"))
     sample = random.Random(11).sample(files, min(60, len(files)))
-    for data in [*(code.encode() for code in codes), *(file.read_bytes() for file in sample)]:
+    for data in [*(code.encode() for code in EXAMPLES), *(file.read_bytes() for file in sample)]:
         try:
-            text, encoding, bom = decode(data)
-            source = parse(text, encoding=encoding, bom=bom)
+            text, encoding, bom = decode_bytes(data)
+            source = parse_text(text, encoding=encoding, bom=bom)
         except Unreadable:
             continue
-        assert scan_source(source, rules=wanted(data)) == scan_source(source, rules=registry())
+        assert scan_source(source, rules=choose_rules(data)) == scan_source(source, rules=load_rules())
 
 
 @pytest.mark.parametrize(
@@ -213,13 +210,13 @@ def test_the_byte_search_loses_no_finding() -> None:
     ],
 )
 def test_words_without_their_bytes_are_found(code: bytes) -> None:
-    text, encoding, bom = decode(code)
-    found = scan_source(parse(text, encoding=encoding, bom=bom), rules=wanted(code))
-    assert found == scan_source(parse(text, encoding=encoding, bom=bom), rules=registry()) and found
+    text, encoding, bom = decode_bytes(code)
+    found = scan_source(parse_text(text, encoding=encoding, bom=bom), rules=choose_rules(code))
+    assert found == scan_source(parse_text(text, encoding=encoding, bom=bom), rules=load_rules()) and found
 
 
 def test_every_finding_says_how_sure_it_is_and_what_it_costs(tmp_path: Path) -> None:
-    files = {f"m{number}.py": code for number, code in enumerate(code for m in MODULES for code, *_ in m.EXAMPLES)}
+    files = {f"m{number}.py": code for number, code in enumerate(EXAMPLES)}
     report = scan(_write(tmp_path, {**files, "run.sh": "CUDA_VISIBLE_DEVICES=0 x\n", "requirements.txt": "apex\n"}))
     dressed = [finding for finding in report.findings if finding.place and class_of(finding)]
     assert len(dressed) > len(files) / 2
@@ -235,7 +232,7 @@ def test_the_bundled_scripts_show_no_other_rules_than_before() -> None:
     rules = {
         finding.rule
         for script in (ROOT / "notebooks" / "scripts").glob("*.py")
-        for finding in scan_source(read(script))
+        for finding in scan_source(read_source(script))
     }
     assert rules <= {"MIG101", "MIG102", "MIG103", "MIG106", "MIG108", "MIG110", "MIG117", "MIG119"}, rules
 
@@ -274,8 +271,12 @@ def test_tensorflow_is_counted_by_level_and_apart(tmp_path: Path) -> None:
     apart = report.facts["tensorflow"]
     levels = {level: number["places"] for level, number in apart["levels"].items() if number["places"]}
     assert levels == {
-        "supported": 1, "tool": 2, "listed_unsupported": 2, "unsupported": 1, "unknown": 1,
-    }  # fmt: skip
+        "supported": 1,
+        "tool": 2,
+        "listed_unsupported": 2,
+        "unsupported": 1,
+        "unknown": 1,
+    }
     assert apart["levels"]["listed_unsupported"]["names"] == 1 and apart["files"] == 1
     assert apart["counts"] == {"auto": 0, "rewrite": 0, "manual": 3, "unsupported": 1, "advice": 1}
     assert {row[0] for row in report.table.rows} == {"a.py"} if report.table else False
@@ -299,7 +300,7 @@ def test_a_scan_leaves_no_garbage_for_the_collector() -> None:
     gc.disable()
     try:
         for _ in range(3):
-            scan_source(parse(text))
+            scan_source(parse_text(text))
         assert gc.collect() == 0
     finally:
         gc.enable()

@@ -8,13 +8,13 @@ import time
 
 import pytest
 
-from helpers.migration.spread import CHUNK, MOST_CHUNKS, spread
+from ascend_workbook.migration.spread import CHUNK, MOST_CHUNKS, spread_work
 
 
 @pytest.mark.parametrize("count", [0, 1, CHUNK, 3 * CHUNK + 7])
 @pytest.mark.parametrize("children", [1, 2, 3])
 def test_results_come_in_order(count: int, children: int) -> None:
-    assert spread(lambda number: (number, "显卡" * number), range(count), children=children) == [
+    assert spread_work(lambda number: (number, "显卡" * number), range(count), children=children) == [
         (number, "显卡" * number) for number in range(count)
     ]
 
@@ -24,7 +24,7 @@ def test_the_work_is_done_in_children_and_large_results_pass() -> None:
         time.sleep(0.002)  # else the first child may have done all before the second is there
         return os.getpid(), b"x" * 100_000
 
-    found = spread(work, range(3 * CHUNK), children=2)
+    found = spread_work(work, range(3 * CHUNK), children=2)
     assert len({pid for pid, _ in found}) == 2 and os.getpid() not in {pid for pid, _ in found}
 
 
@@ -39,13 +39,13 @@ def test_a_child_that_is_done_takes_what_is_left() -> None:
             done.value += 1
         return os.getpid()
 
-    pids = spread(work, range(6 * CHUNK), children=2)
+    pids = spread_work(work, range(6 * CHUNK), children=2)
     assert pids.count(pids[0]) <= 2 * CHUNK, "the slow child took as many as the other"
 
 
 def test_more_chunks_than_the_queue_takes_are_larger_ones() -> None:
     count = CHUNK * MOST_CHUNKS + 1
-    assert spread(abs, range(count), children=2) == list(range(count))
+    assert spread_work(abs, range(count), children=2) == list(range(count))
 
 
 def test_what_a_dead_child_did_not_send_is_done_here() -> None:
@@ -56,7 +56,7 @@ def test_what_a_dead_child_did_not_send_is_done_here() -> None:
             os._exit(9)
         return number
 
-    assert spread(work, range(4 * CHUNK), children=2) == list(range(4 * CHUNK))
+    assert spread_work(work, range(4 * CHUNK), children=2) == list(range(4 * CHUNK))
 
 
 def test_an_error_of_the_work_is_raised_here() -> None:
@@ -64,4 +64,4 @@ def test_an_error_of_the_work_is_raised_here() -> None:
         return 1 // number
 
     with pytest.raises(ZeroDivisionError):
-        spread(work, range(2 * CHUNK), children=2)
+        spread_work(work, range(2 * CHUNK), children=2)

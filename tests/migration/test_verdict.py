@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from helpers.__main__ import main
-from helpers.errors import WorkbookError
-from helpers.finding import Finding, Status
-from helpers.migration.assess import assess
-from helpers.migration.repair import CLASSES
-from helpers.migration.rewrite import rewrite
-from helpers.migration.scan import scan
-from helpers.migration.stage import join
-from helpers.report import Report
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.migration.assess import assess
+from ascend_workbook.migration.repair import CLASSES
+from ascend_workbook.migration.rewrite import rewrite
+from ascend_workbook.migration.scan import scan
+from ascend_workbook.migration.stage import join
 
 VERBS = ("scan", "assess", "rewrite")
 #: A file for each class, with what its scan finds.

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from helpers.migration import api_map
-from helpers.words import catalogue
+from ascend_workbook.findings.sentence import load_catalogue
+from ascend_workbook.migration import api_map
 
-WORDS = catalogue()
+WORDS = load_catalogue()
 FOLDER = Path(api_map.__file__).parent
 
 
 def test_rules_and_words_agree() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.py"))
     said = set(re.findall(r"\"(MIG\d+\.\w+)\"", code))
-    said |= {f"MIG101.{entry['note']}" for entry in api_map.load("torch_cuda")["names"].values()}
+    said |= {f"MIG101.{entry['note']}" for entry in api_map.load_map("torch_cuda")["names"].values()}
     written = {key for key in WORDS if key.startswith("MIG")}
     chosen_at_run_time = {key for key in written - said if f'"{key.rpartition(".")[0]}.{{' in code.replace('f"', '"')}
     assert said <= written

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers.modelarts.imitation import cases, layout, process
+from ascend_workbook.modelarts.imitation import cases, layout, process
 from tests.conftest import ROOT
 
 KERNEL = "pytorch-2.7.1"
@@ -22,8 +22,8 @@ KERNEL = "pytorch-2.7.1"
 PAIR = {"torch": "2.7.1", "torch_npu": "2.7.1.post4", "numpy": "1.26.4"}
 #: In no list of an image's packages: here without metadata, as if not installed.
 ABSENT = ("ipywidgets", "msgspec")
-#: The workbook itself is in no image: its metadata alone would name an entry point to papermill that is not there.
-OURS = "ascend_migration_workbook"
+#: What is ours is in no image: its metadata alone would name an entry point to papermill that is not there.
+OURS = ("ascend_migration_workbook", "ascend_simulator", "ascend_course")
 HERE = Path(sysconfig.get_path("purelib"))
 
 
@@ -40,14 +40,27 @@ class Image:
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """A terminal's variables; pip has the wheels here in place of an index."""
         pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.wheels), "PIP_RETRIES": "0"}
-        return {**process.environment(self.layout, cases.notebook()[0]), **pip, **(extra or {})}
+        return {**process.make_environment(self.layout, cases.notebook_starts()[0]), **pip, **(extra or {})}
 
-    def run(self, words: Sequence[str], folder: Path | None = None, extra: Mapping[str, str] | None = None,
-            limit_s: float = 300) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    def run(
+        self,
+        words: Sequence[str],
+        folder: Path | None = None,
+        extra: Mapping[str, str] | None = None,
+        limit_s: float = 300,
+    ) -> subprocess.CompletedProcess[str]:
         """A command as ma-user, in work/ unless told."""
         told = self.environment(extra)
-        return subprocess.run(self.who.words(words), cwd=folder or self.work, env=told, timeout=limit_s, check=False,
-                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+        return subprocess.run(
+            self.who.make_command(words),
+            cwd=folder or self.work,
+            env=told,
+            timeout=limit_s,
+            check=False,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
 
     def python(self, code: str, extra: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """Code in the engine's environment, in work/."""
@@ -63,7 +76,7 @@ class Image:
 def make(root: Path, absent: Sequence[str] = ABSENT, pair: Mapping[str, str] = PAIR) -> Image:
     """Makes it below `root`, handed over to ma-user where this user may become another: the engine's environment too,
     into which users of a Notebook install."""
-    made = layout.make(root / "image")
+    made = layout.make_layout(root / "image")
     (made.site / "image.pth").unlink()
     _packages(made.site, (*absent, *pair))
     for name, version in pair.items():
@@ -73,7 +86,7 @@ def make(root: Path, absent: Sequence[str] = ABSENT, pair: Mapping[str, str] = P
     wheels.mkdir()
     _kernel(made)
     base = _base(made.home)
-    who = process.player(made)
+    who = process.choose_player(made)
     if who.user is not None:
         for path in (made.site, made.python.parent):
             os.chown(path, process.USER, process.GROUP)
@@ -84,7 +97,7 @@ def make(root: Path, absent: Sequence[str] = ABSENT, pair: Mapping[str, str] = P
 
 def _packages(site: Path, absent: Sequence[str]) -> None:
     """This environment's packages as links, without the metadata of those that are absent."""
-    hidden = tuple(f"{name}-" for name in (*absent, OURS))
+    hidden = tuple(f"{name}-" for name in (*absent, *OURS))
     for path in HERE.iterdir():
         if path.suffix != ".pth" and not path.name.lower().startswith(hidden):
             (site / path.name).symlink_to(path)
@@ -140,7 +153,7 @@ def clone(target: Path) -> Path:
     """What a git clone of this checkout would give, as far as a notebook needs it."""
     target.mkdir(parents=True)
     skipped = shutil.ignore_patterns("__pycache__", "runs", ".ipynb_checkpoints")
-    for name in ("helpers", "notebooks"):
+    for name in ("ascend_workbook", "ascend_simulator", "course", "helpers", "notebooks", "tools"):
         shutil.copytree(ROOT / name, target / name, ignore=skipped)
     for name in layout.CODE:
         if (ROOT / name).is_file():

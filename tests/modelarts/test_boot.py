@@ -12,11 +12,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.modelarts import boot, scratch, transfer, work
-from helpers.modelarts.imitation import cases
-from helpers.modelarts.mark import Mark
-from helpers.storage.transfer import upload
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.modelarts import boot, scratch, transfer, work
+from ascend_workbook.modelarts.imitation import cases
+from ascend_workbook.modelarts.mark import Mark
+from ascend_workbook.storage.transfer import upload
 from tests.conftest import ROOT
 from tests.storage.conftest import Service, server, service
 
@@ -38,8 +38,14 @@ def script(tmp_path: Path, text: str) -> str:
     return f"--script={path}"
 
 
-RANK = {"MA_VJ_NAME": "j", "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": "29500"}  # fmt: skip
+RANK = {
+    "MA_VJ_NAME": "j",
+    "RANK": "0",
+    "LOCAL_RANK": "0",
+    "WORLD_SIZE": "1",
+    "MASTER_ADDR": "127.0.0.1",
+    "MASTER_PORT": "29500",
+}
 
 
 @pytest.mark.parametrize(
@@ -67,11 +73,11 @@ def test_a_job_that_is_stopped_hands_it_on_and_says_so(tmp_path: Path) -> None:
 
 def test_a_host_without_a_lead_is_not_green(tmp_path: Path) -> None:
     """Cards 4 and 5 alone: nobody is card 0, so nobody works, and the job must not end well."""
-    variables = {**cases.job("rtf", 1, 8, tmp_path)[4].variables}
+    variables = {**cases.job_starts("rtf", 1, 8, tmp_path)[4].variables}
     process = start(tmp_path, "--wait_for_lead=0.3", "--command=scan x.py", variables=variables)
     said = process.communicate(timeout=30)[0]
     assert process.returncode == 2 and "no process of this host has begun" in said
-    with Mark.of(scratch.choose(variables, str(tmp_path / "disk")).folder, variables).held():
+    with Mark.for_job(scratch.choose_scratch(variables, str(tmp_path / "disk")).folder, variables).hold_folder():
         process = start(tmp_path, "--wait_for_lead=0.3", "--command=scan x.py", variables=variables)
         assert process.communicate(timeout=30)[0].count("\n") == 2 and process.returncode == 0
 
@@ -79,27 +85,30 @@ def test_a_host_without_a_lead_is_not_green(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("method", "name"), [("torchrun", ""), ("rtf", "j")])
 def test_the_lead_of_an_earlier_job_is_none(tmp_path: Path, method: str, name: str) -> None:
     """Same host, same rank table, same names: it ended before this process was started, however shortly."""
-    variables = {**cases.job(method, 1, 8, tmp_path)[4].variables, "MA_VJ_NAME": name}
+    variables = {**cases.job_starts(method, 1, 8, tmp_path)[4].variables, "MA_VJ_NAME": name}
     (tmp_path / "disk").mkdir()
-    mark = Mark.of(scratch.choose(variables, str(tmp_path / "disk")).folder, variables)
-    with mark.held():
-        assert mark.seen(0)
-    assert mark.seen(0), "it has ended in this process's time"
+    mark = Mark.for_job(scratch.choose_scratch(variables, str(tmp_path / "disk")).folder, variables)
+    with mark.hold_folder():
+        assert mark.wait_for_lead(0)
+    assert mark.wait_for_lead(0), "it has ended in this process's time"
     process = start(tmp_path, "--wait_for_lead=0.3", "--command=scan x.py", variables=variables)
     assert "no process of this host has begun" in process.communicate(timeout=30)[0] and process.returncode == 2
 
 
 def test_a_lead_that_died_or_is_another_jobs_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("helpers.modelarts.mark.PATIENCE_S", 0.0)
-    monkeypatch.setattr("helpers.modelarts.mark.CLEARING_S", 0.0)
-    mark = Mark.of(tmp_path, {"MA_VJ_NAME": "j"})
-    with pytest.raises(RuntimeError), mark.held():
+    monkeypatch.setattr("ascend_workbook.modelarts.mark.PATIENCE_S", 0.0)
+    monkeypatch.setattr("ascend_workbook.modelarts.mark.CLEARING_S", 0.0)
+    mark = Mark.for_job(tmp_path, {"MA_VJ_NAME": "j"})
+    with pytest.raises(RuntimeError), mark.hold_folder():
         raise RuntimeError
-    assert not mark.seen(0)
-    with mark.held():
-        assert mark.seen(0) and not Mark.of(tmp_path, {"MA_VJ_NAME": "k"}).seen(0)
+    assert not mark.wait_for_lead(0)
+    with mark.hold_folder():
+        assert mark.wait_for_lead(0) and not Mark.for_job(tmp_path, {"MA_VJ_NAME": "k"}).wait_for_lead(0)
         for shared in (False, True):
-            with pytest.raises(WorkbookError) as raised, Mark.of(tmp_path, {"MA_VJ_NAME": "k"}).held(shared=shared):
+            with (
+                pytest.raises(WorkbookError) as raised,
+                Mark.for_job(tmp_path, {"MA_VJ_NAME": "k"}).hold_folder(shared=shared),
+            ):
                 pass
             assert raised.value.key == "modelarts.taken"
 
@@ -108,36 +117,42 @@ def test_what_an_earlier_job_left_is_not_this_jobs(tmp_path: Path) -> None:
     for name in ("data", "out"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "old").write_text(name)
-    mark = Mark.of(tmp_path, {})
-    with mark.held() as left:
+    mark = Mark.for_job(tmp_path, {})
+    with mark.hold_folder() as left:
         assert left == ["data", "out"] and not (tmp_path / "data").exists() and not (tmp_path / "out").exists()
     assert [path.read_text() for path in tmp_path.glob("out-*/old")] == ["out"], "results nobody took are kept"
 
 
 def test_ranks_of_a_job_share_what_the_first_of_them_cleared(tmp_path: Path) -> None:
-    mark = Mark.of(tmp_path, {"MASTER_PORT": "1"})
-    with mark.held(shared=True):
+    mark = Mark.for_job(tmp_path, {"MASTER_PORT": "1"})
+    with mark.hold_folder(shared=True):
         (tmp_path / "data").mkdir()
-        with mark.held(shared=True) as left:
+        with mark.hold_folder(shared=True) as left:
             assert not left and (tmp_path / "data").exists()
 
 
 def test_scratch_is_what_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scratch, "CACHE", str(tmp_path / "none"))
-    found = scratch.choose({"MA_LOG_DIR": str(tmp_path), "MA_VJ_NAME": "modelarts-job-1"})
+    found = scratch.choose_scratch({"MA_LOG_DIR": str(tmp_path), "MA_VJ_NAME": "modelarts-job-1"})
     assert (found.folder, found.source) == (tmp_path / "ascend-workbook-modelarts-job-1", "MA_LOG_DIR")
-    assert scratch.choose({"MA_LOG_DIR": str(tmp_path), "MA_VJ_NAME": "../evil"}).folder.name == "ascend-workbook-job"
+    assert (
+        scratch.choose_scratch({"MA_LOG_DIR": str(tmp_path), "MA_VJ_NAME": "../evil"}).folder.name
+        == "ascend-workbook-job"
+    )
     with pytest.raises(WorkbookError) as raised:
-        scratch.choose({}, str(tmp_path / "none"))
+        scratch.choose_scratch({}, str(tmp_path / "none"))
     assert raised.value.key == "modelarts.scratch"
 
 
 @pytest.mark.parametrize(
     ("parameters", "said"),
-    [(["--command=scan 'x"], "taken apart"), (["--script=t.py", "--command=scan x"], "both"),
-     (["--data_url=/none/here", "--command=scan x.py"], "no data at /none/here"),
-     (["--setup=never", "--command=run --name x"], "forbids")],
-)  # fmt: skip
+    [
+        (["--command=scan 'x"], "taken apart"),
+        (["--script=t.py", "--command=scan x"], "both"),
+        (["--data_url=/none/here", "--command=scan x.py"], "no data at /none/here"),
+        (["--setup=never", "--command=run --name x"], "forbids"),
+    ],
+)
 def test_what_cannot_go_on_is_said_and_ends_with_2(
     tmp_path: Path,
     parameters: list[str],
@@ -145,7 +160,7 @@ def test_what_cannot_go_on_is_said_and_ends_with_2(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(work, "lacking", lambda verb: ["papermill"] if verb.startswith("run") else [])
+    monkeypatch.setattr(work, "missing_packages", lambda verb: ["papermill"] if verb.startswith("run") else [])
     assert boot.main([*parameters, f"--scratch={tmp_path}"], {}) == 2
     written = capsys.readouterr()
     assert said in written.err and "next step" in written.err
@@ -180,16 +195,16 @@ def test_moxing_brings_and_takes_where_it_is_the_real_one(tmp_path: Path, monkey
     bucket.mkdir(parents=True)
     (bucket / "a.txt").write_text("1")
     monkeypatch.setitem(sys.modules, "moxing", SimpleNamespace(file=Bucket(tmp_path), __spec__=SimpleNamespace()))
-    brought = transfer.bring("obs://bucket/in", tmp_path / "data")
+    brought = transfer.bring_data("obs://bucket/in", tmp_path / "data")
     assert (brought / "a.txt").read_text() == "1"
-    assert transfer.send(brought, "obs://bucket/out") == 1 and (tmp_path / "bucket" / "out" / "a.txt").exists()
+    assert transfer.send_results(brought, "obs://bucket/out") == 1 and (tmp_path / "bucket" / "out" / "a.txt").exists()
     with pytest.raises(WorkbookError) as nothing:
-        transfer.bring("obs://bucket/none", tmp_path / "data2")
+        transfer.bring_data("obs://bucket/none", tmp_path / "data2")
     assert nothing.value.key == "modelarts.no_data"
     lossy = SimpleNamespace(file=Bucket(tmp_path, loses="a.txt"), __spec__=SimpleNamespace())
     monkeypatch.setitem(sys.modules, "moxing", lossy)
     with pytest.raises(WorkbookError) as raised:
-        transfer.send(brought, "obs://bucket/other")
+        transfer.send_results(brought, "obs://bucket/other")
     assert raised.value.key == "modelarts.not_sent"
 
 
@@ -200,7 +215,7 @@ OTHERS = (SimpleNamespace(), SimpleNamespace(file=None), SimpleNamespace(file=Si
 def test_another_moxing_is_left_alone(monkeypatch: pytest.MonkeyPatch, other: SimpleNamespace) -> None:
     other.__spec__ = SimpleNamespace()
     monkeypatch.setitem(sys.modules, "moxing", other)
-    assert transfer.real_moxing() is None
+    assert transfer.find_moxing() is None
 
 
 def test_results_that_cannot_be_taken_away_are_no_success(
@@ -209,8 +224,8 @@ def test_results_that_cannot_be_taken_away_are_no_success(
     def refuse(folder: Path, place: str) -> int:
         raise WorkbookError("modelarts.not_sent", count=1, of=1, first="a", place=place)
 
-    monkeypatch.setattr(transfer, "send", refuse)
-    monkeypatch.setattr(work, "run", lambda words, environ, folder: codes.pop())
+    monkeypatch.setattr(transfer, "send_results", refuse)
+    monkeypatch.setattr(work, "run_child", lambda words, environ, folder: codes.pop())
     given = ["--command=scan x", "--train_url=obs://bucket/out", f"--scratch={tmp_path}"]
     codes = [1, 0]
     assert boot.main(given, {}) == 2 and boot.main(given, {}) == 1
@@ -221,7 +236,7 @@ def test_data_and_results_travel_over_obs(service: Service, tmp_path: Path, capf
     """By the workbook's storage, where there is no moxing; with several hosts each has a folder of its own."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "train.py").write_text("import torch\ntorch.zeros(1).cuda()\n")
-    upload.send(tmp_path / "in", f"{service.place}/data")
+    upload.send_files(tmp_path / "in", f"{service.place}/data")
     (tmp_path / "disk").mkdir()
     given = [f"--data_url={service.place}/data", f"--train_url={service.place}/out", f"--scratch={tmp_path / 'disk'}"]
     job = {**os.environ, "ASCEND_WORKBOOK_LANG": "en"}
@@ -234,19 +249,21 @@ def test_data_and_results_travel_over_obs(service: Service, tmp_path: Path, capf
 
 def test_set_up_that_would_show_another_torch_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     seen = {sys.executable: {"torch": "2.7.1", "torch_npu": "2.7.1"}}
-    monkeypatch.setattr(work, "pair", lambda python: seen.get(python, {"torch": "2.13.0", "torch_npu": "2.7.1"}))
+    monkeypatch.setattr(
+        work, "pair_versions", lambda python: seen.get(python, {"torch": "2.13.0", "torch_npu": "2.7.1"})
+    )
     done = SimpleNamespace(returncode=0)
     monkeypatch.setattr(work.subprocess, "run", lambda *words, **more: done)
     with pytest.raises(WorkbookError) as raised:
-        work.made_ready(tmp_path)
+        work.make_ready(tmp_path)
     assert raised.value.key == "modelarts.torch_changed" and raised.value.arguments["names"] == ["torch"]
     done.returncode = 2
     with pytest.raises(WorkbookError) as failed:
-        work.made_ready(tmp_path)
+        work.make_ready(tmp_path)
     assert failed.value.key == "modelarts.set_up"
 
 
 def test_the_pair_is_told_from_the_metadata() -> None:
     from importlib import metadata
 
-    assert work.pair(sys.executable)["torch"] == metadata.version("torch")
+    assert work.pair_versions(sys.executable)["torch"] == metadata.version("torch")

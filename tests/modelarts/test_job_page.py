@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import __main__
-from helpers.modelarts.imitation import layout
+from ascend_workbook.cli import main as __main__
+from ascend_workbook.modelarts.imitation import layout
 from tests.conftest import ROOT
 
 PAGES = [ROOT / "docs" / name for name in ("modelarts-job.md", "modelarts-job.zh-CN.md")]
@@ -35,13 +35,15 @@ def test_both_pages_have_the_same_commands_and_each_of_ours_is_one() -> None:
 def test_what_is_uploaded_is_all_that_a_job_needs_and_no_more(tmp_path: Path) -> None:
     """From a checkout with what lies about in one."""
     for name in (*layout.CODE, "notebooks"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).symlink_to(ROOT / name)
     for name in (".git", ".venv", "runs", "tests"):
         (tmp_path / name).mkdir()
     gather = "\n".join(UPLOAD.splitlines()[:2]).replace("tar -c ", "tar -c -h ")
     subprocess.run(["bash", "-e", "-o", "pipefail", "-c", gather], cwd=tmp_path, check=True)
     made = tmp_path / "build" / "job"
-    assert {path.name for path in made.iterdir()} == {*layout.CODE, "notebooks"}
+    assert {path.name for path in made.iterdir()} == {*(name.partition("/")[0] for name in layout.CODE), "notebooks"}
+    assert [path.name for path in (made / "tools").iterdir()] == ["bootstrap.py"]
     assert list(made.glob("notebooks/zh/01_*.ipynb")) and list(made.glob("notebooks/scripts/*.py"))
     assert not list(made.rglob("__pycache__"))
 
@@ -79,15 +81,19 @@ def test_the_calls_have_the_documented_paths_and_the_token_is_shown_to_nobody(tm
     lines = [line if not line.startswith("MA=") else f'MA="{api}"' for line in (LISTS + POST).splitlines()]
     script = "set -e -o pipefail -x\n" + "\n".join(lines) + "\nenv | grep -c TESTTEST || true\n"
     env = {"PATH": "/usr/bin:/bin", "PROJECT_ID": PROJECT, "REGION": "cn-north-4"}
-    done = subprocess.run(["bash", "-c", script], input=f"{TOKEN}\n", cwd=tmp_path, env=env, text=True,
-                          capture_output=True, check=True)  # fmt: skip
+    done = subprocess.run(
+        ["bash", "-c", script], input=f"{TOKEN}\n", cwd=tmp_path, env=env, text=True, capture_output=True, check=True
+    )
     called = [line for line in done.stderr.splitlines() if line.startswith("+ curl")]
     assert len(called) == 5 and not [line for line in called if TOKEN in line]
     assert {token for _, _, token, _ in Api.asked} == {TOKEN} and done.stdout.splitlines()[-1] == "0"
     job = "/training-jobs/00000000-0000-0000-0000-000000000000"
     assert [(way, path.partition(PROJECT)[2]) for way, path, _, _ in Api.asked] == [
-        ("GET", "/training-job-flavors?flavor_type=Ascend"), ("GET", "/training-job-engines"),
-        ("POST", "/training-jobs"), ("GET", job), ("GET", f"{job}/tasks/worker-0/logs/preview"),
-    ]  # fmt: skip
+        ("GET", "/training-job-flavors?flavor_type=Ascend"),
+        ("GET", "/training-job-engines"),
+        ("POST", "/training-jobs"),
+        ("GET", job),
+        ("GET", f"{job}/tasks/worker-0/logs/preview"),
+    ]
     assert json.loads(Api.asked[2][3]) == {"kind": "job"} and "HTTP 201" in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["job.json"]

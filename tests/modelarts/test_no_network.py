@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.packages.requirements import STARTERS, required
+from ascend_workbook.machine.packages.requirements import STARTERS, read_requirements
 from tests.conftest import ROOT
 from tests.modelarts import image
 from tests.modelarts.test_notebook_image import FIRST, PAGE, PAGES
@@ -52,15 +52,19 @@ def made(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[image.
     listed = (found.work / "image.txt").read_text(encoding="utf-8")
     assert "torch==2.7.1" in listed.split() and "msgspec" not in listed
     links = tmp_path_factory.mktemp("links")
-    for name, line in required().items():
+    for name, line in read_requirements().items():
         if name not in STARTERS or name == "papermill":
             version = (re.search(r"(?:>=|==)([\d.]+)", line) or ["", "1"])[1]
             image.wheel(links, name, version, ["torch"] if name == "mindstudio_probe" else [])
     image.wheel(links, "torch", "2.7.1")
     (line,) = MAKE
     assert line.startswith("python ")
-    words = [sys.executable, *line.replace("3.11-aarch64", TAG).replace("image.txt", str(found.work / "image.txt"))
-             .split()[1:], "--out", str(folder)]  # fmt: skip
+    words = [
+        sys.executable,
+        *line.replace("3.11-aarch64", TAG).replace("image.txt", str(found.work / "image.txt")).split()[1:],
+        "--out",
+        str(folder),
+    ]
     env = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(links), "PIP_CONFIG_FILE": os.devnull}
     done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -16,7 +16,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from helpers.modelarts.imitation import layout, process
+from ascend_workbook.modelarts.imitation import layout, process
 from tests.conftest import ROOT
 from tests.modelarts import image
 from tests.notebooks.test_find_workbook import CELL
@@ -83,9 +83,7 @@ def test_without_a_source_nothing_is_touched(other: image.Image) -> None:
     assert done.returncode and "git clone URL" in done.stdout and untouched(other)
 
 
-def test_a_package_that_needs_another_torch_is_refused(
-    other: image.Image, found: dict[str, str]
-) -> None:
+def test_a_package_that_needs_another_torch_is_refused(other: image.Image, found: dict[str, str]) -> None:
     wheels = other.layout.root / "wheels-of-another"
     wheels.mkdir()
     image.wheel(wheels, "ipywidgets", "8.1.9", ["torch>=2.9"])
@@ -108,9 +106,16 @@ def test_a_disk_that_is_nearly_full_is_told_before_pip_begins(other: image.Image
     small = other.layout.root / "small"
     small.mkdir()
     mount = ["unshare", "-m", "sh", "-c", f'mount -t tmpfs -o size=8m,mode=777 tmpfs "{small}" && exec "$@"', "_"]
-    words = [*mount, *other.who.words([str(other.layout.python), "-c", FIRST])]
-    done = subprocess.run(words, cwd=other.work, env=other.environment({**found, "TMPDIR": str(small)}), text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)  # fmt: skip
+    words = [*mount, *other.who.make_command([str(other.layout.python), "-c", FIRST])]
+    done = subprocess.run(
+        words,
+        cwd=other.work,
+        env=other.environment({**found, "TMPDIR": str(small)}),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
     if "mount:" in done.stdout:
         pytest.skip("a tmpfs cannot be mounted here")
     assert done.returncode and "MiB free, and the packages need" in done.stdout and str(small) in done.stdout
@@ -142,8 +147,8 @@ def test_one_file_alone_fetches_the_rest_and_keeps_the_pair(other: image.Image, 
     """The last of these: afterwards the packages are there."""
     done = other.python(FIRST, {"ASCEND_WORKBOOK_SOURCE": str(packed)})
     assert done.returncode == 0 and "added: ipywidgets 8.1.9, msgspec 0.20.0" in done.stdout, done.stdout
-    assert other.versions() == image.PAIR and not layout.sudo_called(other.layout)
-    assert (other.work / "ascend-workbook" / "ascend-workbook" / "ascend_workbook.py").is_file()
+    assert other.versions() == image.PAIR and not layout.was_sudo_called(other.layout)
+    assert (other.work / "ascend-workbook" / "ascend-workbook" / "ascend_workbook").is_dir()
     again = other.python(FIRST)
     assert again.returncode == 0 and again.stdout == "", again.stdout
 
@@ -171,7 +176,7 @@ def test_the_pages_short_commands_run(folder: Path, repository: Path, packed: Pa
     assert all(len(blocks(page)) == len(blocks(PAGE)) >= 15 for page in PAGES)
     made = image.make(folder / "short", absent=(), pair={})
     shutil.copy(packed, made.work)
-    said = run_page(made, repository, 120, ("git clone", "papermill", "helpers check", "results.zip"))
+    said = run_page(made, repository, 120, ("git clone", "papermill", "ascend_workbook check", "results.zip"))
     assert "PyTorch-2.7.1" in said and re.search(r"^torch +2\.", said, re.M)
     assert (made.work / "ascend-workbook" / "notebooks").is_dir()
 

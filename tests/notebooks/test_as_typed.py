@@ -82,9 +82,9 @@ def test_papermill_of_the_migration_without_an_npu(folder: Path, lang: str) -> N
     words = [word.replace("notebooks/zh", f"notebooks/{lang}") for word in line_of("papermill")]
     done = type_line([*words, "-p", "device", "cpu"], folder)
     assert done.returncode == 0, done.stderr[-4000:]
-    from helpers.report import load
+    from ascend_workbook.findings.report import load_report
 
-    report = load(folder / "runs" / "notebook" / "migration" / "report.json")
+    report = load_report(folder / "runs" / "notebook" / "migration" / "report.json")
     states = {part.verb: part.status.name for part in report.parts}
     assert states["dry_run"] == states["operator_support"] == report.status.name == "SKIPPED"
     assert states["scan"] == states["rewrite"] == "OK" and "MIG140.not_run" in {f.key for f in report.parts[2].findings}

@@ -64,9 +64,11 @@ def test_the_committed_answers_are_right(path: Path) -> None:
 @pytest.mark.parametrize("stem", SAID)
 def test_the_course_runs_headless(tmp_path: Path, simulator_env: dict[str, str], stem: str) -> None:
     done = papermill.execute_notebook(
-        str(ROOT / "notebooks" / "course" / "zh" / f"{stem}.ipynb"), str(tmp_path / "done.ipynb"),
+        str(ROOT / "notebooks" / "course" / "zh" / f"{stem}.ipynb"),
+        str(tmp_path / "done.ipynb"),
         parameters={"run_dir": str(tmp_path / "runs"), **RIGHT.get(stem, {})},
-        kernel_name="python3", progress_bar=False,
-    )  # fmt: skip
+        kernel_name="python3",
+        progress_bar=False,
+    )
     assert all(sentence in printed(done) for sentence in SAID[stem])
     assert printed(done).count("正确，与你的预测一致") == len(RIGHT.get(stem, ()))

@@ -32,7 +32,9 @@ def workbook(tmp_path: Path) -> Path:
     """What the cell looks for, no more."""
     root = tmp_path / "elsewhere" / "ascend-workbook-main"
     (root / "helpers").mkdir(parents=True)
-    (root / "ascend_workbook.py").touch()
+    (root / "ascend_workbook" / "cli").mkdir(parents=True)
+    (root / "ascend_workbook" / "__init__.py").touch()
+    (root / "ascend_workbook" / "cli" / "__init__.py").touch()
     (root / "helpers" / "__init__.py").touch()
     (root / "helpers" / "notebook.py").write_text(SHOWN)
     return root
@@ -117,8 +119,9 @@ def test_a_folder_of_its_name_that_is_another_stays(alone: Path, workbook: Path)
 def test_moxing_brings_it_from_obs(alone: Path, workbook: Path) -> None:
     """A stand-in with ModelArts' own call; `moxing` of PyPI, which is something else, has none and stops the cell."""
     copy = f"shutil.copytree({str(workbook)!r}, target) if source == 'obs://bucket/it' else 1 / 0"
-    (alone / "moxing.py").write_text("import shutil\nclass file:\n    def copy_parallel(source, target):\n"
-                                     f"        {copy}\n")  # fmt: skip
+    (alone / "moxing.py").write_text(
+        f"import shutil\nclass file:\n    def copy_parallel(source, target):\n        {copy}\n"
+    )
     done = run(alone, ASCEND_WORKBOOK_SOURCE="obs://bucket/it")
     assert done.stdout.split()[-1:] == [str(alone / "ascend-workbook")], done.stderr
     shutil.rmtree(alone / "ascend-workbook")

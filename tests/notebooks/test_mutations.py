@@ -90,9 +90,7 @@ def test_there_are_five_of_each_notebook() -> None:
     assert len(CASES) == len(REFERENCES) * PER_NOTEBOOK >= 25
 
 
-@pytest.mark.parametrize(
-    ("path", "fact"), CASES, ids=name
-)
+@pytest.mark.parametrize(("path", "fact"), CASES, ids=name)
 def test_a_changed_fact_is_caught(path: Path, fact: tuple[int, int, int, int]) -> None:
     at, number, start, end = fact
     cell = nbformat.read(path, 4).cells[at]

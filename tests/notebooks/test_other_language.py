@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.__main__ import main
-from helpers.batch import STAGES
-from helpers.report import load
+from ascend_workbook.batch import STAGES
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.report import load_report
 from tests.conftest import ROOT
 
 REFERENCES = json.loads((ROOT / "tests" / "reference" / "parameters.json").read_text(encoding="utf-8"))
@@ -31,14 +31,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory, simulator_env: dict[str, 
 
 
 def test_all_stages_are_green(finished: Path) -> None:
-    report = load(finished / "report.json")
+    report = load_report(finished / "report.json")
     assert [outcome["state"] for outcome in report.facts["outcomes"]] == ["good"] * len(STAGES)
     assert report.simulated and report.tier == "npu-simulated"
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_each_stage_left_its_report(finished: Path, stage: str) -> None:
-    report = load(finished / stage / "report.json")
+    report = load_report(finished / stage / "report.json")
     assert report.stage == stage and report.simulated
     assert "模拟" in (finished / stage / "report.html").read_text(encoding="utf-8")
 
@@ -59,4 +59,4 @@ def test_a_second_run_reuses_everything(finished: Path) -> None:
             if name not in ("run_dir", "device"):
                 arguments += ["-p", f"{stem[3:]}.{name}", str(value)]
     assert main(arguments) == 0
-    assert all(outcome["reused"] for outcome in load(finished / "report.json").facts["outcomes"])
+    assert all(outcome["reused"] for outcome in load_report(finished / "report.json").facts["outcomes"])

@@ -10,8 +10,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from helpers.batch import STAGES
-from helpers.batch.parameters import declared
+from ascend_workbook.batch import STAGES
+from ascend_workbook.batch.parameters import declared_parameters
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "notebooks"))
@@ -60,10 +60,23 @@ def test_a_broken_line_of_chinese_shows_no_space(source: str, shown: str) -> Non
     assert build.joined(source) == shown
 
 
-@pytest.mark.parametrize("text", [
-    "# 标题，\n正文", "第一段。\n\n第二段", "```\n打印，\n再打印，\n```\n", "| 表，\n| 行，", "一行，  \n另一行",
-    "结尾。\n<details>", "结尾：\n- 项", "结尾：\n2. 项", "梯度\nfloat16", "见下：\n```\nx\n```", "NPU\n上", "",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# 标题，\n正文",
+        "第一段。\n\n第二段",
+        "```\n打印，\n再打印，\n```\n",
+        "| 表，\n| 行，",
+        "一行，  \n另一行",
+        "结尾。\n<details>",
+        "结尾：\n- 项",
+        "结尾：\n2. 项",
+        "梯度\nfloat16",
+        "见下：\n```\nx\n```",
+        "NPU\n上",
+        "",
+    ],
+)
 def test_other_lines_stay(text: str) -> None:
     assert build.joined(text) == text
 
@@ -94,7 +107,7 @@ def test_parameters_are_typed_and_explained(source: Path) -> None:
     lines = cells[0].source.splitlines()
     for line in lines:
         assert re.match(r"\w+: (str|int|float|bool) = .+  # .+", line), line
-    known = declared(build.built(source, "en")).keys()
+    known = declared_parameters(build.built(source, "en")).keys()
     # papermill leaves out a line with a second "=", in its comment too: `run -p` would not know that parameter
     assert known == {line.partition(":")[0] for line in lines} >= {"lang", "device", "run_dir"}
 

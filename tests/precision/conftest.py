@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from ascend_workbook.machine import device
+from ascend_workbook.precision import capture
+from ascend_workbook.precision.divergence import replay
 from benchmarks.matrix.replaying import in_this_process
-from helpers import device
-from helpers.precision import capture
-from helpers.precision.divergence import replay
 
-FIND, BASELINE = cache(device.find), cache(device.baseline)
+FIND, BASELINE = cache(device.find), cache(device.find_baseline)
 
 
 @pytest.fixture(autouse=True, scope="package")
@@ -21,7 +21,7 @@ def devices_are_looked_for_once() -> Iterator[None]:
     """Captures look for their device in a child of its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(device, "find", FIND)
-        patch.setattr(device, "baseline", BASELINE)
+        patch.setattr(device, "find_baseline", BASELINE)
         # two steps more for each capture: test_budget.py asks for them
         defaults = dict(capture.capture.__kwdefaults__ or {})
         patch.setattr(capture.capture, "__kwdefaults__", {**defaults, "estimate": False})
@@ -31,7 +31,7 @@ def devices_are_looked_for_once() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="package")
 def operators_are_run_again_in_this_process() -> Iterator[Callable[..., Any]]:
     """Gives what starts the child."""
-    in_a_child = replay.ask
+    in_a_child = replay.ask_child
     with in_this_process():
         yield in_a_child
 
@@ -41,4 +41,4 @@ def operators_are_run_again_in_a_child(
     operators_are_run_again_in_this_process: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As outside of tests."""
-    monkeypatch.setattr(replay, "ask", operators_are_run_again_in_this_process)
+    monkeypatch.setattr(replay, "ask_child", operators_are_run_again_in_this_process)

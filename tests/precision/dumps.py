@@ -9,12 +9,18 @@ from typing import Any
 
 import torch
 
-from helpers.precision.capturing import manifest
+from ascend_workbook.precision.capturing import manifest
 
 #: As experiment_facts.py tells it, of a run that took one step; samples were not recorded one by one.
-EXPERIMENT = {"seeds": {"torch": 1}, "modules": {"": ["Net", ""]}, "weights": {"w": [1.0]}, "batches": {"0": []},
-              "optimizers": [{"class": "SGD", "groups": [{"lr": 0.1}]}], "rates": {"0": [0.1]},
-              "loss": "NllLossBackward"}  # fmt: skip
+EXPERIMENT = {
+    "seeds": {"torch": 1},
+    "modules": {"": ["Net", ""]},
+    "weights": {"w": [1.0]},
+    "batches": {"0": []},
+    "optimizers": [{"class": "SGD", "groups": [{"lr": 0.1}]}],
+    "rates": {"0": [0.1]},
+    "loss": "NllLossBackward",
+}
 
 
 class Dump:
@@ -26,16 +32,30 @@ class Dump:
         self.data: dict[str, Any] = {}
         self.stack: dict[str, Any] = {}
 
-    def forward(self, api: str, inputs: list[Any], outputs: list[Any], *, call: int = 0, line: int = 10,
-                requires_grad: tuple[int, ...] = (), **named: Any) -> None:  # fmt: skip
+    def forward(
+        self,
+        api: str,
+        inputs: list[Any],
+        outputs: list[Any],
+        *,
+        call: int = 0,
+        line: int = 10,
+        requires_grad: tuple[int, ...] = (),
+        **named: Any,
+    ) -> None:
         name = f"{api}.{call}.forward"
         given = [self._value(v, f"{name}.input.{i}", i in requires_grad) for i, v in enumerate(inputs)]
         keywords = {key: self._value(v, f"{name}.input.{key}") for key, v in named.items()}
-        entry = {"input_args": given, "input_kwargs": keywords,
-                 "output": [self._value(v, f"{name}.output.{i}") for i, v in enumerate(outputs)]}  # fmt: skip
+        entry = {
+            "input_args": given,
+            "input_kwargs": keywords,
+            "output": [self._value(v, f"{name}.output.{i}") for i, v in enumerate(outputs)],
+        }
         self.data[name] = entry
-        frames = ["File /x/site-packages/torch/nn/functional.py, line 5, in f, \n pass",
-                  f"File /home/user/train.py, line {line}, in forward, \n x = f(x)"]  # fmt: skip
+        frames = [
+            "File /x/site-packages/torch/nn/functional.py, line 5, in f, \n pass",
+            f"File /home/user/train.py, line {line}, in forward, \n x = f(x)",
+        ]
         self.stack[str(len(self.stack))] = [[name], frames]
 
     def backward(self, api: str, incoming: list[Any], outgoing: list[Any], *, call: int = 0) -> None:
@@ -64,11 +84,20 @@ class Dump:
             return {"type": type(value).__name__, "value": value}
         if self.task == "md5":
             crc = zlib.crc32(value.detach().numpy().tobytes())
-            return {"type": "torch.Tensor", "dtype": str(value.dtype), "shape": list(value.shape),
-                    "requires_grad": requires_grad, "md5": f"{crc:08x}"}  # fmt: skip
+            return {
+                "type": "torch.Tensor",
+                "dtype": str(value.dtype),
+                "shape": list(value.shape),
+                "requires_grad": requires_grad,
+                "md5": f"{crc:08x}",
+            }
         wide = value.detach().double() if value.numel() else torch.zeros(1).double()
-        entry = {"type": "torch.Tensor", "dtype": str(value.dtype), "shape": list(value.shape),
-                 "requires_grad": requires_grad}  # fmt: skip
+        entry = {
+            "type": "torch.Tensor",
+            "dtype": str(value.dtype),
+            "shape": list(value.shape),
+            "requires_grad": requires_grad,
+        }
         numbers = {"Max": wide.max(), "Min": wide.min(), "Mean": wide.mean(), "Norm": wide.norm()}
         entry.update({name: number.item() for name, number in numbers.items()})
         if self.task == "tensor":
@@ -81,8 +110,15 @@ class Dump:
 
 def as_capture(folder: Path, **about: Any) -> Path:
     """Turns `folder`/dump into a complete capture with a manifest."""
-    side = {"rank": 0, "weights": {"w": "a"}, "batches": {"0": ["b"]}, "numerics": about.pop("numerics", {}),
-            "settings": {"flags": {}}, "experiment": EXPERIMENT, **about.pop("side", {})}  # fmt: skip
+    side = {
+        "rank": 0,
+        "weights": {"w": "a"},
+        "batches": {"0": ["b"]},
+        "numerics": about.pop("numerics", {}),
+        "settings": {"flags": {}},
+        "experiment": EXPERIMENT,
+        **about.pop("side", {}),
+    }
     facts = {"tier": "cpu", "root": "/home/user", "args": [], "seed": 1, "level": "L1", "task": "tensor", **about}
-    manifest.Manifest(folder, True, facts, manifest.listing(folder), {"rank0": side}).save()
+    manifest.Manifest(folder, True, facts, manifest.list_files(folder), {"rank0": side}).write_file()
     return folder

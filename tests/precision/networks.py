@@ -17,9 +17,19 @@ def same(value: torch.Tensor) -> torch.Tensor:
     return value
 
 
-def convolutions(root: Path, *, task: str = "tensor", seed: int = 0, faults: dict[str, Change] | None = None,
-                 noise: Change = same, step: int = 0, rank: str = "proc7", skip: str = "",
-                 dtype: torch.dtype = torch.float32, weights: Change = same) -> Path:  # fmt: skip
+def convolutions(
+    root: Path,
+    *,
+    task: str = "tensor",
+    seed: int = 0,
+    faults: dict[str, Change] | None = None,
+    noise: Change = same,
+    step: int = 0,
+    rank: str = "proc7",
+    skip: str = "",
+    dtype: torch.dtype = torch.float32,
+    weights: Change = same,
+) -> Path:
     """conv2d, batch_norm, relu, three times over, then the backward of it; a fault changes one named result.
 
     `noise` is applied to every result: it stands for another device. `skip` leaves out one entry.
@@ -48,8 +58,18 @@ def convolutions(root: Path, *, task: str = "tensor", seed: int = 0, faults: dic
     return dump.save().parent.parent
 
 
-def _step(dump: Dump, tape: list[Any], name: str, function: Any, arguments: list[Any], tracked: tuple[int, ...],
-          call: int, faults: dict[str, Change], noise: Change, skip: str) -> torch.Tensor:  # fmt: skip
+def _step(
+    dump: Dump,
+    tape: list[Any],
+    name: str,
+    function: Any,
+    arguments: list[Any],
+    tracked: tuple[int, ...],
+    call: int,
+    faults: dict[str, Change],
+    noise: Change,
+    skip: str,
+) -> torch.Tensor:
     given = [v.detach().clone() if isinstance(v, torch.Tensor) else v for v in arguments]
     leaves = [v.clone().requires_grad_().clone() if i in tracked else v for i, v in enumerate(given)]
     result = function(*leaves)

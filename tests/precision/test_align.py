@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.__main__ import main
-from helpers.finding import Status
-from helpers.precision.align import align, summary
-from helpers.precision.views.answers import experiment
-from helpers.report import Report
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.align import align, summary
+from ascend_workbook.precision.views.answers import answer_experiment
 from tests.conftest import ROOT
 from tests.precision.curves.test_verb import log
 from tests.precision.dumps import as_capture
@@ -30,8 +30,14 @@ def side(folder: Path, losses: list[float], tier: str, **change: object) -> Path
     for step in (0, 1):
         convolutions(folder / "dump", step=step, seed=step + seed, **change)  # type: ignore[arg-type]
     log(folder / "gpulog.json", [*losses], tier=tier)
-    return as_capture(folder, tier=tier, seed=seed + 1, device=tier, versions={"torch": "2.13.0"},
-                      simulator=SIMULATOR if tier == "npu-simulated" else {})
+    return as_capture(
+        folder,
+        tier=tier,
+        seed=seed + 1,
+        device=tier,
+        versions={"torch": "2.13.0"},
+        simulator=SIMULATOR if tier == "npu-simulated" else {},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +60,14 @@ def sick(sides: dict[str, Path]) -> Report:
 
 def asked(report: Report) -> list[str]:
     assert report.table
-    return [str(cell["say"]).partition(".")[2] for cell in report.table.values("question") if isinstance(cell, dict)]
+    return [
+        str(cell["say"]).partition(".")[2] for cell in report.table.column_values("question") if isinstance(cell, dict)
+    ]
 
 
 def test_the_questions_stand_in_order_and_the_operator_is_the_verdict(sick: Report) -> None:
     assert asked(sick) == QUESTIONS and [part.verb for part in sick.parts] == [*QUESTIONS[:3], "unpaired", "next"]
-    assert sick.table and sick.table.values("status") == ["OK", "WARN", "FAIL", "OK"]
+    assert sick.table and sick.table.column_values("status") == ["OK", "WARN", "FAIL", "OK"]
     assert sick.headline is not None and sick.headline.args["operator"] == "Functional.conv2d.1.backward"
     assert sick.simulated and sick.facts["first_divergence"] == "Functional.conv2d.1.backward"
     assert summary(sick).parts == () and summary(sick).verdict("zh") == sick.verdict("zh")
@@ -68,13 +76,14 @@ def test_the_questions_stand_in_order_and_the_operator_is_the_verdict(sick: Repo
 def test_what_one_side_alone_called_has_its_table(sick: Report) -> None:
     table = sick.parts[3].table
     assert table and [row[1:3] for row in table.rows] == [("Functional.relu", 2)]
-    assert table.values("first") == ["Functional.relu.2.forward"] and table.values("only_side") == [
-        {"say": "precision.side_baseline"}]  # fmt: skip
+    assert table.column_values("first") == ["Functional.relu.2.forward"] and table.column_values("only_side") == [
+        {"say": "precision.side_baseline"}
+    ]
 
 
 def test_a_healthy_pair_is_told_to_go_on(sides: dict[str, Path]) -> None:
     report = align(sides["gpu"], sides["twin"])
-    assert report.status is Status.OK and report.table and report.table.values("status") == ["OK"] * 4
+    assert report.status is Status.OK and report.table and report.table.column_values("status") == ["OK"] * 4
     assert report.parts[4].headline is not None and report.parts[4].headline.key == "ACC291.profile"
     assert report.parts[3].headline is not None and report.parts[3].headline.key == "ACC210.all"
     assert [part.table is not None for part in report.parts] == [True, True, True, False, False]
@@ -83,19 +92,26 @@ def test_a_healthy_pair_is_told_to_go_on(sides: dict[str, Path]) -> None:
 
 def test_another_experiment_is_the_verdict_before_any_operator(sides: dict[str, Path]) -> None:
     report = align(sides["gpu"], sides["other"])
-    assert report.table and report.table.values("status")[0] == "FAIL" and report.table.values("status")[2] == "SKIPPED"
+    assert (
+        report.table
+        and report.table.column_values("status")[0] == "FAIL"
+        and report.table.column_values("status")[2] == "SKIPPED"
+    )
     assert report.headline is not None and report.headline.rule == "ACC205"
     assert report.parts[3].status is Status.SKIPPED, "operators that were not judged are not said to be paired"
     found = xml.fromstring(report.junit("en")).iter("testcase")
-    asked = {case.get("name"): case.find("skipped") is not None for case in found
-             if case.get("classname") in ("precision.divergence", "precision.unpaired")}  # fmt: skip
+    asked = {
+        case.get("name"): case.find("skipped") is not None
+        for case in found
+        if case.get("classname") in ("precision.divergence", "precision.unpaired")
+    }
     assert asked == dict.fromkeys(("divergence", "nan", "dtype", "unpaired"), True)
     assert "different seed" in report.text("en") or "seed is 1 in the baseline" in report.text("en")
 
 
 def test_plain_dumps_are_not_called_the_same_experiment(sides: dict[str, Path]) -> None:
     report = align(sides["plain"], sides["plain"])
-    assert report.table and report.table.values("status")[:2] == ["SKIPPED", "SKIPPED"]
+    assert report.table and report.table.column_values("status")[:2] == ["SKIPPED", "SKIPPED"]
     assert align(sides["plain"], sides["plain"], fail_on=["experiment"]).status is Status.FAIL
 
 
@@ -110,7 +126,7 @@ def ran_on(**told: object) -> Report:
     """The first answer of a comparison whose sides differ in what is told: (of the baseline, of the target)."""
     told = {"tier": ("cuda", "npu-simulated"), **told}
     parts = [{name: values[at] for name, values in told.items()} for at in (0, 1)]  # type: ignore[index]
-    return experiment(Report("precision", "compare", (), facts={"sides": parts, "simulator": {}}))
+    return answer_experiment(Report("precision", "compare", (), facts={"sides": parts, "simulator": {}}))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +144,8 @@ def ran_on(**told: object) -> Report:
 def test_what_has_an_answer_is_not_called_different(told: dict[str, object], said: str) -> None:
     report = ran_on(**told)
     assert report.table is not None and f"platform.{said}" in [
-        dict(cell)["say"] for cell in report.table.values("same") if isinstance(cell, dict)]  # fmt: skip
+        dict(cell)["say"] for cell in report.table.column_values("same") if isinstance(cell, dict)
+    ]
     assert report.headline is not None and report.headline.key == "ACC205.same"
 
 
@@ -165,8 +182,13 @@ def test_the_command_writes_page_and_cases(sides: dict[str, Path], tmp_path: Pat
     assert shown.index("data:image/svg+xml") < shown.index('<tr class="mark">') and "模拟 NPU" in shown
     assert not re.search(r'(src|href)="(?!data:)[^"]*//', shown)
     suites = {suite.get("name"): suite for suite in xml.parse(junit).getroot()}
-    assert list(suites) == ["precision.experiment", "precision.curves", "precision.divergence", "precision.unpaired",
-                            "precision.next"]  # fmt: skip
+    assert list(suites) == [
+        "precision.experiment",
+        "precision.curves",
+        "precision.divergence",
+        "precision.unpaired",
+        "precision.next",
+    ]
     assert [name for name, suite in suites.items() if suite.get("failures") != "0"] == ["precision.divergence"]
     assert main([*arguments[:4], "--fail-on", "unpaired"]) == 1
 

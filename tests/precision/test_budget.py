@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from helpers.__main__ import _speaking
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.precision.capture import capture
-from helpers.precision.capturing import manifest
-from helpers.precision.capturing.options import room
-from helpers.precision.layouts import read_dump
-from helpers.report import Report
+from ascend_workbook.cli.main import _set_language
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.capture import capture
+from ascend_workbook.precision.capturing import manifest
+from ascend_workbook.precision.capturing.options import check_room
+from ascend_workbook.precision.layouts import read_dump
 from tests.conftest import ROOT
 
 DATA = Path(__file__).parent / "data"
@@ -39,7 +39,7 @@ def test_what_it_will_write_is_told_before_it_starts_and_holds(told: tuple[Repor
 
 
 def test_the_hooks_are_out_after_the_last_captured_step(told: tuple[Report, list[str]]) -> None:
-    hooks = manifest.load(Path(told[0].facts["folder"])).sides["rank0"]["hooks"]  # type: ignore[union-attr]
+    hooks = manifest.load_manifest(Path(told[0].facts["folder"])).sides["rank0"]["hooks"]  # type: ignore[union-attr]
     assert hooks["left"] == [] and hooks["replaced"] > 500 and hooks["hooks"] > 4
     assert "ACC200.hooks_out" in {finding.key for finding in told[0].findings}
 
@@ -69,8 +69,15 @@ def test_the_budget_of_the_bundled_scripts_holds(script: str, args: list[str], t
 
 @pytest.mark.full
 def test_ranks_under_torchrun_are_estimated_and_selected(tmp_path: Path) -> None:
-    report = capture(BUNDLED / "gpt_text.py", ["--text-bytes", "100000"], out=tmp_path, device="cpu", nproc=2,
-                     ranks=(1,), estimate=True)  # fmt: skip
+    report = capture(
+        BUNDLED / "gpt_text.py",
+        ["--text-bytes", "100000"],
+        out=tmp_path,
+        device="cpu",
+        nproc=2,
+        ranks=(1,),
+        estimate=True,
+    )
     assert [run.rank for run in read_dump(tmp_path / manifest.DUMP)] == [1]
     assert abs(report.facts["budget"]["bytes"] - report.facts["bytes"]) < 0.2 * report.facts["bytes"]
 
@@ -125,6 +132,6 @@ def test_what_cannot_be_selected_is_said_first(tmp_path: Path, options: dict[str
 def test_what_is_told_meanwhile_is_in_the_language_asked_for(tmp_path: Path) -> None:
     said: list[str] = []
     for lang in ("zh", "en"):
-        with _speaking(lang):
-            room(tmp_path, 1, "cpu", said.append)
+        with _set_language(lang):
+            check_room(tmp_path, 1, "cpu", said.append)
     assert said[0].startswith("cpu：最多 1 MiB") and said[1].startswith("cpu: at most 1 MiB")

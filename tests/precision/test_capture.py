@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.precision.capture import capture
-from helpers.precision.capturing import manifest
-from helpers.precision.compare import compare
-from helpers.precision.layouts import read_dump
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.precision.capture import capture
+from ascend_workbook.precision.capturing import manifest
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.layouts import read_dump
 from tests.conftest import ROOT
 
 SCRIPT = Path(__file__).parent / "data" / "tiny_net.py"
@@ -35,8 +35,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_capture_is_complete_and_ordered(made: Path) -> None:
-    about = manifest.load(made)
-    assert about is not None and about.complete and not about.changed()
+    about = manifest.load_manifest(made)
+    assert about is not None and about.complete and not about.changed_files()
     runs = read_dump(made / manifest.DUMP)
     assert [run.step for run in runs] == [0, 2]
     names = [operator.name for operator in runs[0].operators]
@@ -121,8 +121,8 @@ def test_the_earlier_capture_stays_until_the_new_one_is_whole(tmp_path: Path) ->
     assert (out / "capture.unfinished" / "output.log").is_file() and (out / manifest.NAME).read_bytes() == kept
     script.write_text(source)
     report = capture(script, ["--seed", "1"], out=out, device="cpu", task="statistics", force=True)
-    whole = manifest.load(out)
-    assert whole is not None and whole.complete and not whole.changed() and whole.about["args"] == ["--seed", "1"]
+    whole = manifest.load_manifest(out)
+    assert whole is not None and whole.complete and not whole.changed_files() and whole.about["args"] == ["--seed", "1"]
     assert report.facts["folder"] == str(out) and not (out / "capture.unfinished").exists()
     assert len(read_dump(out / manifest.DUMP)) == 1 and (out / "mine.txt").is_file()
     assert "ACC200.ended_early" not in {one.key for one in report.findings}
@@ -139,13 +139,27 @@ def test_it_stops_at_its_limit(tmp_path: Path) -> None:
 def test_a_failing_script_is_told_and_leaves_no_whole_capture(tmp_path: Path) -> None:
     with pytest.raises(WorkbookError, match="the data ended"):
         capture(SCRIPT, ["--fail"], out=tmp_path, device="cpu", steps=3)
-    about = manifest.load(tmp_path)
+    about = manifest.load_manifest(tmp_path)
     assert about is not None and not about.complete
 
 
 def test_a_killed_capture_is_seen_as_incomplete(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "helpers", "capture", "--device", "cpu", "--no-estimate", "--steps", "4",
-               "--dump-steps", "0,1,2,3", "--out", str(tmp_path), str(SCRIPT)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "ascend_workbook",
+        "capture",
+        "--device",
+        "cpu",
+        "--no-estimate",
+        "--steps",
+        "4",
+        "--dump-steps",
+        "0,1,2,3",
+        "--out",
+        str(tmp_path),
+        str(SCRIPT),
+    ]
     running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("dump/step*")) and running.poll() is None and time.monotonic() < deadline:
@@ -161,13 +175,31 @@ def test_a_killed_capture_is_seen_as_incomplete(tmp_path: Path) -> None:
 
 def test_a_capture_that_could_not_write_is_seen_as_incomplete(tmp_path: Path) -> None:
     """As on a full disk, writing fails in the midst of a file: here no file may be larger than 20 kB."""
-    command = [sys.executable, "-m", "helpers", "capture", "--device", "cpu", "--no-estimate", "--task", "statistics",
-               "--out", str(tmp_path), str(SCRIPT)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "ascend_workbook",
+        "capture",
+        "--device",
+        "cpu",
+        "--no-estimate",
+        "--task",
+        "statistics",
+        "--out",
+        str(tmp_path),
+        str(SCRIPT),
+    ]
     limit = 20_000
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300,
-                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))  # fmt: skip
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
     assert done.returncode == 2 and "the capture on cpu failed" in done.stderr and "dump.json" in done.stderr
-    about = manifest.load(tmp_path)
+    about = manifest.load_manifest(tmp_path)
     assert about is not None and not about.complete
     with pytest.raises(WorkbookError, match="not complete"):
         compare(tmp_path, tmp_path)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.precision.compare import around, compare
-from helpers.report import Report
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.compare import around, compare
 from tests.precision.dumps import Dump, as_capture
 from tests.precision.networks import Change, convolutions
 
@@ -45,9 +45,17 @@ def test_the_same_dump_is_identical(baseline: Path) -> None:
     assert report.table is not None and report.chart is not None and report.chart.mark is None
 
 
-NAMES = [f"Functional.{name}.{call}.{way}" for way, name, call in (
-    ("forward", "conv2d", 1), ("forward", "batch_norm", 0), ("forward", "relu", 2), ("backward", "conv2d", 2),
-    ("backward", "batch_norm", 1), ("backward", "relu", 0))]  # fmt: skip
+NAMES = [
+    f"Functional.{name}.{call}.{way}"
+    for way, name, call in (
+        ("forward", "conv2d", 1),
+        ("forward", "batch_norm", 0),
+        ("forward", "relu", 2),
+        ("backward", "conv2d", 2),
+        ("backward", "batch_norm", 1),
+        ("backward", "relu", 0),
+    )
+]
 
 
 @pytest.mark.parametrize(("name", "noise"), [*((name, 1e-7) for name in NAMES), (NAMES[0], 0.0), (NAMES[3], 0.0)])
@@ -57,7 +65,7 @@ def test_a_wrong_operator_is_named(baseline: Path, tmp_path: Path, name: str, no
     assert verdict(report) == ("ACC230.replayed", name) and report.status is Status.FAIL
     assert report.headline is not None and report.headline.args["own"] == pytest.approx(1e-3, rel=0.05)
     assert report.chart is not None and report.table is not None
-    marked = report.table.rows[report.table.values("order").index(report.chart.mark)]
+    marked = report.table.rows[report.table.column_values("order").index(report.chart.mark)]
     assert name in marked
     assert name in str(around(report, rows=1).text("zh")) and len(around(report, rows=1).table.rows) <= 3  # type: ignore[union-attr]
 
@@ -82,8 +90,10 @@ def test_statistics_alone(tmp_path: Path) -> None:
     assert compare(plain, plain).facts["first_divergence"] is None
 
 
-@pytest.mark.parametrize(("apart", "noise", "expected"), [(1e-3, 1e-7, Status.WARN), (0.5, 0.0, Status.WARN),
-                                                          (1e-5, 1e-7, Status.OK), (0.0, 0.0, Status.OK)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("apart", "noise", "expected"),
+    [(1e-3, 1e-7, Status.WARN), (0.5, 0.0, Status.WARN), (1e-5, 1e-7, Status.OK), (0.0, 0.0, Status.OK)],
+)
 def test_an_update_that_went_another_way_is_told(tmp_path: Path, apart: float, noise: float, expected: Status) -> None:
     for step, change in ((0, scaled(1.0)), (1, scaled(1 + apart))):
         convolutions(tmp_path / "a", step=step, seed=step)
@@ -111,8 +121,10 @@ def test_the_wrong_side_is_told(baseline: Path, tmp_path: Path) -> None:
 
 def test_reduced_convolutions_are_allowed_only_where_they_are_in_force(baseline: Path, tmp_path: Path) -> None:
     """Rounding of HF32's size on convolution results: explained on an NPU that rounds, a divergence otherwise."""
-    noisy = {name: jitter(3e-4) for name in (f"Functional.conv2d.{n}.{way}" for n in range(3)
-                                             for way in ("forward", "backward"))}  # fmt: skip
+    noisy = {
+        name: jitter(3e-4)
+        for name in (f"Functional.conv2d.{n}.{way}" for n in range(3) for way in ("forward", "backward"))
+    }
     for folder, numerics in (("on", {"conv": "hf32"}), ("off", {})):
         place = tmp_path / folder
         convolutions(place / "a" / "dump")
@@ -149,9 +161,12 @@ def test_other_weights_batches_and_options_are_the_verdict(tmp_path: Path) -> No
     convolutions(tmp_path / "a" / "dump")
     convolutions(tmp_path / "b" / "dump", seed=1)
     left = as_capture(tmp_path / "a")
-    cases = [({"side": {"weights": {"w": "z"}}}, "ACC205.weights"),
-             ({"side": {"batches": {"0": ["z"]}}}, "ACC205.batches"), ({"seed": 2}, "ACC205.option"),
-             ({"args": ["--lr", "1"]}, "ACC205.option")]  # fmt: skip
+    cases = [
+        ({"side": {"weights": {"w": "z"}}}, "ACC205.weights"),
+        ({"side": {"batches": {"0": ["z"]}}}, "ACC205.batches"),
+        ({"seed": 2}, "ACC205.option"),
+        ({"args": ["--lr", "1"]}, "ACC205.option"),
+    ]
     for about, key in cases:
         report = compare(left, as_capture(tmp_path / "b", **about))
         assert verdict(report) == (key, None), "no operator is to blame"
@@ -261,8 +276,10 @@ def test_a_backward_with_an_output_fewer_does_not_hide_the_others(tmp_path: Path
         assert lacking.args["names"] == [f"{name} output.2"] and "ACC215.autograd" not in keys(report)
 
 
-@pytest.mark.parametrize(("only", "status", "key"), [
-    ((), Status.FAIL, "ACC230.amplified"), (("*parameters_grad",), Status.SKIPPED, "ACC215.adrift")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("only", "status", "key"),
+    [((), Status.FAIL, "ACC230.amplified"), (("*parameters_grad",), Status.SKIPPED, "ACC215.adrift")],
+)
 def test_a_faulty_gradient_of_parameters_in_a_later_step(
     tmp_path: Path, only: tuple[str, ...], status: Status, key: str
 ) -> None:

@@ -15,12 +15,12 @@ from typing import Any, Callable
 import pytest
 import torch
 
-from helpers import storage
-from helpers.__main__ import main
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.precision.compare import compare
-from helpers.precision.tensors import workers
+from ascend_workbook import storage
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.tensors import workers
 from tests.precision.networks import convolutions
 from tests.precision.test_compare import scaled
 
@@ -117,7 +117,7 @@ def sides(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple
 
 def rest_is_compared(report: Any) -> None:
     assert report.status is Status.FAIL and report.facts["first_divergence"] == FAULT
-    assert 1 in report.table.values("rank") and not Path("harmed").exists()
+    assert 1 in report.table.column_values("rank") and not Path("harmed").exists()
     assert json.loads(report.to_json()) and report.text("zh")
 
 
@@ -142,7 +142,7 @@ def test_a_broken_file_of_a_rank(sides: tuple[Path, Path], case: str) -> None:
     (told,) = (one for one in report.findings if one.rule == "ACC202")
     assert str(path) in told.message("en") and said in told.message("en") and told.status is Status.FAIL
     whole_entries = name != "dump.json" or told.key == "precision.json_salvaged"
-    assert (0 in report.table.values("rank")) == whole_entries  # type: ignore[union-attr]
+    assert (0 in report.table.column_values("rank")) == whole_entries  # type: ignore[union-attr]
     rest_is_compared(report)
 
 
@@ -172,7 +172,7 @@ def test_several_processes_of_one_rank(sides: tuple[Path, Path]) -> None:
     report = compare(*sides, replaying=False)
     (told,) = (one for one in report.findings if one.rule == "ACC202")
     assert told.key == "precision.same_rank" and "proc5" in told.message("en") and told.status is Status.FAIL
-    assert 0 not in report.table.values("rank")  # type: ignore[union-attr]
+    assert 0 not in report.table.column_values("rank")  # type: ignore[union-attr]
     rest_is_compared(report)
 
 
@@ -229,7 +229,7 @@ def test_tensors_without_elements_agree_and_the_rest_is_compared(sides: tuple[Pa
 
 def test_workers_that_die(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Every pair is measured by a worker; the one that reads a certain file dies each time."""
-    ask = workers.Worker.ask
+    ask = workers.Worker.request_answers
 
     def dying(self: workers.Worker, jobs: Any, sample: Any, *rest: Any) -> Any:
         if any(job.target.name == TENSOR and "rank0" in str(job.target) for job in jobs):
@@ -237,9 +237,9 @@ def test_workers_that_die(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPa
         return ask(self, jobs, sample, *rest)
 
     monkeypatch.setattr(workers, "ALONE", 0)
-    monkeypatch.setattr(workers.Worker, "ask", dying)
+    monkeypatch.setattr(workers.Worker, "request_answers", dying)
     report = compare(*sides, replaying=False)
     (told,) = (one for one in report.findings if one.key == "ACC215.unreadable")
     assert told.args["count"] == 1 and TENSOR in str(told.args["first"]) and "ended" in str(told.args["first"])
     rest_is_compared(report)
-    workers.dismiss()
+    workers.dismiss_workers()

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.operators import apis_of_kernel
 from helpers import capture, compare, curves
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.precision.operators import apis
-from helpers.report import Report
 from tests.precision.test_capture import SCRIPT
 
 NOISE = {
@@ -78,11 +78,12 @@ def test_the_faulty_operator_is_named_first(
     assert report.ascend_numerics == (noise == "noisy")
     kernel = "::".join(fault.replace("@", ":").split(":")[:3:2])
     assert kernel in report.verdict("en"), "the fault's operator is told beside the API's name"
-    assert FAULTS[fault].split(".")[1] in apis(kernel) and "tiny_net.py:" in report.verdict("zh")
+    assert FAULTS[fault].split(".")[1] in apis_of_kernel(kernel) and "tiny_net.py:" in report.verdict("zh")
 
 
-@pytest.mark.parametrize(("lasting", "key"), [
-    (True, "ACC233.again"), pytest.param(False, "ACC233.not_again", marks=pytest.mark.full)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lasting", "key"), [(True, "ACC233.again"), pytest.param(False, "ACC233.not_again", marks=pytest.mark.full)]
+)
 def test_the_named_operator_is_run_again_on_both_devices(
     baseline: Path, captured: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, lasting: bool, key: str
 ) -> None:
@@ -101,13 +102,23 @@ def test_the_named_operator_is_run_again_on_both_devices(
 
 def test_a_fault_that_never_strikes_is_an_error(tmp_path: Path, simulator_env: dict[str, str]) -> None:
     with pytest.raises(WorkbookError, match="never struck"):
-        capture(SCRIPT, out=tmp_path, device="npu-simulated", task="fingerprints",
-                settings={"ASCEND_WORKBOOK_SIM_FAULT": "aten::convolution@900:zero"})  # fmt: skip
+        capture(
+            SCRIPT,
+            out=tmp_path,
+            device="npu-simulated",
+            task="fingerprints",
+            settings={"ASCEND_WORKBOOK_SIM_FAULT": "aten::convolution@900:zero"},
+        )
 
 
 def test_a_fault_that_cannot_be_is_named(tmp_path: Path, simulator_env: dict[str, str]) -> None:
     """What torch_npu raises of it tells of a CANN that could not register its operators."""
     with pytest.raises(WorkbookError, match="aten::absent:zero.* names no operator that runs") as caught:
-        capture(SCRIPT, out=tmp_path, device="npu-simulated", task="fingerprints",
-                settings={"ASCEND_WORKBOOK_SIM_FAULT": "aten::absent:zero"})  # fmt: skip
+        capture(
+            SCRIPT,
+            out=tmp_path,
+            device="npu-simulated",
+            task="fingerprints",
+            settings={"ASCEND_WORKBOOK_SIM_FAULT": "aten::absent:zero"},
+        )
     assert caught.value.key == "precision.simulator_refused" and "rewrite" not in str(caught.value)

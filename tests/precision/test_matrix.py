@@ -9,33 +9,44 @@ from pathlib import Path
 
 import pytest
 
+from ascend_workbook.precision.capturing import manifest
+from ascend_workbook.precision.comparison import Comparison, examine_captures
+from ascend_workbook.precision.divergence import POSSIBLE, first_parting
+from ascend_workbook.precision.rules import operators, uncompared
 from benchmarks.matrix import faults, networks, training
 from benchmarks.matrix.cases import record
 from benchmarks.matrix.recorder import Tampering
 from benchmarks.matrix.replaying import in_this_process
-from helpers.precision.capturing import manifest
-from helpers.precision.comparison import Comparison, examine
-from helpers.precision.divergence import POSSIBLE, first
-from helpers.precision.rules import blind, nonfinite
 
 SEED = 41
 #: model, kind, noise, which of the calls that the kind can strike.
-CASES = [("cnn", "eps argument", "threads", 1), ("cnn", "backward scaled by 1.02", "hf32 untold", 4),
-         ("cnn", "transposed weight", "bf16", 2), ("gpt", "dropped mask", "hf32 told", 1),
-         ("gpt", "one operator in bf16", "hf32 untold", 4)]  # fmt: skip
-MORE = [("cnn", "overflow to infinity", "hf32 untold", 2), ("lstm", "stale buffer", "bf16", 9),
-        ("lstm", "wrong reduction dim", "hf32 untold", 0),
-        ("lstm", "off-by-one index", "threads", 2), ("lstm", "backward stale", "hf32 told", 11),
-        ("lstm", "one operator in bf16", "threads", 12), ("gpt", "wrong eps", "none", 2),
-        ("gpt", "NaN in one element", "bf16", 7), ("gpt", "backward NaN", "threads", 3),
-        ("cnn", "wrong eps", "hf32 told", 3), ("cnn", "2^-10 relative", "threads", 5)]  # fmt: skip
+CASES = [
+    ("cnn", "eps argument", "threads", 1),
+    ("cnn", "backward scaled by 1.02", "hf32 untold", 4),
+    ("cnn", "transposed weight", "bf16", 2),
+    ("gpt", "dropped mask", "hf32 told", 1),
+    ("gpt", "one operator in bf16", "hf32 untold", 4),
+]
+MORE = [
+    ("cnn", "overflow to infinity", "hf32 untold", 2),
+    ("lstm", "stale buffer", "bf16", 9),
+    ("lstm", "wrong reduction dim", "hf32 untold", 0),
+    ("lstm", "off-by-one index", "threads", 2),
+    ("lstm", "backward stale", "hf32 told", 11),
+    ("lstm", "one operator in bf16", "threads", 12),
+    ("gpt", "wrong eps", "none", 2),
+    ("gpt", "NaN in one element", "bf16", 7),
+    ("gpt", "backward NaN", "threads", 3),
+    ("cnn", "wrong eps", "hf32 told", 3),
+    ("cnn", "2^-10 relative", "threads", 5),
+]
 HEALTHY = [("cnn", "hf32 untold"), ("gpt", "bf16")]
 
 
 def examined(base: Path, target: Path, noise: str) -> Comparison:
     plain = noise == "hf32 untold"
     with in_this_process():
-        return examine(*(side / manifest.DUMP if plain else side for side in (base, target)))
+        return examine_captures(*(side / manifest.DUMP if plain else side for side in (base, target)))
 
 
 def named(tmp_path: Path, model: str, kind: str, noise: str, which: int) -> tuple[list[str], str]:
@@ -67,17 +78,24 @@ def test_healthy_statistics_are_not_flagged(tmp_path: Path, model: str, noise: s
     assert found.named == []
     open_ones = [one for one in found.steps[0].judged if one.outcome == POSSIBLE]
     assert bool(open_ones) == (noise == "hf32 untold"), "what an untold format may explain is left open, not passed"
-    rooms = [one for one in blind.check(found) if one.args["why"]]
+    rooms = [one for one in uncompared.check_blind(found) if one.args["why"]]
     assert bool(rooms) == (noise == "bf16"), "how large a fault would have gone unseen is said where it is large"
 
 
-@pytest.mark.parametrize(("kind", "task"), [("overflow to infinity", "statistics"), ("backward NaN", "statistics"),
-    ("NaN in one element", "statistics"), ("overflow to infinity", "tensor")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "task"),
+    [
+        ("overflow to infinity", "statistics"),
+        ("backward NaN", "statistics"),
+        ("NaN in one element", "statistics"),
+        ("overflow to infinity", "tensor"),
+    ],
+)
 def test_the_first_producer_is_told(tmp_path: Path, kind: str, task: str) -> None:
     calls = record(tmp_path / "a", "gpt", SEED, "none", Tampering(), task)
     call = [one for one in faults.sites(kind, calls) if one.api == "gelu"][1]
     record(tmp_path / "b", "gpt", SEED, "threads", faults.tamper(kind, call, random.Random(SEED)), task)
-    (found,) = nonfinite.check(examined(tmp_path / "a", tmp_path / "b", "threads"))
+    (found,) = operators.check_nonfinite(examined(tmp_path / "a", tmp_path / "b", "threads"))
     assert (found.key, found.args["operator"]) == ("ACC232.made", [faults.expected(kind, call)])
     assert found.args["kind"] == {"say": f"ACC232.{'inf' if 'infinity' in kind else 'nan'}"}
 
@@ -94,7 +112,7 @@ def test_step_and_rank_are_named_and_no_other_is_flagged(tmp_path: Path, monkeyp
     found = examined(tmp_path / "a", tmp_path / "b", "none")
     assert found.named == [faults.expected(strike.kind, call)] and found.first is not None
     assert (found.first[0].step, found.first[0].rank) == (1, 1)
-    flagged = {(one.step, one.rank) for one in found.steps if first(one.judged)}
+    flagged = {(one.step, one.rank) for one in found.steps if first_parting(one.judged)}
     assert flagged == {(1, 1), (2, 1)}, "rank 0 inherits the weights and is not to blame"
 
 

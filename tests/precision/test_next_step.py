@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from helpers import device
-from helpers.precision.compare import compare
-from helpers.precision.divergence import replay
+from ascend_workbook.machine import device
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.divergence import replay
 from tests.precision.dumps import as_capture
 from tests.precision.networks import convolutions
 
@@ -33,8 +33,10 @@ def next_step(baseline: Path, target: Path, *tiers: str) -> str:
 @pytest.mark.parametrize("known", [True, False])
 def test_without_saved_inputs_they_are_to_be_captured(tmp_path: Path, known: bool) -> None:
     run = RUN if known else {}
-    told = next_step(captured(tmp_path / "a", task="statistics", **run),
-                     captured(tmp_path / "b", task="statistics", factor=1.5, **run))  # fmt: skip
+    told = next_step(
+        captured(tmp_path / "a", task="statistics", **run),
+        captured(tmp_path / "b", task="statistics", factor=1.5, **run),
+    )
     assert "No inputs were saved" in told and ("ascend-workbook capture" in told) == known
 
 
@@ -42,12 +44,12 @@ def test_a_fault_that_did_not_come_again_is_to_be_captured_again_with_the_same_s
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On the device it was captured on; the simulator's kernels are the CPU's, which stands in for it here."""
-    here = replay.ask
+    here = replay.ask_child
 
     def ask(job: dict[str, Any], *_: str, tier: str = "cpu") -> Any:
         return here(job if tier == "cpu" else {**job, "device": "cpu"})
 
-    monkeypatch.setattr(replay, "ask", ask)
+    monkeypatch.setattr(replay, "ask_child", ask)
     monkeypatch.setattr(device, "cannot_be", lambda tier: None)
     sides = captured(tmp_path / "a", **RUN), captured(tmp_path / "b", factor=1.01, **RUN)
     assert next_step(*sides).startswith("Run it alone")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.precision.compare import compare
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.precision.compare import compare
 from tests.precision.networks import convolutions
 from tests.precision.test_compare import keys, scaled
 
@@ -27,8 +27,8 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_a_selection_looks_there_alone_and_says_so(sides: tuple[Path, Path]) -> None:
     report = compare(*sides, replaying=False, only=["batch_norm", "*relu.2*"])
     assert report.table is not None and "ACC217.selected" in keys(report) and report.status is Status.NOTE
-    assert {name.split(".")[1] for name in report.table.values("operator")} == {"batch_norm", "relu"}
-    assert "Functional.relu.1.forward" not in report.table.values("operator")
+    assert {name.split(".")[1] for name in report.table.column_values("operator")} == {"batch_norm", "relu"}
+    assert "Functional.relu.1.forward" not in report.table.column_values("operator")
     assert compare(*sides, replaying=False, only=["conv2d"]).facts["first_divergence"] == CONV
     with pytest.raises(WorkbookError, match=r"no operator is named nothing.*\n.*conv2d"):
         compare(*sides, only=["nothing"])
@@ -46,12 +46,12 @@ def test_of_much_data_numpy_in_the_kernels_stead_is_told(
 ) -> None:
     """Little is measured in a moment either way: there nothing is said."""
     why = WorkbookError("native.no_compiler")
-    monkeypatch.setattr("helpers.precision.tensors.fused.missing", lambda: why)
+    monkeypatch.setattr("ascend_workbook.precision.tensors.fused.explain_missing_kernel", lambda: why)
     assert "ACC209.slower" not in keys(compare(*sides, replaying=False))
-    monkeypatch.setattr("helpers.precision.rules.slower.ALONE", 10)
+    monkeypatch.setattr("ascend_workbook.precision.rules.uncompared.ALONE", 10)
     (told,) = (one for one in compare(*sides, replaying=False).findings if one.rule == "ACC209")
     assert told.status is Status.NOTE and "g++" in told.message("en") + told.hint("en")
-    monkeypatch.setattr("helpers.precision.tensors.fused.missing", lambda: None)
+    monkeypatch.setattr("ascend_workbook.precision.tensors.fused.explain_missing_kernel", lambda: None)
     assert "ACC209.slower" not in keys(compare(*sides, replaying=False))
 
 

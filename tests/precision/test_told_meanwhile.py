@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from ascend_workbook.machine.launch import Progress
+from ascend_workbook.precision.baselines.verb import Timed
+from ascend_workbook.precision.bisect import Place
+from ascend_workbook.precision.capture import _make_progress_teller
 from helpers import verify
-from helpers.launch import Progress
-from helpers.precision.baselines.verb import Timed
-from helpers.precision.bisect import Place
-from helpers.precision.capture import _teller
 
 
 @pytest.fixture(params=["en", "zh"])
@@ -22,7 +22,7 @@ def lang(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 def test_steps_of_a_capture(lang: str, tmp_path: Path) -> None:
     said: list[str] = []
-    tell = _teller(said.append, "cpu", tmp_path, 1)
+    tell = _make_progress_teller(said.append, "cpu", tmp_path, 1)
     assert tell is not None
     for step in (0, 0, 1):
         tell(Progress(step, 2, None, ()))
@@ -37,7 +37,7 @@ def test_inputs_of_verify(lang: str) -> None:
 
 
 def test_where_bisect_looks(lang: str) -> None:
-    said = Place(3, 1, ("Functional.conv2d.0.forward", "Torch.mm.1.forward"), {}).told()
+    said = Place(3, 1, ("Functional.conv2d.0.forward", "Torch.mm.1.forward"), {}).announce_place()
     assert said.startswith({"en": "captured whole next", "zh": "接下来完整采集"}[lang])
     assert {"en": "step 3 rank 1", "zh": "第 3 步 rank 1"}[lang] in said and "Torch.mm.1.forward" in said
 
@@ -50,4 +50,4 @@ def test_where_bisect_looks(lang: str) -> None:
     ],
 )
 def test_the_second_run_of_a_baseline(lang: str, steps: int, said: dict[str, str]) -> None:
-    assert Timed(steps, 3, None).told("cuda").startswith(said[lang])
+    assert Timed(steps, 3, None).describe_run("cuda").startswith(said[lang])

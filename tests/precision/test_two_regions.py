@@ -74,12 +74,23 @@ def regions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     printed = []
     for side, commands in blocks(PAGES[0]):
         path = [str(folder / "absent")] if side == "gpu" else []
-        env = {**os.environ, "PATH": f"{folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
-               "PYTHONPATH": os.pathsep.join([*path, str(ROOT)]), "STORE": str(folder / "store"),
-               "NPU_WORK": str(folder / "npu")}  # fmt: skip
+        env = {
+            **os.environ,
+            "PATH": f"{folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": os.pathsep.join([*path, str(ROOT)]),
+            "STORE": str(folder / "store"),
+            "NPU_WORK": str(folder / "npu"),
+        }
         command = commands.replace("--device npu ", "--device npu-simulated ")
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder / side, env=env, timeout=300,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command],
+            cwd=folder / side,
+            env=env,
+            timeout=300,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         assert done.returncode == 0, f"{command}\n{done.stdout}"
         printed.append(done.stdout)
     return folder, printed

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from helpers.precision.comparison import Comparison
-from helpers.precision.record import BACKWARD, FORWARD
-from helpers.precision.rules.update import check
+from ascend_workbook.precision.comparison import Comparison
+from ascend_workbook.precision.record import BACKWARD, FORWARD
+from ascend_workbook.precision.rules.update import check
 
 
 def judged(direction: str, error_in: float, error_out: float | None) -> Any:

@@ -13,14 +13,14 @@ import pytest
 import torch
 from torch import nn
 
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.child import recorder, verify_child
+from ascend_workbook.precision.verify.layers import Comparing
+from ascend_workbook.precision.verify.taken import Call, Taken, Tensor
+from ascend_workbook.precision.verify.tally import wilson_interval
 from helpers import verify
-from helpers.errors import WorkbookError
-from helpers.finding import Finding, Status
-from helpers.precision.child import recorder, verify_child
-from helpers.precision.verify.layers import Comparing
-from helpers.precision.verify.taken import Call, Taken, Tensor
-from helpers.precision.verify.tally import wilson
-from helpers.report import Report
 
 NETWORK = """
 import torch
@@ -91,8 +91,13 @@ def one(report: Report, key: str) -> Finding:
     return found
 
 
-def two(left: Callable[[torch.Tensor], Any], right: Callable[[torch.Tensor], Any], *,
-        last: Last | None = None, **options: Any) -> Report:  # fmt: skip
+def two(
+    left: Callable[[torch.Tensor], Any],
+    right: Callable[[torch.Tensor], Any],
+    *,
+    last: Last | None = None,
+    **options: Any,
+) -> Report:
     torch.manual_seed(0)
     first = Two(left)
     second = Two(right)
@@ -106,9 +111,12 @@ def test_one_model_with_itself_passes_whole() -> None:
     model = net()
     report = verify(model, model, inputs())
     assert report.status is Status.OK and told(report) == {"ACC270.identical"}
-    assert report.facts["passed"] == report.facts["inputs"] == 4 and report.facts["interval"][0] == wilson(4, 4)[0]
-    assert report.table and report.table.values("layer") == ["conv", "norm", "relu", "head", "head#1", "(model)"]
-    assert set(report.table.values("passed")) == {"4/4"} and "4" in report.text("zh") and report.html("en")
+    assert (
+        report.facts["passed"] == report.facts["inputs"] == 4
+        and report.facts["interval"][0] == wilson_interval(4, 4)[0]
+    )
+    assert report.table and report.table.column_values("layer") == ["conv", "norm", "relu", "head", "head#1", "(model)"]
+    assert set(report.table.column_values("passed")) == {"4/4"} and "4" in report.text("zh") and report.html("en")
 
 
 def test_nothing_stays_on_the_models_and_generators() -> None:
@@ -154,7 +162,7 @@ def test_bfloat16_against_float32_is_allowed_its_rounding_and_told() -> None:
     model = net()
     report = verify(model, copy.deepcopy(model).bfloat16(), inputs())
     assert report.facts["passed"] == 4 and {"ACC274.dtype", "ACC274.cast", "ACC275.unknown"} <= told(report)
-    assert report.table and set(report.table.values("ulp")[:5]) == {None}
+    assert report.table and set(report.table.column_values("ulp")[:5]) == {None}
     sick = verify(model, changed(model, "conv.weight", 1.3).bfloat16(), inputs())
     assert sick.facts["worst"]["layer"] == "conv" and sick.facts["passed"] == 0
 
@@ -239,7 +247,7 @@ def test_a_model_whose_output_cannot_be_seen_never_passes(given: Callable[[torch
     assert report.status is Status.FAIL and report.facts["passed"] == 0
     assert report.headline and report.headline.key == "ACC273.blind" and "last" in report.facts["not_compared"]
     assert one(report, "ACC273.nothing").args["names"] == ["last (Last)"]
-    assert report.table and report.table.values("passed") == ["2/2", None, None]
+    assert report.table and report.table.column_values("passed") == ["2/2", None, None]
 
 
 class Aside(nn.Module):
@@ -283,7 +291,7 @@ def test_an_error_of_one_side_is_told_with_its_module_and_fails_its_input() -> N
     assert found.args["layer"] == "last" and "not supported" in str(found.args["error"])
     assert [one.rule for one in report.findings if one.status is Status.FAIL] == ["ACC271"], "one cause, one failure"
     assert report.headline is found
-    assert report.table and "first" in report.table.values("layer")
+    assert report.table and "first" in report.table.column_values("layer")
 
 
 def test_a_module_of_one_side_is_told_and_never_passes() -> None:
@@ -389,7 +397,7 @@ def test_what_cannot_be_is_said(given: Any, options: dict[str, Any], key: str) -
     ],
 )
 def test_the_interval_is_wilsons(passed: int, all_: int, low: float, high: float) -> None:
-    assert wilson(passed, all_) == pytest.approx((low, high), abs=1e-4)
+    assert wilson_interval(passed, all_) == pytest.approx((low, high), abs=1e-4)
 
 
 @pytest.fixture(scope="module")
@@ -401,10 +409,17 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_two_processes_of_one_factory_agree_with_checkpoint_and_reference(network: str, tmp_path: Path) -> None:
     torch.save({"state_dict": _weights(network)}, tmp_path / "a.pt")
-    report = verify(f"{network}:build", str(tmp_path / "a.pt"), f"{network}:batches", factory=f"{network}:build",
-                    device_a="cpu", device_b="cpu", reference=True)  # fmt: skip
+    report = verify(
+        f"{network}:build",
+        str(tmp_path / "a.pt"),
+        f"{network}:batches",
+        factory=f"{network}:build",
+        device_a="cpu",
+        device_b="cpu",
+        reference=True,
+    )
     assert report.facts["passed"] == report.facts["inputs"] == 4 and report.tier == "cpu"
-    assert report.table and report.table.values("baseline_truth")[0] > 0  # type: ignore[operator]
+    assert report.table and report.table.column_values("baseline_truth")[0] > 0  # type: ignore[operator]
     assert "ACC275.weights" in told(report)  # the checkpoint's head is another
     assert report.facts["first"] is None
 
@@ -421,8 +436,14 @@ def _weights(network: str) -> dict[str, torch.Tensor]:
 
 def test_an_npu_beside_the_cpu_and_a_fault_on_it(network: str, simulator_env: dict[str, str]) -> None:
     fault = {"ASCEND_WORKBOOK_SIM_FAULT": "aten::addmm@4:scale=1.01"}
-    report = verify(f"{network}:build", f"{network}:build", f"{network}:batches", device_a="cpu",
-                    device_b="npu-simulated", settings=fault)  # fmt: skip
+    report = verify(
+        f"{network}:build",
+        f"{network}:build",
+        f"{network}:batches",
+        device_a="cpu",
+        device_b="npu-simulated",
+        settings=fault,
+    )
     assert report.simulated and report.on_purpose and report.status is Status.FAIL
     assert report.facts["passed"] == 3 and report.facts["failed_inputs"] == [1]
     assert report.facts["worst"] == {**report.facts["worst"], "layer": "2", "input": 1}
@@ -475,14 +496,15 @@ def call(path: str, kind: str, inside: int = 0, known: bool = True) -> Call:
     return Call(path, kind, 0, inside, known, tensors, tensors)
 
 
-@pytest.mark.parametrize(("kind", "known", "coarse"), [("Linear", True, False), ("Conv2d", True, True),
-                                                       ("Mine", False, True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "known", "coarse"), [("Linear", True, False), ("Conv2d", True, True), ("Mine", False, True)]
+)
 def test_a_reduced_format_widens_the_models_own_limit_only_where_its_modules_may_use_it(
     kind: str, known: bool, coarse: bool
 ) -> None:
     taken = Taken((call("0", kind, known=known), call("", "Sequential", inside=1)))
-    plain, npu = (Comparing(None, {"conv": form}).layers(taken, taken)[-1] for form in ("", "hf32"))
+    plain, npu = (Comparing(None, {"conv": form}).compare_layers(taken, taken)[-1] for form in ("", "hf32"))
     comparing = Comparing(None, {"conv": "hf32"})
-    layers = comparing.layers(taken, taken)
-    assert (max(comparing._forms(layers[1].call, layers[:1])) == "hf32") is coarse
+    layers = comparing.compare_layers(taken, taken)
+    assert (max(comparing._list_formats(layers[1].call, layers[:1])) == "hf32") is coarse
     assert plain.allowed <= npu.allowed

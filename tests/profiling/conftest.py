@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from helpers.profiling.facts import Profile
-from helpers.profiling.trace import Event, build
+from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.trace import Event, build_trace
 
 DATA = Path(__file__).parents[1] / "data" / "profiling"
 WITH_DEVICE = (
@@ -35,6 +35,6 @@ def profile_of() -> Callable[..., Profile]:
         for number in range(steps):
             for kind, name, start, length in events:
                 made.append(Event(name, kind, kind, (1000 * number + start) * US, length * US))
-        return Profile.of(build(made, source="made", dialect="ascend", **more), {"tier": tier})
+        return Profile.from_trace(build_trace(made, source="made", dialect="ascend", **more), {"tier": tier})
 
     return make

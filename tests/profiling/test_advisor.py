@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.finding import Status
-from helpers.profiling import advisor, analyse
-from helpers.report import Report, overview
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report, join_reports
+from ascend_workbook.profiling import advisor, analyse
 from tests.profiling.conftest import DATA
 
 HEADS = ["category", "description", "suggestion", "problem count", "total_time(us)", "time ratio", "income(us)"]
@@ -29,8 +29,8 @@ def program(folder: Path, printed: str, code: str = "") -> str:
 
 
 def asked(folder: Path, printed: str, code: str = "") -> Report:
-    answer = overview("profiling", "analyse", [Report("profiling", "time_by_kind")])
-    return advisor.advised(answer, folder, "en", program=program(folder, printed, code))
+    answer = join_reports("profiling", "analyse", [Report("profiling", "time_by_kind")])
+    return advisor.add_advisor_part(answer, folder, "en", program=program(folder, printed, code))
 
 
 def success(rows: list[list[object]]) -> str:

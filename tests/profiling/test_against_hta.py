@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.profiling.readers import read
+from ascend_workbook.profiling.readers import read_trace
 
 #: File -> microseconds from the first to the last of the device, of these idle, of these computing
 HTA = {
@@ -25,11 +25,11 @@ HTA = {
 
 @pytest.mark.parametrize("name", HTA)
 def test_the_same_breakdown_as_hta(shared: Path, name: str) -> None:
-    trace = read(shared / "data" / "gpu" / name)
+    trace = read_trace(shared / "data" / "gpu" / name)
     launched = (trace.launch_ns >= trace.steps[0].start_ns) & (trace.launch_ns <= trace.steps[-1].end_ns)
     seen = launched | (not trace.marked)  # HTA leaves out what no step launched
-    busy = trace.intervals(trace.where(("compute", "communication", "copy")) & seen)
-    computing = trace.intervals(trace.where(("compute",)) & seen)
+    busy = trace.intervals_of(trace.where(("compute", "communication", "copy")) & seen)
+    computing = trace.intervals_of(trace.where(("compute",)) & seen)
     total = int(busy.end_ns[-1] - busy.start_ns[0])
     found = (total, total - busy.length_ns, computing.length_ns)
     # a float64 of epoch microseconds, in which HTA counts, resolves 0.25 us

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from helpers.__main__ import main
-from helpers.finding import Status
-from helpers.profiling import analyse, join
-from helpers.profiling.answers import _analyse
-from helpers.profiling.breakdown import break_down
-from helpers.profiling.facts import Profile
-from helpers.profiling.operators import operators
-from helpers.profiling.readers import read
-from helpers.profiling.readers.tables import step_times
-from helpers.report import Report
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.profiling import analyse, join
+from ascend_workbook.profiling.answers import _report_profile
+from ascend_workbook.profiling.breakdown import break_down
+from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.operators import rank_operators
+from ascend_workbook.profiling.readers import read_trace
+from ascend_workbook.profiling.readers.tables import read_step_times
 from tests.conftest import ROOT
 from tests.profiling.conftest import DATA
 
@@ -43,7 +43,7 @@ def test_the_answers_and_one_verdict() -> None:
 
 def test_what_was_not_looked_at_is_no_status_of_a_given_answer(profile_of: Callable[..., Profile]) -> None:
     """No loader, no shapes, no stacks were recorded: told below, while each question has the status of its answer."""
-    report = _analyse(profile_of([("compute", "k", 0, 980)]), top=9, boxes=9)
+    report = _report_profile(profile_of([("compute", "k", 0, 980)]), top=9, boxes=9)
     parts = {one.verb: one for one in report.parts}
     assert (report.status, parts["time_by_kind"].status) == (Status.NOTE, Status.NOTE), "one operator is all of it"
     assert parts["tuning"].status is Status.OK and parts["tuning"].headline == parts["tuning"].findings[0]
@@ -51,29 +51,30 @@ def test_what_was_not_looked_at_is_no_status_of_a_given_answer(profile_of: Calla
     assert "PRF313.unseen" in parts["time_by_kind"].text("en") or "no DataLoader" in parts["time_by_kind"].text("en")
     steps = parts["step_times"]
     assert steps.headline is not None and (steps.headline.key, steps.status) == ("PRF303.alike", Status.OK)
-    blind = _analyse(profile_of([("host_op", "aten::mm", 0, 900)]), top=9, boxes=9)
+    blind = _report_profile(profile_of([("host_op", "aten::mm", 0, 900)]), top=9, boxes=9)
     assert (blind.status, blind.headline and blind.headline.key) == (Status.SKIPPED, "PRF310.blind")
-    idle = _analyse(profile_of([("compute", "k", 0, 990)], tier="npu-simulated"), top=9, boxes=9)
+    idle = _report_profile(profile_of([("compute", "k", 0, 990)], tier="npu-simulated"), top=9, boxes=9)
     assert (idle.status, idle.headline and idle.headline.key) == (Status.SKIPPED, "PRF310.simulated_none")
-    waits = _analyse(profile_of([("compute", "k", 0, 500), ("loading", "l", 500, 490)], tier="npu-simulated"),
-                     top=9, boxes=9)  # fmt: skip
+    waits = _report_profile(
+        profile_of([("compute", "k", 0, 500), ("loading", "l", 500, 490)], tier="npu-simulated"), top=9, boxes=9
+    )
     assert (waits.status, waits.headline and waits.headline.key) == (Status.NOTE, "PRF310.simulated_saving")
 
 
 def test_an_operator_that_takes_more_than_the_step_went_on_several_times_at_once(
     profile_of: Callable[..., Profile],
 ) -> None:
-    twice = _analyse(profile_of([("compute", "k", 0, 900), ("compute", "k", 0, 800)]), top=9, boxes=9)
+    twice = _report_profile(profile_of([("compute", "k", 0, 900), ("compute", "k", 0, 800)]), top=9, boxes=9)
     assert "the costliest operator is k, several at once (170 %)" in twice.verdict("en")
     assert "k，多个同时进行（170 %）" in twice.verdict("zh")
-    once = _analyse(profile_of([("compute", "k", 0, 900)]), top=9, boxes=9)
+    once = _report_profile(profile_of([("compute", "k", 0, 900)]), top=9, boxes=9)
     assert "the costliest operator is k (90 %)" in once.verdict("en")
 
 
 def test_calls_of_one_name_are_counted_together(profile_of: Callable[..., Profile]) -> None:
     """`aten::copy_` copies to the device and computes there: which of the two took longer must not matter."""
     boxes = [("compute", "k", 0, 300), ("copy", "k", 300, 400), ("copy", "k", 500, 600)]
-    report = _analyse(profile_of(boxes), top=9, boxes=9)
+    report = _report_profile(profile_of(boxes), top=9, boxes=9)
     top = next(part for part in report.parts if part.verb == "top_operators")
     assert top.facts["calls_per_step"] == {"k": 3.0}
 
@@ -82,12 +83,12 @@ def test_tables_and_charts() -> None:
     parts = {part.verb: part for part in analyse(DATA / "timeline_ascend_pt", top=2).parts}
     kinds, top, steps = (parts[verb] for verb in ("time_by_kind", "top_operators", "step_times"))
     assert kinds.table is not None and top.table is not None and steps.table is not None
-    assert kinds.table.values("profiling_time") == [0.4, 0.2, 0.05, 0.1, 0.25]
-    assert sum(kinds.table.values("share")) == pytest.approx(100)  # type: ignore[arg-type]
-    assert top.table.values("operator") == ["aten::convolution", "hcom_allReduce"]
-    assert top.table.values("calls_per_step") == [2, 1]
-    assert top.table.values("self_time") == [0.4, 0.3]
-    assert steps.table.values("step") == [50, 51, 52]
+    assert kinds.table.column_values("profiling_time") == [0.4, 0.2, 0.05, 0.1, 0.25]
+    assert sum(kinds.table.column_values("share")) == pytest.approx(100)  # type: ignore[arg-type]
+    assert top.table.column_values("operator") == ["aten::convolution", "hcom_allReduce"]
+    assert top.table.column_values("calls_per_step") == [2, 1]
+    assert top.table.column_values("self_time") == [0.4, 0.3]
+    assert steps.table.column_values("step") == [50, 51, 52]
     assert all(part.figure(lang) for part in (kinds, top, steps) for lang in ("en", "zh"))
 
 
@@ -135,8 +136,8 @@ def test_the_command(args: list[str], code: int, said: str, capsys: pytest.Captu
 @pytest.mark.parametrize("name", NPU_TIMELINES + NPU_TABLES)
 def test_real_npu_profiles_give_the_times_of_their_own_table(shared: Path, name: str) -> None:
     folder = shared / "data" / "npu" / f"{name}_ascend_pt"
-    table = step_times(folder / "ASCEND_PROFILER_OUTPUT" / "step_trace_time.csv")
-    found = break_down(read(folder)).steps[0]
+    table = read_step_times(folder / "ASCEND_PROFILER_OUTPUT" / "step_trace_time.csv")
+    found = break_down(read_trace(folder)).steps[0]
     expected = table[found.number]
     parts = found.parts_ns
     free = parts["free"] + parts["loading"] + parts["copy"] - found.preparing_ns
@@ -161,9 +162,9 @@ def test_real_npu_operators_give_the_times_of_operator_details(shared: Path, nam
     with (folder / "ASCEND_PROFILER_OUTPUT" / "operator_details.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             table[row["Name"]] = table.get(row["Name"], 0.0) + float(row["Device Self Duration(us)"])
-    trace = read(folder)
+    trace = read_trace(folder)
     found: dict[str, float] = {}
-    for one in operators(trace, [trace.steps[0].number]):
+    for one in rank_operators(trace, [trace.steps[0].number]):
         if one.kind != "communication":
             found[one.name] = found.get(one.name, 0.0) + one.self_ns / 1000
     costliest = sorted(found, key=lambda name: -found[name])[:20]

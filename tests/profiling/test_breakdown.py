@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.profiling.breakdown import StepTime, break_down
-from helpers.profiling.operators import operators
-from helpers.profiling.readers import read
-from helpers.profiling.trace import Event, build
+from ascend_workbook.profiling.breakdown import StepTime, break_down
+from ascend_workbook.profiling.operators import rank_operators
+from ascend_workbook.profiling.readers import read_trace
+from ascend_workbook.profiling.trace import Event, build_trace
 from tests.profiling.conftest import DATA, US, WITH_DEVICE, step
 
 EXPECTED = {"computing": 400, "communication": 200, "copy": 50, "loading": 100, "free": 250}
@@ -17,7 +17,7 @@ EXPECTED = {"computing": 400, "communication": 200, "copy": 50, "loading": 100, 
 
 @pytest.mark.parametrize("name", WITH_DEVICE)
 def test_the_same_breakdown_from_every_dialect(name: str) -> None:
-    found = break_down(read(DATA / name))
+    found = break_down(read_trace(DATA / name))
     assert found.on_device
     assert found.step_ns == 1_000_000
     assert [one.parts_ns for one in found.steady] == [{part: us * US for part, us in EXPECTED.items()}] * 2
@@ -27,7 +27,7 @@ def test_the_same_breakdown_from_every_dialect(name: str) -> None:
 
 
 def test_on_a_cpu_the_operators_are_the_computing() -> None:
-    found = break_down(read(DATA / "cpu.pt.trace.json"))
+    found = break_down(read_trace(DATA / "cpu.pt.trace.json"))
     assert not found.on_device
     parts = {"loading": 100, "computing": 650, "free": 250, "communication": 0, "copy": 0}
     assert [one.parts_ns for one in found.steps] == [{part: us * US for part, us in parts.items()}] * 3
@@ -36,13 +36,13 @@ def test_on_a_cpu_the_operators_are_the_computing() -> None:
 def test_operators_inside_the_loader_are_loading_on_a_cpu() -> None:
     events = [step(0, 0, 100), Event("x", "loading", "t", 0, 40 * US)]
     events.append(Event("aten::select", "host_op", "t", 10 * US, 20 * US))
-    parts = break_down(build(events, source="", dialect="kineto")).steps[0].parts_ns
+    parts = break_down(build_trace(events, source="", dialect="kineto")).steps[0].parts_ns
     assert (parts["loading"], parts["computing"], parts["free"]) == (40_000, 0, 60_000)
 
 
 @pytest.mark.parametrize("name", WITH_DEVICE)
 def test_operators_by_the_time_of_their_kernels(name: str) -> None:
-    found = operators(read(DATA / name), [51, 52])
+    found = rank_operators(read_trace(DATA / name), [51, 52])
     assert [(one.kind, one.calls, one.self_ns) for one in found] == [
         ("compute", 4, 800_000),
         ("communication", 2, 600_000),
@@ -54,7 +54,7 @@ def test_operators_by_the_time_of_their_kernels(name: str) -> None:
 
 
 def test_operators_by_their_own_time_on_a_cpu() -> None:
-    found = operators(read(DATA / "cpu.pt.trace.json"), [51, 52])
+    found = rank_operators(read_trace(DATA / "cpu.pt.trace.json"), [51, 52])
     expected = [("aten::convolution", 4, 640_000), ("aten::item", 2, 520_000), ("aten::conv2d", 4, 140_000)]
     assert [(one.name, one.calls, one.self_ns) for one in found] == expected
 
@@ -73,7 +73,7 @@ def test_parts_sum_to_the_step_and_steps_to_the_whole(events: list[tuple[str, in
     length = 400 // steps
     made = [step(number, number * length, length) for number in range(steps)]
     made += [Event("e", kind, kind, start * US, duration * US) for kind, start, duration in events]
-    found = break_down(build(made, source="", dialect="kineto"))
+    found = break_down(build_trace(made, source="", dialect="kineto"))
     assert all(part >= 0 for one in found.steps for part in one.parts_ns.values())
     assert all(one.end_ns == after.start_ns for one, after in zip(found.steps, found.steps[1:]))
     assert sum(sum(one.parts_ns.values()) for one in found.steps) == found.steps[-1].end_ns - found.steps[0].start_ns

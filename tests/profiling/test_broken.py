@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.profiling import analyse
-from helpers.profiling.readers import read
-from helpers.report import Report
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.profiling import analyse
+from ascend_workbook.profiling.readers import read_trace
 from tests.profiling.conftest import DATA
 
 CUDA = (DATA / "cuda.pt.trace.json").read_bytes()
@@ -169,7 +169,7 @@ def test_a_trace_cut_before_its_kernels_is_no_cpus(tmp_path: Path) -> None:
     assert "no device times" in report.verdict("en")
 
 
-WHOLE = read(DATA / "cuda.pt.trace.json")
+WHOLE = read_trace(DATA / "cuda.pt.trace.json")
 
 
 def every(**of: Callable[[Any], Any]) -> Callable[[list[dict[str, Any]]], object]:
@@ -192,16 +192,18 @@ def every(**of: Callable[[Any], Any]) -> Callable[[list[dict[str, Any]]], object
     ids=["ts in three forms", "dur in three forms", "garbage in args", "tid as text", "pid as float"],
 )
 def test_odd_forms_say_the_same(tmp_path: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
-    found = read(put(tmp_path, events(change)))
+    found = read_trace(put(tmp_path, events(change)))
     assert found.start_ns.tolist() == WHOLE.start_ns.tolist()
     assert found.duration_ns.tolist() == WHOLE.duration_ns.tolist()
     assert found.launched_by.tolist() == WHOLE.launched_by.tolist()
 
 
 def test_events_without_name(tmp_path: Path) -> None:
-    found = read(put(tmp_path, events(lambda found: [one.pop("name") for one in found if one["cat"] == "kernel"])))
+    found = read_trace(
+        put(tmp_path, events(lambda found: [one.pop("name") for one in found if one["cat"] == "kernel"]))
+    )
     assert "" in found.names
-    assert found.count("compute") + found.count("communication") == 9
+    assert found.count_events("compute") + found.count_events("communication") == 9
 
 
 def test_one_correlation_for_all_is_laid_to_one_call_and_never_outside(tmp_path: Path) -> None:
@@ -210,7 +212,7 @@ def test_one_correlation_for_all_is_laid_to_one_call_and_never_outside(tmp_path:
             one.get("args", {}).pop("External id", None)
             one.get("args", {}).update({"correlation": 7} if "correlation" in one.get("args", {}) else {})
 
-    found = read(put(tmp_path, events(change)))
+    found = read_trace(put(tmp_path, events(change)))
     assert -1 <= found.launched_by.min() <= found.launched_by.max() < len(found)
     assert len(set(found.launched_by[found.where(("compute",))].tolist())) == 1
 

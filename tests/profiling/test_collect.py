@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.profiling import analyse, join, profile
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.profiling import analyse, join, profile
 
 SCRIPT = """
 import sys, torch, torch.nn as nn
@@ -40,7 +40,9 @@ def test_steps_of_an_unmodified_cuda_script(
         request.getfixturevalue("simulator_env")
     report = profile(script, ["20"], device=tier, steps=4, warmup=2, wait=3, out=tmp_path / "out", timeout_s=120)
     assert report.table is not None
-    counts = dict(zip((row[0]["say"].rpartition(".")[2] for row in report.table.rows), report.table.values("count")))  # type: ignore[index, call-overload]
+    counts = dict(
+        zip((row[0]["say"].rpartition(".")[2] for row in report.table.rows), report.table.column_values("count"))
+    )  # type: ignore[index, call-overload]
     assert (counts["steps"], counts["loading"]) == (4, 4)
     assert (counts["kernels"] > 0) == (tier == "npu-simulated")
     assert counts["host"] and counts["shapes"] and counts["memory"]

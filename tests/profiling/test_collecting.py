@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from helpers.device import Device
-from helpers.errors import WorkbookError
-from helpers.finding import Finding, Status
-from helpers.profiling import analyse, recording
-from helpers.profiling.child import recorder
-from helpers.profiling.collecting import folder, settings
-from helpers.profiling.collecting.account import Recording, overhead, recorded, report
-from helpers.profiling.collecting.options import Options, for_child, remarks
-from helpers.profiling.facts import load_profile
-from helpers.profiling.rules import whole
-from helpers.profiling.savings import ADVISED
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.machine.device import Device
+from ascend_workbook.profiling import analyse, recording
+from ascend_workbook.profiling.child import recorder
+from ascend_workbook.profiling.collecting import folder, settings
+from ascend_workbook.profiling.collecting.account import Recording, count_data, measure_overhead, report_recording
+from ascend_workbook.profiling.collecting.options import Options, for_child, list_remarks
+from ascend_workbook.profiling.facts import load_profile
+from ascend_workbook.profiling.rules.recorded import check_whole
+from ascend_workbook.profiling.savings import ADVISED
 from tests.profiling.conftest import DATA
 from tests.profiling.ranks.test_reading import on_cpu
 
@@ -46,24 +46,24 @@ CPU = Device("cpu", "x86_64", 1)
 )
 def test_what_would_be_dropped_is_refused(given: dict[str, Any], key: str) -> None:
     with pytest.raises(WorkbookError) as caught:
-        Options.of(given)
+        Options.from_mapping(given)
     assert caught.value.key == key
     assert caught.value.message("zh") and caught.value.message("en")
 
 
 def test_what_is_taken_reaches_the_profiler_by_its_own_names() -> None:
     asked: dict[str, Any] = {"level": 2, "metrics": "arithmetic", "export": "both", "op_attr": True, "gc_ms": 0}
-    npu = for_child(Options.of(asked), "npu", "out")["npu"]
+    npu = for_child(Options.from_mapping(asked), "npu", "out")["npu"]
     assert (npu["profiler_level"], npu["aic_metrics"]) == ("Level2", "ArithmeticUtilization")
     assert npu["export_type"] == ["Text", "Db"] and npu["op_attr"] and npu["gc_detect_threshold"] == 0
-    assert for_child(Options.of({"level": 0}), "npu", "out")["npu"]["aic_metrics"] == "AiCoreNone"
-    assert for_child(Options.of({"modules": True}), "cpu", "out")["what"]["with_stack"]
-    assert not for_child(Options.of({"modules": True}), "npu", "out")["what"]["with_stack"]
+    assert for_child(Options.from_mapping({"level": 0}), "npu", "out")["npu"]["aic_metrics"] == "AiCoreNone"
+    assert for_child(Options.from_mapping({"modules": True}), "cpu", "out")["what"]["with_stack"]
+    assert not for_child(Options.from_mapping({"modules": True}), "npu", "out")["what"]["with_stack"]
 
 
 def test_what_asks_for_nothing_is_not_given_to_the_profiler() -> None:
     def given(**options: Any) -> dict[str, Any]:
-        return recorder.given(for_child(Options.of(options), "npu", "out")["npu"])
+        return recorder.drop_unset(for_child(Options.from_mapping(options), "npu", "out")["npu"])
 
     always = {"profiler_level", "aic_metrics", "export_type"}
     assert given().keys() == always
@@ -73,7 +73,7 @@ def test_what_asks_for_nothing_is_not_given_to_the_profiler() -> None:
 
 def test_what_a_device_makes_of_an_option_is_told() -> None:
     def told(found: Device, **given: Any) -> list[str]:
-        return [key for key, _ in remarks(Options.of(given), found)]
+        return [key for key, _ in list_remarks(Options.from_mapping(given), found)]
 
     assert told(CPU, level=2, modules=True) == ["PRF300.ignored", "PRF300.modules"]
     assert told(NPU, level=2, modules=True, metrics="l2", export="db", op_attr=True) == []
@@ -81,23 +81,23 @@ def test_what_a_device_makes_of_an_option_is_told() -> None:
     assert told(SIMULATED, metrics="l2", mstx=True) == ["PRF300.not_simulated"]
     assert told(SIMULATED, level=1) == []
     with pytest.raises(WorkbookError, match="no exporter of databases"):
-        remarks(Options.of({"export": "both"}), SIMULATED)
+        list_remarks(Options.from_mapping({"export": "both"}), SIMULATED)
 
 
 def test_ranks_that_are_not_there_are_refused() -> None:
-    Options.of({"ranks": (0, 1)}).check_ranks(2)
+    Options.from_mapping({"ranks": (0, 1)}).check_ranks(2)
     for ranks in ((2,), ()):
         with pytest.raises(WorkbookError, match="cannot be recorded"):
-            Options.of({"ranks": ranks}).check_ranks(2)
+            Options.from_mapping({"ranks": ranks}).check_ranks(2)
 
 
 def test_only_what_is_ours_is_cleared(tmp_path: Path) -> None:
     for name in ("rank0.pt.trace.json", "rank1.pt.trace.json", "notes.txt", "collected.json"):
         (tmp_path / name).write_text("{}")
     (tmp_path / "rank0_1_2_ascend_pt").mkdir()
-    folder.clear(tmp_path, 0)
+    folder.clear_recording(tmp_path, 0)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["collected.json", "notes.txt", "rank1.pt.trace.json"]
-    folder.clear(tmp_path)
+    folder.clear_recording(tmp_path)
     assert (tmp_path / "notes.txt").exists() and not (tmp_path / "rank1.pt.trace.json").exists()
 
 
@@ -112,7 +112,7 @@ def test_a_trace_without_a_record_is_not_ours_and_a_half_written_record_is(tmp_p
 def ended(tmp_path: Path, record: dict[str, Any]) -> list[Finding]:
     shutil.copy(DATA / "cuda.pt.trace.json", tmp_path / "rank0.pt.trace.json")
     (tmp_path / "collected.json").write_text(json.dumps(record))
-    return list(whole.check(load_profile(tmp_path)))
+    return list(check_whole(load_profile(tmp_path)))
 
 
 @pytest.mark.parametrize(("status", "expected"), [("running", "WARN"), ("failed", "WARN"), ("complete", "OK")])
@@ -136,61 +136,69 @@ def test_who_did_not_record_it_is_not_asked_how_it_ended(tmp_path: Path) -> None
 
 
 def run_of(times_s: list[float], **given: Any) -> Recording:
-    return Recording(Options.of(given), CPU, Path(), [0], times_s)
+    return Recording(Options.from_mapping(given), CPU, Path(), [0], times_s)
 
 
 def test_overhead_is_told_of_steps_that_tell_it() -> None:
     given = {"wait": 3, "warmup": 1, "steps": 2}
-    assert overhead(run_of([9, 0.10, 0.10, 5, 0.12, 0.12], **given)) == {
+    assert measure_overhead(run_of([9, 0.10, 0.10, 5, 0.12, 0.12], **given)) == {
         "without_ms": 100.0,
         "with_ms": 120.0,
         "percent": 20.0,
     }
-    assert overhead(run_of([9, 0.30, 0.30, 5, 0.12, 0.12], **given)) is None, "not warm before"
-    assert overhead(run_of([9, 0.10, 0.20, 5, 0.12, 0.12], **given)) is None, "the steps before differ"
-    assert overhead(run_of([9, 0.10, 5, 0.12, 0.12], wait=2, warmup=1, steps=2)) is None, "one step before"
+    assert measure_overhead(run_of([9, 0.30, 0.30, 5, 0.12, 0.12], **given)) is None, "not warm before"
+    assert measure_overhead(run_of([9, 0.10, 0.20, 5, 0.12, 0.12], **given)) is None, "the steps before differ"
+    assert measure_overhead(run_of([9, 0.10, 5, 0.12, 0.12], wait=2, warmup=1, steps=2)) is None, "one step before"
 
 
 def gloo(tmp_path: Path, times_s: list[float]) -> Recording:
     (tmp_path / "rank0.pt.trace.json").write_text(json.dumps(on_cpu(0, 0)))
-    return Recording(Options.of({"steps": 2, "wait": 3, "warmup": 1}), CPU, tmp_path, [0], times_s, nproc=2)
+    return Recording(Options.from_mapping({"steps": 2, "wait": 3, "warmup": 1}), CPU, tmp_path, [0], times_s, nproc=2)
 
 
 def test_collectives_on_a_cpu_are_counted_as_analyse_finds_them(tmp_path: Path) -> None:
     run = gloo(tmp_path, [0.1] * 6)
-    counts = {name: count for name, count, _ in recorded(load_profile(run.data(0)), run)}
+    counts = {name: count for name, count, _ in count_data(load_profile(run.data_path(0)), run)}
     assert counts["collectives"] == 4, "gloo's, on its own thread"
 
 
 def test_it_ends_with_where_the_profile_is_and_the_next_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = report(gloo(tmp_path, [0.1] * 6))
+    told = report_recording(gloo(tmp_path, [0.1] * 6))
     assert told.text("en").splitlines()[-1].strip() == f"Next: `ascend-workbook analyse {tmp_path}`"
     monkeypatch.chdir(tmp_path.parent)
-    told = report(gloo(tmp_path, [0.1] * 6))
+    told = report_recording(gloo(tmp_path, [0.1] * 6))
     assert told.text("zh").splitlines()[-1].strip() == f"下一步：`ascend-workbook analyse {tmp_path.name}`"
-    assert f"ascend-workbook analyse {tmp_path.name}`</span></li></ul>" in told.html("en")
+    assert f"ascend-workbook analyse {tmp_path.name}`</span></li></ul>" in told.html("en").replace("\n", "")
 
 
 def test_a_recording_that_seems_faster_is_noise(tmp_path: Path) -> None:
-    told = report(gloo(tmp_path, [0.12] * 4 + [0.1] * 2))
+    told = report_recording(gloo(tmp_path, [0.12] * 4 + [0.1] * 2))
     assert told.facts["overhead"]["percent"] == -16.7
     assert "within noise" in told.text("en") and "-16.7" not in told.text("en")
 
 
 def info(tmp_path: Path, **changed: Any) -> None:
-    asked = {"_profiler_level": "Level1", "_aic_metrics": "ACL_AICORE_PIPE_UTILIZATION", "_l2_cache": False,
-             "_op_attr": False, "_mstx": False, "_export_type": ["text"], "_data_simplification": True,
-             "_gc_detect_threshold": None, **changed}  # fmt: skip
+    asked = {
+        "_profiler_level": "Level1",
+        "_aic_metrics": "ACL_AICORE_PIPE_UTILIZATION",
+        "_l2_cache": False,
+        "_op_attr": False,
+        "_mstx": False,
+        "_export_type": ["text"],
+        "_data_simplification": True,
+        "_gc_detect_threshold": None,
+        **changed,
+    }
     (tmp_path / "profiler_info_0.json").write_text(json.dumps({"config": {"experimental_config": asked}}))
 
 
 def test_settings_that_the_profiler_changed_are_found(tmp_path: Path) -> None:
     info(tmp_path)
-    assert settings.otherwise(tmp_path, Options(), NPU) == []
+    assert settings.find_changed_settings(tmp_path, Options(), NPU) == []
     info(tmp_path, _profiler_level="Level0", _aic_metrics="ACL_AICORE_NONE")
-    (found,) = settings.otherwise(tmp_path, Options(), NPU)
+    (found,) = settings.find_changed_settings(tmp_path, Options(), NPU)
     assert found.status is Status.FAIL
     assert "profiler_level=Level0 (Level1), aic_metrics=ACL_AICORE_NONE" in found.message("en")
 
@@ -199,12 +207,12 @@ def test_metrics_that_did_not_come_are_absent(tmp_path: Path) -> None:
     output = tmp_path / "ASCEND_PROFILER_OUTPUT"
     output.mkdir()
     (output / "kernel_details.csv").write_text("Name,Type,aic_mac_ratio,aiv_vec_time(us)\n")
-    assert settings.rows(tmp_path, Options(), NPU) == [("metrics", 2, Status.OK)]
+    assert settings.count_npu_data(tmp_path, Options(), NPU) == [("metrics", 2, Status.OK)]
     (output / "kernel_details.csv").write_text("Name,Type\n")
-    assert settings.rows(tmp_path, Options(), NPU) == [("metrics", 0, Status.FAIL)]
-    assert settings.rows(tmp_path, Options(), SIMULATED) == [("metrics", 0, Status.NOTE)]
-    assert settings.rows(tmp_path, Options(level=0), NPU) == []
-    assert settings.rows(tmp_path, Options(export="db"), NPU) == [("database", 0, Status.FAIL)]
+    assert settings.count_npu_data(tmp_path, Options(), NPU) == [("metrics", 0, Status.FAIL)]
+    assert settings.count_npu_data(tmp_path, Options(), SIMULATED) == [("metrics", 0, Status.NOTE)]
+    assert settings.count_npu_data(tmp_path, Options(level=0), NPU) == []
+    assert settings.count_npu_data(tmp_path, Options(export="db"), NPU) == [("database", 0, Status.FAIL)]
 
 
 def test_the_parsers_own_log_is_asked_for_the_error(tmp_path: Path) -> None:
@@ -231,7 +239,9 @@ def test_a_loop_of_ones_own_is_recorded(tmp_path: Path, step: Any, monkeypatch: 
             step()
             recorder.step()
     assert recorder.report.table is not None
-    counts = dict(zip((row[0]["say"] for row in recorder.report.table.rows), recorder.report.table.values("count")))  # type: ignore[index, call-overload]
+    counts = dict(
+        zip((row[0]["say"] for row in recorder.report.table.rows), recorder.report.table.column_values("count"))
+    )  # type: ignore[index, call-overload]
     assert counts["profiling.data.steps"] == 2 and counts["profiling.data.flops"]
     assert recorder.report.facts["flops_per_step"] == 2 * (2 * 4 * 8 * 8), "forward, and the weight's gradient"
     assert recorder.report.status <= Status.NOTE

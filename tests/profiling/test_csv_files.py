@@ -9,13 +9,17 @@ from typing import Any
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.profiling.readers.csv_files import LONGEST_CELL, opened
-from helpers.profiling.readers.kernel_table import kernel_table
-from helpers.profiling.readers.tables import KERNELS, columns, count, rows
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.profiling.readers.csv_files import LONGEST_CELL, open_table
+from ascend_workbook.profiling.readers.kernel_table import read_kernel_table
+from ascend_workbook.profiling.readers.tables import KERNELS, count_rows, read_columns, read_rows
 
-READERS = (lambda path: rows(path, ("Name",)), lambda path: list(columns(path, "Name", "Duration(us)")), count,
-           lambda path: kernel_table(path.parent))  # fmt: skip
+READERS = (
+    lambda path: read_rows(path, ("Name",)),
+    lambda path: list(read_columns(path, "Name", "Duration(us)")),
+    count_rows,
+    lambda path: read_kernel_table(path.parent),
+)
 HEADING = b"Name,Duration(us)\n"
 
 
@@ -25,9 +29,7 @@ HEADING = b"Name,Duration(us)\n"
     [(b"\xff\xfe,1\n", "codec"), (b"a" * (LONGEST_CELL + 1) + b",1\n", "field limit")],
     ids=["no text", "an endless cell"],
 )
-def test_what_cannot_be_read_is_named(
-    tmp_path: Path, read: Callable[[Path], Any], content: bytes, said: str
-) -> None:
+def test_what_cannot_be_read_is_named(tmp_path: Path, read: Callable[[Path], Any], content: bytes, said: str) -> None:
     path = tmp_path / KERNELS
     path.write_bytes(HEADING + content)
     with pytest.raises(WorkbookError) as told:
@@ -37,9 +39,9 @@ def test_what_cannot_be_read_is_named(
 
 
 def test_a_file_that_is_absent_and_a_long_call_stack(tmp_path: Path) -> None:
-    with pytest.raises(WorkbookError, match="No such file"), opened(tmp_path / "absent.csv"):
+    with pytest.raises(WorkbookError, match="No such file"), open_table(tmp_path / "absent.csv"):
         pass
     path = tmp_path / KERNELS
     path.write_bytes(b"\xef\xbb\xbf" + HEADING + b"k" * 200_000 + b",1\n")
     before = gc.isenabled()
-    assert [len(row["Name"]) for row in rows(path, ("Name",))] == [200_000] and gc.isenabled() == before
+    assert [len(row["Name"]) for row in read_rows(path, ("Name",))] == [200_000] and gc.isenabled() == before

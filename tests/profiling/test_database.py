@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.profiling import analyse
-from helpers.profiling.breakdown import break_down
-from helpers.profiling.readers import read, told_steps
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.profiling import analyse
+from ascend_workbook.profiling.breakdown import break_down
+from ascend_workbook.profiling.readers import read_step_table, read_trace
 
 TEXTS = ("ProfilerStep#5", "aten::conv2d", "Conv2D", "Dequeue@Conv2D", "launch", "KERNEL_AICORE", "MEMCPY_ASYNC")
 TEXTS += ("AI_CORE", "Conv2D1", "hcom_allReduce__1_0_1", "8,3,4,4;2,3,1,1", "float;float", "EVENT_WAIT")
@@ -76,10 +76,12 @@ def told(folder: Path, computing_us: float) -> None:
 
 
 def test_kinds_launches_and_steps(folder: Path) -> None:
-    trace = read(folder)
-    counts = {kind: trace.count(kind) for kind in ("compute", "communication", "copy", "device_other", "host_op")}
+    trace = read_trace(folder)
+    counts = {
+        kind: trace.count_events(kind) for kind in ("compute", "communication", "copy", "device_other", "host_op")
+    }
     assert counts == {"compute": 1, "communication": 1, "copy": 1, "device_other": 2, "host_op": 3}
-    assert trace.count("runtime") == 2
+    assert trace.count_events("runtime") == 2
     assert [(one.number, one.start_ns, one.end_ns) for one in trace.steps] == [(5, 1000, 9000)]
     assert trace.memory_records == 2
     kernel = trace.where(("compute",))
@@ -89,14 +91,18 @@ def test_kinds_launches_and_steps(folder: Path) -> None:
     assert [trace.engines[trace.engine[at]] for at in kernel.nonzero()[0]] == ["KERNEL_AICORE"]
     assert [trace.dtypes[trace.dtype[by]] for by in trace.launched_by[kernel]] == ["float32 float32"]
     assert break_down(trace).steps[0].parts_ns == {
-        "computing": 2000, "communication": 2000, "copy": 0, "loading": 0, "free": 2000
+        "computing": 2000,
+        "communication": 2000,
+        "copy": 0,
+        "loading": 0,
+        "free": 2000,
     }
 
 
 @pytest.mark.parametrize(("computing_us", "key"), [(2.0, "PRF306.same"), (9.0, "PRF306.apart")])
 def test_the_table_of_steps_beside_it(folder: Path, computing_us: float, key: str) -> None:
     told(folder, computing_us)
-    assert told_steps(folder) == {5: {"Computing": round(computing_us * 1000), "Free": 1000}}
+    assert read_step_table(folder) == {5: {"Computing": round(computing_us * 1000), "Free": 1000}}
     report = analyse(folder)
     assert key in [one.key for part in report.parts for one in part.findings]
     assert report.tier == "npu"
@@ -106,7 +112,7 @@ def test_the_table_of_steps_beside_it(folder: Path, computing_us: float, key: st
 def test_it_is_only_read(folder: Path) -> None:
     path = next(folder.glob("*/*.db"))
     before = path.read_bytes()
-    read(folder)
+    read_trace(folder)
     assert path.read_bytes() == before
     assert [one.name for one in path.parent.iterdir()] == [path.name]
 
@@ -115,7 +121,7 @@ def test_an_event_that_ends_before_it_begins_is_counted(folder: Path) -> None:
     with closing(sqlite3.connect(next(folder.glob("*/*.db")))) as database:
         database.execute("INSERT INTO CANN_API VALUES (1990, 1980, 2, 0, 0), (1990, NULL, 2, 0, 0)")
         database.commit()
-    assert read(folder).left_out == {"negative_duration": 2}
+    assert read_trace(folder).left_out == {"negative_duration": 2}
 
 
 @pytest.mark.parametrize(
@@ -130,6 +136,6 @@ def test_a_broken_database(folder: Path, change: object, key: str) -> None:
     path = next(folder.glob("*/*.db"))
     path.write_bytes(change(path.read_bytes()))  # type: ignore[operator]
     with pytest.raises(WorkbookError) as caught:
-        read(folder)
+        read_trace(folder)
     assert caught.value.key == key
     assert caught.value.arguments["path"] == str(path)

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helpers.errors import WorkbookError
-from helpers.profiling.readers.document import Document
-from helpers.profiling.readers.records import KINDS, Arguments, Arrow, Complete, Record, record
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.profiling.readers.document import Document
+from ascend_workbook.profiling.readers.records import KINDS, Arguments, Arrow, Complete, Record, make_record
 
 ODD = ("}, {", "]", '"', "\\", '\\"', "追踪", "\U0001f600", "\n", '{"a": [', "traceEvents")
 TEXT = st.one_of(st.text(max_size=6), st.sampled_from(ODD))
@@ -72,14 +72,14 @@ def expected(text: bytes) -> list[tuple[object, ...]]:
     """The same by json alone."""
     found = json.loads(text, parse_float=str)
     events = found["traceEvents"] if isinstance(found, dict) else found
-    made = [record(one) for one in events if isinstance(one, dict)]
+    made = [make_record(one) for one in events if isinstance(one, dict)]
     passed_over = Arrow if isinstance(found, dict) else ()
     return [plain(Record() if isinstance(one, passed_over) else one) for one in made]
 
 
 def read(path: Path, text: bytes, piece: int = 2**20) -> list[tuple[object, ...]]:
     path.write_bytes(text)
-    return [plain(one) for batch in Document(path, piece).batches() for one in batch]
+    return [plain(one) for batch in Document(path, piece).read_batches() for one in batch]
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -116,11 +116,11 @@ def test_cut_at_every_byte_gives_what_is_whole(tmp_path: Path) -> None:
         document = Document(tmp_path / "a.json", piece=64)
         whole = sum(end <= size for end in ends)
         if whole:
-            assert sum(len(batch) for batch in document.batches()) == whole
+            assert sum(len(batch) for batch in document.read_batches()) == whole
             assert document.cut_at == size
         else:
             with pytest.raises(WorkbookError) as caught:
-                list(document.batches())
+                list(document.read_batches())
             assert (caught.value.key, caught.value.arguments["byte"]) == ("profiling.cut_short", size)
 
 
@@ -136,7 +136,7 @@ def test_cut_at_every_byte_gives_what_is_whole(tmp_path: Path) -> None:
         (b'[{"ts": 1}}, {}]', "profiling.broken_json", {"byte": 10}),
         (b'{"a" 1}', "profiling.broken_json", {"byte": 5}),
         (b'{"a": 1,}', "profiling.broken_json", {"byte": 8}),
-        (b'{1: 1}', "profiling.broken_json", {"byte": 1}),
+        (b"{1: 1}", "profiling.broken_json", {"byte": 1}),
         (b'{"traceEvents": [{}], "traceEvents": [{}]}', "profiling.broken_json", {"byte": 22}),
         (b'[{"name": "\xff\xfe"}]', "profiling.not_utf8", {"byte": 11}),
         (b'[{"name": 1, "unused": "\xff"}]', "profiling.not_utf8", {"byte": 24}),
@@ -149,7 +149,7 @@ def test_a_broken_file_is_named_with_the_place(tmp_path: Path, content: bytes, k
     path = tmp_path / "追踪.json"
     path.write_bytes(content)
     with pytest.raises(WorkbookError) as caught:
-        list(Document(path).batches())
+        list(Document(path).read_batches())
     assert caught.value.key == key
     assert caught.value.arguments["path"] == str(path)
     assert caught.value.arguments.items() >= place.items()
@@ -161,7 +161,7 @@ def test_a_broken_file_is_named_with_the_place(tmp_path: Path, content: bytes, k
 def test_a_value_without_end_is_not_held(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b'[{"name": "a"}, {"name": "' + b"a" * 50_000)
     with pytest.raises(WorkbookError) as caught:
-        list(Document(tmp_path / "a.json", piece=100, longest=1000).batches())
+        list(Document(tmp_path / "a.json", piece=100, longest=1000).read_batches())
     assert caught.value.key == "profiling.too_long"
     assert caught.value.arguments.items() >= {"byte": 16, "limit": 1000}.items()
 
@@ -171,13 +171,13 @@ def test_a_gzip_cut_short_gives_what_is_whole(tmp_path: Path) -> None:
     packed = gzip.compress(json.dumps([{"ph": "X", "name": str(number)} for number in range(5000)]).encode())
     path.write_bytes(packed[: len(packed) // 2])
     document = Document(path)
-    names = [one.name for batch in document.batches() for one in batch if isinstance(one, Complete)]
+    names = [one.name for batch in document.read_batches() for one in batch if isinstance(one, Complete)]
     assert document.cut_at
     assert 1000 < len(names) < 4000
     assert names == [str(number) for number in range(len(names))]
     path.write_bytes(packed[:-4])
     document = Document(path)
-    assert sum(len(batch) for batch in document.batches()) == 5000
+    assert sum(len(batch) for batch in document.read_batches()) == 5000
     assert document.cut_at
 
 
@@ -186,7 +186,7 @@ def test_a_gzip_that_is_damaged(tmp_path: Path, spoil: Any) -> None:
     path = tmp_path / "a.json.gz"
     path.write_bytes(spoil(gzip.compress(b'{"traceEvents": [{}]}' * 50)))
     with pytest.raises(WorkbookError) as caught:
-        list(Document(path).batches())
+        list(Document(path).read_batches())
     assert caught.value.key in ("profiling.unreadable", "profiling.cut_short", "profiling.broken_json")
 
 
@@ -196,7 +196,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     with gzip.open(path, "wb", compresslevel=1) as file:
         file.write(b"[" + b", ".join([event] * 100_000) + b"]")
     tracemalloc.start()
-    count = sum(len(batch) for batch in Document(path, piece=2**16).batches())
+    count = sum(len(batch) for batch in Document(path, piece=2**16).read_batches())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert count == 100_000

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.profiling.intervals import EMPTY, Intervals
+from ascend_workbook.profiling.intervals import EMPTY, Intervals
 
 END = 60
 PAIRS = st.lists(st.tuples(st.integers(0, END), st.integers(0, END)), max_size=12)
@@ -14,7 +14,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, END), st.integers(0, END)), max_size=1
 
 def made(pairs: list[tuple[int, int]]) -> Intervals:
     columns = np.array(pairs, np.int64).reshape(-1, 2)
-    return Intervals.of(columns[:, 0], columns[:, 1])
+    return Intervals.union_of(columns[:, 0], columns[:, 1])
 
 
 def bits(pairs: list[tuple[int, int]]) -> np.ndarray:
@@ -56,16 +56,16 @@ def test_together_and_common(left: list[tuple[int, int]], right: list[tuple[int,
 def test_gaps_and_what_is_within_make_the_window(pairs: list[tuple[int, int]], one: int, other: int) -> None:
     start, end = min(one, other), max(one, other)
     union = made(pairs)
-    gaps = union.gaps(start, end)
+    gaps = union.find_gaps(start, end)
     window = bits([(start, end)])
-    assert (bits_of(union.within(start, end)) == (bits(pairs) & window)).all()
+    assert (bits_of(union.clip_to(start, end)) == (bits(pairs) & window)).all()
     assert (bits_of(gaps) == (~bits(pairs) & window)).all()
-    assert gaps.length_ns + union.within(start, end).length_ns == end - start
+    assert gaps.length_ns + union.clip_to(start, end).length_ns == end - start
 
 
 @given(PAIRS, st.lists(st.integers(0, END), max_size=8))
 def test_covers(pairs: list[tuple[int, int]], moments: list[int]) -> None:
-    found = made(pairs).covers(np.array(moments, np.int64))
+    found = made(pairs).cover_moments(np.array(moments, np.int64))
     assert found.tolist() == [bool(bits(pairs)[moment]) for moment in moments]
 
 
@@ -80,7 +80,7 @@ def test_the_gaps_of_many_windows_are_those_of_each(pairs: list[tuple[int, int]]
     edges = sorted(borders)
     windows = list(zip(edges, edges[1:]))  # they meet, and some are empty
     found = made(pairs).gaps_in(*np.array(windows, np.int64).reshape(-1, 2).T)
-    each = [made(pairs).gaps(*window) for window in windows]
+    each = [made(pairs).find_gaps(*window) for window in windows]
     assert found.start_ns.tolist() == [at for one in each for at in one.start_ns.tolist()]
     assert found.end_ns.tolist() == [at for one in each for at in one.end_ns.tolist()]
 
@@ -95,4 +95,4 @@ def test_nothing() -> None:
 
 def test_nanoseconds_of_an_epoch_do_not_round() -> None:
     epoch = 1_736_408_883_000_000_001
-    assert Intervals.one(epoch, epoch + 1).length_ns == 1
+    assert Intervals.from_window(epoch, epoch + 1).length_ns == 1

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.profiling import analyse
-from helpers.profiling.readers import locate, read
-from helpers.profiling.readers.tables import step_times
-from helpers.profiling.trace import UNTOLD, Detail, Trace
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.profiling import analyse
+from ascend_workbook.profiling.readers import locate_profile, read_trace
+from ascend_workbook.profiling.readers.tables import read_step_times
+from ascend_workbook.profiling.trace import UNTOLD, Detail, Trace
 from tests.profiling.conftest import DATA, WITH_DEVICE
 
 
@@ -26,13 +26,13 @@ def events(trace: Trace, kind: str) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("name", WITH_DEVICE)
 def test_the_same_times_from_every_dialect(name: str) -> None:
-    trace = read(DATA / name)
+    trace = read_trace(DATA / name)
     assert [step.number for step in trace.steps] == [50, 51, 52]
     assert events(trace, "compute")[:2] == [(200_000, 200_000), (400_000, 200_000)]
     assert events(trace, "communication") == [(number * 1_000_000 + 500_000, 300_000) for number in range(3)]
     assert events(trace, "copy")[0] == (800_000, 50_000)
     assert events(trace, "loading")[2] == (2_000_000, 100_000)
-    assert trace.count("host_op") == 15
+    assert trace.count_events("host_op") == 15
     assert trace.left_out == {}
     assert trace.marked
     assert trace.memory_records
@@ -40,7 +40,7 @@ def test_the_same_times_from_every_dialect(name: str) -> None:
 
 @pytest.mark.parametrize("name", WITH_DEVICE)
 def test_kernels_are_laid_to_the_innermost_operator(name: str) -> None:
-    trace = read(DATA / name)
+    trace = read_trace(DATA / name)
     launchers = {trace.names[trace.name[by]] for by in trace.launched_by[trace.where(("compute",))]}
     assert launchers == {"aten::convolution"}
     copied_by = trace.launched_by[trace.where(("copy",))]
@@ -51,7 +51,7 @@ def test_kernels_are_laid_to_the_innermost_operator(name: str) -> None:
 
 @pytest.mark.parametrize("name", WITH_DEVICE)
 def test_when_the_host_launched_a_kernel(name: str) -> None:
-    trace = read(DATA / name)
+    trace = read_trace(DATA / name)
     kernels = trace.where(("compute",))
     assert (trace.launch_ns[kernels] - trace.steps[0].start_ns).tolist()[:2] == [150_000, 330_000]
     assert (trace.launch_ns[~trace.where(("compute", "communication", "copy"))] == UNTOLD).all()
@@ -60,13 +60,23 @@ def test_when_the_host_launched_a_kernel(name: str) -> None:
 
 
 def test_a_launch_on_an_npu_is_the_call_of_cann_with_the_same_connection(tmp_path: Path) -> None:
-    head = [{"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}
-            for pid, name in ((7, "Python"), (8, "CANN"), (9, "Ascend Hardware"))]  # fmt: skip
+    head = [
+        {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}
+        for pid, name in ((7, "Python"), (8, "CANN"), (9, "Ascend Hardware"))
+    ]
     described = {"Input Dims": "8,3;\r\n3", "Call stack": "b.py(2): g;\r\na.py(1): f"}
     described["Input type"] = "float;\r\nc10::BFloat16;\r\nScalar"
     events = [
-        {"ph": "X", "pid": 7, "tid": 1, "name": "aten::mm", "cat": "cpu_op", "ts": "10.000", "dur": 9,
-         "args": described},
+        {
+            "ph": "X",
+            "pid": 7,
+            "tid": 1,
+            "name": "aten::mm",
+            "cat": "cpu_op",
+            "ts": "10.000",
+            "dur": 9,
+            "args": described,
+        },
         {"ph": "s", "pid": 7, "tid": 1, "name": "torch_to_npu", "cat": "async_npu", "id": 30, "ts": "12.000"},
         {"ph": "X", "pid": 8, "tid": 2, "name": "launch", "ts": "20.000", "dur": 3, "args": {"connection_id": 5}},
     ]
@@ -77,7 +87,7 @@ def test_a_launch_on_an_npu_is_the_call_of_cann_with_the_same_connection(tmp_pat
         arrow = {"ph": "f", "pid": 9, "tid": 2, "name": "torch_to_npu", "cat": "async_npu", "id": 30}
         events.append({**arrow, "ts": f"{start}.000"})
     (tmp_path / "trace_view.json").write_text(json.dumps(head + events))
-    trace = read(tmp_path)
+    trace = read_trace(tmp_path)
     kernels = trace.where(("compute",))
     assert trace.launch_ns[kernels].tolist() == [20_000, 12_000, UNTOLD]  # the call, else the arrow, else nothing
     by = trace.launched_by[kernels][0]
@@ -86,42 +96,42 @@ def test_a_launch_on_an_npu_is_the_call_of_cann_with_the_same_connection(tmp_pat
 
 
 def test_a_cpu_profile_has_nothing_on_a_device() -> None:
-    trace = read(DATA / "cpu.pt.trace.json")
+    trace = read_trace(DATA / "cpu.pt.trace.json")
     assert not trace.on_device
-    assert trace.count("host_op", "loading") == 18
+    assert trace.count_events("host_op", "loading") == 18
 
 
 def test_tables_alone_with_todays_columns_and_older_ones() -> None:
-    new, old = read(DATA / "new_ascend_pt"), read(DATA / "old_ascend_pt")
+    new, old = read_trace(DATA / "new_ascend_pt"), read_trace(DATA / "old_ascend_pt")
     assert [step.number for step in new.steps] == [50, 51, 52]
     assert (new.marked, old.marked) == (True, False)
     assert new.start_ns.tolist() == old.start_ns.tolist()
     assert new.start_ns[0] % 1000 == 250
-    assert new.count("communication") == old.count("communication") == 3
+    assert new.count_events("communication") == old.count_events("communication") == 3
     assert "[8,3,32,32] [16,3,3,3]" in new.shapes
 
 
 def test_pieces_of_a_collective_are_not_counted_again() -> None:
-    trace = read(DATA / "timeline_ascend_pt")
-    assert trace.count("communication_task") == 3
-    assert trace.count("device_other") == 3
+    trace = read_trace(DATA / "timeline_ascend_pt")
+    assert trace.count_events("communication_task") == 3
+    assert trace.count_events("device_other") == 3
 
 
 def test_a_folder_with_one_profile_in_it(tmp_path: Path) -> None:
     shutil.copytree(DATA / "timeline_ascend_pt", tmp_path / "deep" / "rank0_ascend_pt")
-    assert locate(tmp_path).name == "rank0_ascend_pt"
-    assert read(tmp_path / "deep" / "rank0_ascend_pt" / "ASCEND_PROFILER_OUTPUT").on_device
+    assert locate_profile(tmp_path).name == "rank0_ascend_pt"
+    assert read_trace(tmp_path / "deep" / "rank0_ascend_pt" / "ASCEND_PROFILER_OUTPUT").on_device
     (tmp_path / "other").mkdir()
     shutil.copy(DATA / "cpu.pt.trace.json", tmp_path / "other" / "rank0.pt.trace.json")
     (tmp_path / "other" / "report.json").write_text("{}")
-    assert locate(tmp_path / "other").name == "rank0.pt.trace.json"
+    assert locate_profile(tmp_path / "other").name == "rank0.pt.trace.json"
 
 
 def test_several_profiles_are_not_chosen_between(tmp_path: Path) -> None:
     for rank in range(2):
         shutil.copy(DATA / "cpu.pt.trace.json", tmp_path / f"rank{rank}.pt.trace.json")
     with pytest.raises(WorkbookError, match="rank1.pt.trace.json") as caught:
-        read(tmp_path)
+        read_trace(tmp_path)
     assert caught.value.key == "profiling.many_profiles"
 
 
@@ -140,7 +150,7 @@ def test_json_that_is_no_trace(tmp_path: Path, content: object, key: str) -> Non
     path = tmp_path / "x.json"
     path.write_text(json.dumps(content))
     with pytest.raises(WorkbookError) as caught:
-        read(path)
+        read_trace(path)
     assert caught.value.key == key
 
 
@@ -150,16 +160,16 @@ def test_missing_path_empty_folder_unparsed_folder(tmp_path: Path) -> None:
     cases["rank0_ascend_pt"] = "profiling.not_parsed"
     for name, key in cases.items():
         with pytest.raises(WorkbookError) as caught:
-            read(tmp_path / name)
+            read_trace(tmp_path / name)
         assert caught.value.key == key
 
 
 def test_the_table_of_steps_with_old_and_new_columns(tmp_path: Path) -> None:
     path = tmp_path / "step_trace_time.csv"
     path.write_text("Device_id,Step,Computing,Free,DP Index\n0,13,1.5,2.25,0\n0,,9,9,1\n")
-    assert step_times(path) == {13: {"Computing": 1500, "Free": 2250}}
+    assert read_step_times(path) == {13: {"Computing": 1500, "Free": 2250}}
     path.write_text("Step,Computing,Free\n50,1,2\n")
-    assert step_times(path) == {50: {"Computing": 1000, "Free": 2000}}
+    assert read_step_times(path) == {50: {"Computing": 1000, "Free": 2000}}
 
 
 @pytest.mark.parametrize(
@@ -174,7 +184,7 @@ def test_the_table_of_steps_with_old_and_new_columns(tmp_path: Path) -> None:
 def test_a_broken_table(tmp_path: Path, text: str, key: str, args: dict[str, object]) -> None:
     (tmp_path / "kernel_details.csv").write_text(text)
     with pytest.raises(WorkbookError) as caught:
-        read(tmp_path)
+        read_trace(tmp_path)
     assert caught.value.key == key
     assert caught.value.arguments.items() >= args.items()
 
@@ -186,22 +196,22 @@ def test_events_without_usable_times_are_counted(tmp_path: Path) -> None:
     del kernels[1]["dur"]
     path = tmp_path / "a.json"
     path.write_text(json.dumps(trace))
-    assert read(path).left_out == {"negative_duration": 1, "no_time": 1}
+    assert read_trace(path).left_out == {"negative_duration": 1, "no_time": 1}
 
 
 def test_a_timeline_that_does_not_say_what_its_tasks_are(tmp_path: Path) -> None:
     text = (DATA / "timeline_ascend_pt" / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_text()
     (tmp_path / "trace_view.json").write_text(text.replace("AI_CORE", "Other"))
-    trace = read(tmp_path)
+    trace = read_trace(tmp_path)
     assert trace.left_out == {"unknown_task_type": 6}
-    assert trace.count("compute") == 0
+    assert trace.count_events("compute") == 0
 
 
 def test_a_file_cut_short_gives_what_is_whole_and_says_so(tmp_path: Path) -> None:
     text = (DATA / "cuda.pt.trace.json").read_bytes()
     path = tmp_path / "a.trace.json"
     path.write_bytes(text[: len(text) * 3 // 4])
-    trace, whole = read(path), read(DATA / "cuda.pt.trace.json")
+    trace, whole = read_trace(path), read_trace(DATA / "cuda.pt.trace.json")
     assert trace.cut_at == len(text) * 3 // 4
     assert whole.cut_at is None
     assert 0 < len(trace) < len(whole)
@@ -221,14 +231,14 @@ def test_beginnings_and_ends_are_one_event(tmp_path: Path) -> None:
     halves += sorted(ends + begins, key=lambda one: one["ts"])  # at one moment what ends comes first
     path = tmp_path / "a.json"
     path.write_text(json.dumps({**trace, "traceEvents": halves}))
-    found, whole = read(path), read(DATA / "cuda.pt.trace.json")
+    found, whole = read_trace(path), read_trace(DATA / "cuda.pt.trace.json")
     assert sorted(events(found, "host_op")) == sorted(events(whole, "host_op"))
     launchers = [{trace.names[trace.name[by]] for by in trace.launched_by if by >= 0} for trace in (found, whole)]
     assert launchers[0] == launchers[1]
     assert found.left_out == {}
     halves += [{"ph": "E", "pid": 1, "tid": 99, "ts": 5}, {"ph": "B", "pid": 1, "tid": 98, "ts": 5}]
     path.write_text(json.dumps({**trace, "traceEvents": halves}))
-    assert read(path).left_out == {"unpaired": 2}
+    assert read_trace(path).left_out == {"unpaired": 2}
 
 
 def test_times_count_from_a_base_wherever_it_stands(tmp_path: Path) -> None:
@@ -236,10 +246,10 @@ def test_times_count_from_a_base_wherever_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     for content in ({"baseTimeNanoseconds": 7, "traceEvents": [one]}, {"traceEvents": [one], "baseTimeNanoseconds": 7}):
         path.write_text(json.dumps(content))
-        assert read(path).start_ns.tolist() == [1507]
+        assert read_trace(path).start_ns.tolist() == [1507]
     path.write_text(json.dumps({"baseTimeNanoseconds": "soon", "traceEvents": [one]}))
     with pytest.raises(WorkbookError) as caught:
-        read(path)
+        read_trace(path)
     assert (caught.value.key, caught.value.arguments["value"]) == ("profiling.bad_base", "soon")
 
 
@@ -257,19 +267,25 @@ def test_times_count_from_a_base_wherever_it_stands(tmp_path: Path) -> None:
 def test_what_is_left_out_is_counted(tmp_path: Path, change: dict[str, object], reason: str) -> None:
     one = {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}
     (tmp_path / "a.json").write_text(json.dumps({"traceEvents": [one, {**one, **change}]}))
-    trace = read(tmp_path / "a.json")
+    trace = read_trace(tmp_path / "a.json")
     assert (len(trace), trace.left_out) == (1, {reason: 1})
 
 
 def test_what_a_trace_tells_of_collectives(tmp_path: Path) -> None:
     """NCCL's kernels name their group; a piece of a collective on an NPU names the rank it waits for."""
     kernel = {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7, "ts": 5, "dur": 2}
-    told = {"Collective name": "allreduce", "Process Group Name": "3", "Process Group Ranks": "[0, 1]", "Seq": 9,
-            "In msg nelems": 64, "dtype": "Float"}  # fmt: skip
+    told = {
+        "Collective name": "allreduce",
+        "Process Group Name": "3",
+        "Process Group Ranks": "[0, 1]",
+        "Seq": 9,
+        "In msg nelems": 64,
+        "dtype": "Float",
+    }
     about = {"distributedInfo": {"rank": 1, "world_size": 2}}
     file = tmp_path / "a.json"
     file.write_text(json.dumps({**about, "traceEvents": [{**kernel, "args": told}, {**kernel, "name": "gemm"}]}))
-    trace = read(file)
+    trace = read_trace(file)
     assert trace.detail_of(0) == Detail("allreduce", "3", '"[0, 1]"', "Float", 9, 64)
     assert trace.detail_of(1) == Detail() and trace.about == about
 
@@ -277,5 +293,5 @@ def test_what_a_trace_tells_of_collectives(tmp_path: Path) -> None:
     wait = {"ph": "X", "name": "Notify_Wait", "pid": 1, "tid": 6, "ts": "1736408883732253.684", "dur": 3}
     waits = [{**wait, "args": {"dst rank": peer}} for peer in (5, 4294967295, "none")]
     file.write_text(json.dumps([process, *waits]))
-    trace = read(file)
+    trace = read_trace(file)
     assert [trace.detail_of(row).peer for row in range(3)] == [5, -1, -1]

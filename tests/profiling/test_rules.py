@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from helpers.finding import Finding, Status
-from helpers.profiling import rules
-from helpers.profiling.facts import Profile
-from helpers.profiling.trace import Event, build
-from helpers.rules import judge, rules_of
-from helpers.words import LANGUAGES
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.findings.sentence import LANGUAGES
+from ascend_workbook.profiling import rules
+from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.trace import Event, build_trace
 
 Make = Callable[..., Profile]
 KERNEL = ("compute", "k", 0, 1000)
 
 
 def judged(profile: Profile, code: str) -> Finding:
-    found = [one for one in judge(profile, rules_of(rules), strict=True) if one.rule == code]
+    found = [one for one in judge_facts(profile, rules_of(rules), strict=True) if one.rule == code]
     assert len(found) == 1
     assert all(found[0].message(lang) for lang in LANGUAGES)
     return found[0]
@@ -57,9 +57,13 @@ def test_steps(profile_of: Make) -> None:
 
 def test_slow_steps_are_counted_and_both_averages_told() -> None:
     starts = (0, 1000, 2000, 5000, 6000)
-    marks = [Event(f"ProfilerStep#{at}", "step", "t", start * 1000, (end - start) * 1000)
-             for at, (start, end) in enumerate(zip(starts, (*starts[1:], 7000)))]  # fmt: skip
-    profile = Profile.of(build([*marks, Event("aten::mm", "host_op", "t", 0, 7_000_000)], source="", dialect="kineto"))
+    marks = [
+        Event(f"ProfilerStep#{at}", "step", "t", start * 1000, (end - start) * 1000)
+        for at, (start, end) in enumerate(zip(starts, (*starts[1:], 7000)))
+    ]
+    profile = Profile.from_trace(
+        build_trace([*marks, Event("aten::mm", "host_op", "t", 0, 7_000_000)], source="", dialect="kineto")
+    )
     found = judged(profile, "PRF303")
     assert (found.key, found.args["slow"], found.args["steps"], found.args["step"]) == ("PRF303.apart", 1, 4, 2)
     assert (found.args["step_ms"], found.args["mean_ms"]) == (1.0, 1.5)
@@ -167,8 +171,12 @@ def test_a_dominant_operator(profile_of: Make) -> None:
 
 def test_that_no_operator_dominates_is_about_computing_ones(profile_of: Make) -> None:
     """A collective may cost far more: the sentence says that it is not among these, and what the share is of."""
-    found = judged(profile_of([("communication", "hcom_allReduce_", 0, 700), ("compute", "a", 700, 60),
-                               ("compute", "b", 760, 20)]), "PRF331")  # fmt: skip
+    found = judged(
+        profile_of(
+            [("communication", "hcom_allReduce_", 0, 700), ("compute", "a", 700, 60), ("compute", "b", 760, 20)]
+        ),
+        "PRF331",
+    )
     assert (found.key, found.args["operator"]) == ("PRF331.many", "a")
     assert (found.args["share"], found.args["computing_share"]) == (6.0, 75.0)
     assert "computing operator" in found.message("en") and "collectives and copies are not" in found.message("en")
@@ -177,7 +185,7 @@ def test_that_no_operator_dominates_is_about_computing_ones(profile_of: Make) ->
 
 def test_idle_says_whether_waiting_for_data_is_in_it(profile_of: Make) -> None:
     made = profile_of([("compute", "k", 0, 500), ("loading", "l", 500, 200)])
-    profile = Profile.of(replace(made.trace, launch_ns=made.trace.start_ns.copy()), made.record)
+    profile = Profile.from_trace(replace(made.trace, launch_ns=made.trace.start_ns.copy()), made.record)
     free, idle = judged(profile, "PRF311"), judged(profile, "PRF321")
     shares = (free.args["share"], idle.args["share"])
     assert shares == (30.0, 50.0) and judged(profile, "PRF313").args["share"] == 20.0
@@ -205,7 +213,7 @@ def test_what_was_left_out_is_said(profile_of: Make, reason: str) -> None:
 
 def test_the_profilers_own_table(profile_of: Make) -> None:
     profile = profile_of([("compute", "k", 0, 700)])
-    assert "PRF306" not in {one.rule for one in judge(profile, rules_of(rules), strict=True)}
+    assert "PRF306" not in {one.rule for one in judge_facts(profile, rules_of(rules), strict=True)}
     for computing_ns, key in ((700_900, "PRF306.same"), (702_000, "PRF306.apart")):
         told = {1: {"Computing": computing_ns}, 99: {"Computing": 5}}
         assert judged(replace(profile, told=told), "PRF306").key == key

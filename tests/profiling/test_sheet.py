@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.profiling.readers import sheet as module
-from helpers.profiling.readers.cells import Cells
-from helpers.profiling.readers.csv_files import opened
-from helpers.profiling.readers.sheet import sheet
-from helpers.profiling.readers.times import nanoseconds
+from ascend_workbook.profiling.readers import sheet as module
+from ascend_workbook.profiling.readers.cells import Cells
+from ascend_workbook.profiling.readers.csv_files import open_table
+from ascend_workbook.profiling.readers.sheet import read_sheet
+from ascend_workbook.profiling.readers.times import to_nanoseconds
 
 PLAIN = 'a,b,中文\n1,"x,y",\n2,"say ""so""", \t"z"\n'
 ODD = {
@@ -39,17 +39,17 @@ ODD = {
 
 
 def expected(path: Path) -> list[list[str]]:
-    with opened(path) as file:
+    with open_table(path) as file:
         return [row for row in csv.reader(file) if row]
 
 
 def found(path: Path) -> tuple[list[list[str]], list[int]]:
     """All rows, and the indices of those with another number of cells than the heading."""
-    with opened(path) as file:
-        head, pieces = sheet(file)
+    with open_table(path) as file:
+        head, pieces = read_sheet(file)
         rows, ragged = [head] if head else [], []
         for piece in pieces:
-            columns = [piece.column(at).texts() for at in range(len(head))]
+            columns = [piece.column_cells(at).to_texts() for at in range(len(head))]
             rows += [list(row) for row in zip(*([one.texts[at] for at in one.code.tolist()] for one in columns))]
             ragged += list(piece.ragged)
     return rows, ragged
@@ -83,17 +83,33 @@ def cells(*texts: str) -> Cells:
     raw = [text.encode() for text in texts]
     ends = np.cumsum([len(one) + 1 for one in raw]) - 1
     text = np.frombuffer(b",".join([*raw, b""]), np.uint8)
-    return Cells.of(text, np.append(0, ends + 1)[:-1], ends, np.arange(len(raw)) + 10)
+    return Cells.from_bounds(text, np.append(0, ends + 1)[:-1], ends, np.arange(len(raw)) + 10)
 
 
-NUMBERS = ("0", "0.0", "1091.69482421875", "007", "5.", ".5", "9007199254740993", "0.1234567890123456789", "1e-3", "-2",
-           "0.00048828125", "9223372036854775807", "9999999999999999999", "123456789012345678901234", " 1.5\t",
-           "18.2062116443042876", "2109.6")  # fmt: skip
+NUMBERS = (
+    "0",
+    "0.0",
+    "1091.69482421875",
+    "007",
+    "5.",
+    ".5",
+    "9007199254740993",
+    "0.1234567890123456789",
+    "1e-3",
+    "-2",
+    "0.00048828125",
+    "9223372036854775807",
+    "9999999999999999999",
+    "123456789012345678901234",
+    " 1.5\t",
+    "18.2062116443042876",
+    "2109.6",
+)
 
 
 def test_numbers_are_those_of_float() -> None:
     asked: list[str] = []
-    numbers = cells(*NUMBERS, "", "N/A", "1.2.3", "x").numbers(lambda cell, row: asked.append(cell) or _float(cell))
+    numbers = cells(*NUMBERS, "", "N/A", "1.2.3", "x").to_numbers(lambda cell, row: asked.append(cell) or _float(cell))
     assert numbers[: len(NUMBERS)].tolist() == [float(text) for text in NUMBERS]
     assert all(map(isnan, numbers[len(NUMBERS) :].tolist()))
     assert "1.2.3" in asked and not {"", "N/A", "1091.69482421875", "1.5", "2109.6"} & set(asked)
@@ -112,16 +128,16 @@ def test_times_are_exact_and_what_is_unusual_is_asked_for_with_its_row() -> None
 
     def one(cell: str, row: int) -> int:
         asked[cell] = row
-        return -1 if cell == "x" else nanoseconds(cell)
+        return -1 if cell == "x" else to_nanoseconds(cell)
 
-    times = cells(*texts).times_ns(one).tolist()
-    assert times == [1736412474730135222, 0, 12500, nanoseconds("1.0005"), 2**62, -1]
+    times = cells(*texts).to_times_ns(one).tolist()
+    assert times == [1736412474730135222, 0, 12500, to_nanoseconds("1.0005"), 2**62, -1]
     assert asked == {"1.0005": 13, "4611686018427387.904": 14, "x": 15}
 
 
 def test_texts_that_are_sought() -> None:
     column = cells("PTA", "PTA+GE", "", " APP ", "N/A", "hcom_x")
-    assert column.equal("PTA", "APP").tolist() == [True, False, False, True, False, False]
-    assert column.begin(b"hcom").tolist() == [False] * 5 + [True]
-    assert column.filled().tolist() == [True, True, False, True, True, True]
-    assert column.where(column.begin(b"P")).texts().texts == ["PTA", "PTA+GE"]
+    assert column.equals_any("PTA", "APP").tolist() == [True, False, False, True, False, False]
+    assert column.starts_with(b"hcom").tolist() == [False] * 5 + [True]
+    assert column.filled_mask().tolist() == [True, True, False, True, True, True]
+    assert column.select_cells(column.starts_with(b"P")).to_texts().texts == ["PTA", "PTA+GE"]

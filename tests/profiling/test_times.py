@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.profiling.readers.times import LIMIT, NO_TIME, OUT_OF_RANGE, nanoseconds, nanoseconds_of
+from ascend_workbook.profiling.readers.times import LIMIT, NO_TIME, OUT_OF_RANGE, nanoseconds_of, to_nanoseconds
 
 
 def many(*texts: str) -> list[int]:
@@ -19,13 +19,13 @@ def many(*texts: str) -> list[int]:
 
 @given(st.integers(-(10**16), 10**19))
 def test_any_nanosecond_survives_as_microseconds_text(ns: int) -> None:
-    assert nanoseconds(str(Decimal(ns) / 1000)) == ns
-    assert nanoseconds(f"{'-' if ns < 0 else ''}{abs(ns) // 1000}.{abs(ns) % 1000:03d}") == ns
+    assert to_nanoseconds(str(Decimal(ns) / 1000)) == ns
+    assert to_nanoseconds(f"{'-' if ns < 0 else ''}{abs(ns) // 1000}.{abs(ns) % 1000:03d}") == ns
 
 
 @given(st.integers(0, 10**16))
 def test_whole_microseconds(us: int) -> None:
-    assert nanoseconds(us) == nanoseconds(str(us)) == nanoseconds(f"{us}.0") == us * 1000
+    assert to_nanoseconds(us) == to_nanoseconds(str(us)) == to_nanoseconds(f"{us}.0") == us * 1000
 
 
 @pytest.mark.parametrize(
@@ -33,14 +33,14 @@ def test_whole_microseconds(us: int) -> None:
     [("840.07675", 840077), ("0.02003125", 20), ("-0.5", -500), ("1.7e3", 1700000), ("12.5\t", 12500), ("3.", 3000)],
 )
 def test_forms_that_profilers_write(text: str, expected: int) -> None:
-    assert nanoseconds(text) == expected
+    assert to_nanoseconds(text) == expected
     assert many("1.5", json.dumps(text), "2") == [1500, expected, 2000]
 
 
 @pytest.mark.parametrize("text", ["", "abc", "NaN", "Infinity", None, "1,5", True, [1]])
 def test_what_is_no_time(text: object) -> None:
     with pytest.raises(ValueError, match="not a time"):
-        nanoseconds(text)
+        to_nanoseconds(text)
     assert many("1.5", json.dumps(text), "2") == [1500, NO_TIME, 2000]
 
 
@@ -61,7 +61,7 @@ def test_many_at_once_are_those_one_by_one(times: list[tuple[int, int, bool]]) -
     for number, places, quoted in times:
         text = f"{number // 10**places}" + (f".{number % 10**places:0{places}d}" if places else "")
         texts.append(f'"{text}"' if quoted else text)
-        ns = nanoseconds(text)
+        ns = to_nanoseconds(text)
         expected.append(ns if ns < LIMIT else OUT_OF_RANGE)
     assert many(*texts) == expected
 

@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.profiling.attribution import Nesting, _parents, _parents_one_by_one, innermost, nestings
-from helpers.profiling.trace import Event, Trace, build
+from ascend_workbook.profiling.attribution import (
+    Nesting,
+    _find_parents,
+    _parents_one_by_one,
+    find_innermost,
+    nest_by_lane,
+)
+from ascend_workbook.profiling.trace import Event, Trace, build_trace
 from tests.profiling.conftest import US, step
 
 
@@ -25,7 +31,7 @@ def small() -> Trace:
         Event("after", "host_op", "t", 500 * US, 5 * US),
         Event("before", "compute", "d", -5 * US, 1 * US),
     ]
-    return build(events, source="", dialect="kineto")
+    return build_trace(events, source="", dialect="kineto")
 
 
 def test_steps_of_events() -> None:
@@ -36,7 +42,9 @@ def test_steps_of_events() -> None:
 
 
 def test_without_marks_the_whole_is_one_step() -> None:
-    trace = build([Event("a", "host_op", "t", 5, 5), Event("b", "host_op", "t", 20, 5)], source="", dialect="kineto")
+    trace = build_trace(
+        [Event("a", "host_op", "t", 5, 5), Event("b", "host_op", "t", 20, 5)], source="", dialect="kineto"
+    )
     assert not trace.marked
     assert [(one.number, one.start_ns, one.end_ns) for one in trace.steps] == [(0, 5, 25)]
 
@@ -60,7 +68,7 @@ def test_columns_that_do_not_fit_are_refused(change: dict[str, object]) -> None:
 def test_nesting() -> None:
     starts, lengths = np.array([0, 10, 20, 50, 200], np.int64), np.array([100, 30, 10, 20, 10], np.int64)
     nesting = Nesting(starts, lengths, [7, 8, 9, 5, 6])
-    assert [nesting.innermost(moment) for moment in (5, 25, 35, 45, 60, 90, 150, 205)] == [7, 9, 8, 7, 5, 7, -1, 6]
+    assert [nesting.find_innermost(moment) for moment in (5, 25, 35, 45, 60, 90, 150, 205)] == [7, 9, 8, 7, 5, 7, -1, 6]
     assert dict(zip(nesting.rows.tolist(), nesting.self_ns().tolist())) == {7: 50, 8: 20, 9: 10, 5: 20, 6: 10}
 
 
@@ -74,22 +82,22 @@ def test_what_an_operator_lacks_comes_from_the_nearest_around_it() -> None:
         ([0, 0, 0, 0], [0], [0, 0, 0, 0]),
     ):
         values = np.array(before, np.int32)
-        nesting.inherit(values, [not text for text in texts], np.array(wanted, np.int32))
+        nesting.inherit_values(values, [not text for text in texts], np.array(wanted, np.int32))
         assert values.tolist() == after
 
 
 def test_many_moments_on_many_lanes() -> None:
     starts, lengths = np.array([0, 10, 0, 20], np.int64), np.array([100, 30, 50, 10], np.int64)
-    threads = nestings(np.array([4, 4, 9, 4], np.int32), starts, lengths, np.array([7, 8, 9, 5]))
+    threads = nest_by_lane(np.array([4, 4, 9, 4], np.int32), starts, lengths, np.array([7, 8, 9, 5]))
     lanes = np.array([4, 9, 4, 4, 4, 2, 9], np.int32)
     moments = np.array([25, 25, 35, 45, 150, 5, -5], np.int64)
-    assert innermost(threads, lanes, moments).tolist() == [5, 9, 8, 7, -1, -1, -1]
-    assert innermost(threads, lanes[:0], moments[:0]).tolist() == []
+    assert find_innermost(threads, lanes, moments).tolist() == [5, 9, 8, 7, -1, -1, -1]
+    assert find_innermost(threads, lanes[:0], moments[:0]).tolist() == []
 
 
 def test_operators_of_equal_start_nest_by_length() -> None:
     nesting = Nesting(np.array([0, 0], np.int64), np.array([10, 50], np.int64), [1, 2])
-    assert nesting.innermost(5) == 1
+    assert nesting.find_innermost(5) == 1
     assert (nesting.rows.tolist(), nesting.self_ns().tolist()) == ([2, 1], [40, 10])
 
 
@@ -105,7 +113,7 @@ SPAN = st.tuples(st.integers(0, 30), st.integers(0, 12))
 def test_parents_are_those_of_a_walk_with_a_stack(spans: list[tuple[int, int]]) -> None:
     spans = sorted(spans, key=lambda span: (span[0], -span[1]))
     start, end = (np.array([span[0] + side * span[1] for span in spans], np.int64) for side in (0, 1))
-    walked, found = _parents_one_by_one(start, end).tolist(), _parents(start, end)
+    walked, found = _parents_one_by_one(start, end).tolist(), _find_parents(start, end)
     outlasts = any(above >= 0 and end[at] > end[above] for at, above in enumerate(walked))
     assert outlasts == (found is None)
     if found is not None:

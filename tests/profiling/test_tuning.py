@@ -14,14 +14,14 @@ from unittest.mock import ANY
 import numpy as np
 import pytest
 
-from helpers.finding import Finding, Status
-from helpers.profiling import analyse, rules
-from helpers.profiling.answers import summary
-from helpers.profiling.facts import Profile, load_profile
-from helpers.profiling.trace import KINDS, NO_DETAIL, Detail, Event, build
-from helpers.profiling.tuning import ADVICE, tuning
-from helpers.rules import judge, rules_of
-from helpers.words import LANGUAGES, Scalar
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.findings.sentence import LANGUAGES, Scalar
+from ascend_workbook.profiling import analyse, rules
+from ascend_workbook.profiling.answers import summarise_profile
+from ascend_workbook.profiling.facts import Profile, load_profile
+from ascend_workbook.profiling.trace import KINDS, NO_DETAIL, Detail, Event, build_trace
+from ascend_workbook.profiling.tuning import ADVICE, report_tuning
 from tests.profiling.conftest import US, step
 
 Make = Callable[..., Profile]
@@ -33,7 +33,7 @@ TABLE = "Name,Type,Accelerator Core,Duration(us),Input Data Types,HF32 Eligible\
 
 
 def judged(profile: Profile, code: str) -> Finding:
-    found = [one for one in judge(profile, rules_of(rules), strict=True) if one.rule == code]
+    found = [one for one in judge_facts(profile, rules_of(rules), strict=True) if one.rule == code]
     assert len(found) == 1
     assert all(found[0].message(lang) for lang in LANGUAGES)
     assert found[0].status is not Status.NOTE or all(found[0].hint(lang) for lang in LANGUAGES)
@@ -43,7 +43,7 @@ def judged(profile: Profile, code: str) -> Finding:
 def launched(profile: Profile, before_us: int) -> Profile:
     """The same with every kernel launched so long before it starts."""
     trace = profile.trace
-    return Profile.of(replace(trace, launch_ns=trace.start_ns - before_us * US), profile.record)
+    return Profile.from_trace(replace(trace, launch_ns=trace.start_ns - before_us * US), profile.record)
 
 
 def with_table(profile: Profile, folder: Path, *rows: str, environment: dict[str, str] | None = None) -> Profile:
@@ -106,7 +106,7 @@ def test_casts_are_found_however_deep_they_nest(profile_of: Make) -> None:
         inner = np.flatnonzero([trace.names[name] == "aten::copy_" for name in trace.name])
         by = trace.launched_by.copy()
         by[copies] = inner
-        return Profile.of(replace(trace, launched_by=by), {"tier": "cuda"})
+        return Profile.from_trace(replace(trace, launched_by=by), {"tier": "cuda"})
 
     cast = judged(of("aten::_to_copy"), "PRF367")
     assert (cast.key, cast.args["share"], cast.args["calls"]) == ("PRF367.change", 70.0, 1)
@@ -183,7 +183,7 @@ def test_pageable_copies(profile_of: Make) -> None:
         return profile_of([KERNEL, ("copy", name, 500, 100)], tier="cuda")
 
     slow, pinned = of("Memcpy HtoD (Pageable -> Device)"), of("Memcpy HtoD (Pinned -> Device)")
-    slow, pinned = (Profile.of(replace(one.trace, dialect="kineto"), one.record) for one in (slow, pinned))
+    slow, pinned = (Profile.from_trace(replace(one.trace, dialect="kineto"), one.record) for one in (slow, pinned))
     assert judged(slow, "PRF396").args["share"] == 10.0
     assert judged(pinned, "PRF396").status is Status.OK
     assert judged(of("MEMCPY_ASYNC"), "PRF396").status is Status.SKIPPED
@@ -221,15 +221,25 @@ def waited(profile: Profile, wait_us: int) -> Profile:
     """The same with CANN's task in each collective that waits so long for member 5."""
     trace = profile.trace
     calls = trace.where(("communication",))
-    planes = [Event("Notify_Wait", "communication_task", "Plane 1", int(start), wait_us * US)
-              for start in trace.start_ns[calls]]  # fmt: skip
+    planes = [
+        Event("Notify_Wait", "communication_task", "Plane 1", int(start), wait_us * US)
+        for start in trace.start_ns[calls]
+    ]
     steps = [step(one.number, one.start_ns // US, (one.end_ns - one.start_ns) // US) for one in trace.steps]
-    events = [Event(trace.names[trace.name[row]], KINDS[trace.kind[row]], "Group 0" if calls[row] else "0",
-                    int(trace.start_ns[row]), int(trace.duration_ns[row]))
-              for row in range(len(trace)) if KINDS[trace.kind[row]] != "step"]  # fmt: skip
-    made = build([*steps, *events, *planes], source="made", dialect="ascend")
+    events = [
+        Event(
+            trace.names[trace.name[row]],
+            KINDS[trace.kind[row]],
+            "Group 0" if calls[row] else "0",
+            int(trace.start_ns[row]),
+            int(trace.duration_ns[row]),
+        )
+        for row in range(len(trace))
+        if KINDS[trace.kind[row]] != "step"
+    ]
+    made = build_trace([*steps, *events, *planes], source="made", dialect="ascend")
     detail = np.where(made.where(("communication_task",)), 1, 0).astype(np.int32)
-    return Profile.of(replace(made, details=(NO_DETAIL, Detail(peer=5)), detail=detail), profile.record)
+    return Profile.from_trace(replace(made, details=(NO_DETAIL, Detail(peer=5)), detail=detail), profile.record)
 
 
 def test_waiting_for_a_late_rank_is_no_transmission(profile_of: Make) -> None:
@@ -239,7 +249,7 @@ def test_waiting_for_a_late_rank_is_no_transmission(profile_of: Make) -> None:
     assert judged(late, "PRF399").args["waiting"] == {"say": "advice.waiting_known", "args": {"waiting_ms": 0.3}}
     assert judged(plain, "PRF399").args["waiting"]["say"] == "advice.waiting_unknown"  # type: ignore[call-overload, index]
     for profile, untold in ((plain, True), (late, False)):
-        said = tuning(profile, "profiling", [judged(profile, "PRF398")])
+        said = report_tuning(profile, "profiling", [judged(profile, "PRF398")])
         assert ("gradient buckets (waiting for other ranks included), at most" in said.verdict("en")) == untold
         assert ("梯度分桶（含等待其他 rank 的时间）" in said.verdict("zh")) == untold
     found = judged(late, "PRF312")
@@ -276,17 +286,17 @@ def test_uneven_shapes(profile_of: Make) -> None:
     rows = trace.where(("host_op",))
     shape = trace.shape.copy()
     shape[rows] = [1, 1, 1, 2][: int(rows.sum())]
-    uneven = Profile.of(replace(trace, shapes=("", "[8]", "[9]"), shape=shape), even.record)
+    uneven = Profile.from_trace(replace(trace, shapes=("", "[8]", "[9]"), shape=shape), even.record)
     assert judged(uneven, "PRF397").args["sets"] == 2
     assert judged(even, "PRF397").key == "PRF397.unseen"
 
 
 def test_the_report_ranks_by_bound(profile_of: Make) -> None:
     profile = launched(profile_of(ITEM), 100)
-    findings = judge(profile, rules_of(rules), strict=True)
-    report = tuning(profile, "profiling", findings)
+    findings = judge_facts(profile, rules_of(rules), strict=True)
+    report = report_tuning(profile, "profiling", findings)
     assert report.table is not None
-    bounds: list[Any] = report.table.values("tuning_bound")
+    bounds: list[Any] = report.table.column_values("tuning_bound")
     assert bounds == sorted(bounds, reverse=True) and max(bounds) <= profile.breakdown.step_ns / 1e6
     assert report.headline is not None and report.headline.key == "PRF310.advice_of"
     shown = Counter(one.status for one in report.findings[1:])
@@ -297,8 +307,8 @@ def test_the_report_ranks_by_bound(profile_of: Make) -> None:
 
 def agreeing(profile: Profile) -> tuple[Finding, Finding]:
     """The verdict and the headline of the changes; both name the same largest cause with the same bound."""
-    findings = judge(profile, rules_of(rules), strict=True)
-    verdict, headline = summary(profile, findings), tuning(profile, "profiling", findings).headline
+    findings = judge_facts(profile, rules_of(rules), strict=True)
+    verdict, headline = summarise_profile(profile, findings), report_tuning(profile, "profiling", findings).headline
     assert headline is not None
     if "cause" in headline.args:
         assert headline.args["cause"] == verdict.args["cause"]
@@ -327,7 +337,9 @@ def test_only_waiting_is_told_as_counted_by_no_change(profile_of: Make, key: str
     profile = launched(profile_of(ITEM), 100)
     args: dict[str, Scalar] = {"gain_ms": 0.9, "share": 90.0, "waited": "rank 1", "whole": 90.0}
     cause = Finding("PRF312", Status.WARN, f"PRF312.{key}", args, weight=90.0)
-    headline = tuning(profile, "profiling", [cause, *judge(profile, rules_of(rules), strict=True)]).headline
+    headline = report_tuning(
+        profile, "profiling", [cause, *judge_facts(profile, rules_of(rules), strict=True)]
+    ).headline
     assert headline is not None and headline.key == f"PRF310.{told}"
 
 

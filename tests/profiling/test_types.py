@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from helpers.profiling.readers.types import calls, dtypes
+from ascend_workbook.profiling.readers.types import format_call_stack, format_dtypes
 
 
 @pytest.mark.parametrize(
@@ -23,10 +23,10 @@ from helpers.profiling.readers.types import calls, dtypes
     ],
 )
 def test_dtypes(told: Any, expected: str) -> None:
-    assert dtypes(told) == expected
+    assert format_dtypes(told) == expected
 
 
 def test_call_stacks() -> None:
-    assert calls('"/a.py(1): f;\r\nb.py(2): 主;"') == "/a.py(1): f\nb.py(2): 主"
-    assert calls("a;b") == "a\nb"
-    assert calls(None) == calls("") == ""
+    assert format_call_stack('"/a.py(1): f;\r\nb.py(2): 主;"') == "/a.py(1): f\nb.py(2): 主"
+    assert format_call_stack("a;b") == "a\nb"
+    assert format_call_stack(None) == format_call_stack("") == ""

@@ -35,7 +35,7 @@ def main() -> int:
         papermill.execute_notebook(
             str(build.built(source, "en")), str(target),
             parameters=parameters[name], kernel_name="python3", progress_bar=False,
-        )  # fmt: skip
+        )
         nbformat.write(build.strip(nbformat.read(target, 4)), target)
         print(target.relative_to(ROOT))
     return 0

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import device
-from helpers.launch import LaunchResult, LaunchSpec, launch
+from ascend_workbook.machine import device
+from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, launch
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "notebooks" / "scripts"
 STEPS = 20

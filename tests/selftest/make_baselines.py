@@ -1,4 +1,4 @@
-"""Makes helpers/selftest/data/baselines.json anew: the CPU's losses of all cases.
+"""Makes ascend_workbook/selftest/data/baselines.json anew: the CPU's losses of all cases.
 
     python tests/selftest/make_baselines.py
 
@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helpers import device
-from helpers.selftest import scripts
+from ascend_workbook.machine import device
+from ascend_workbook.selftest import scripts
 from tests.conftest import PINNED
 
 
@@ -27,7 +27,7 @@ def main() -> None:
     for case in known["cases"]:
         script = scripts.SCRIPTS / case["script"]
         with tempfile.TemporaryDirectory() as folder:
-            result = scripts.start(cpu, script, case["args"], case["steps"], Path(folder), scripts.TIMEOUT_S)
+            result = scripts.run_script(cpu, script, case["args"], case["steps"], Path(folder), scripts.TIMEOUT_S)
         if result.trouble is not None:
             raise SystemExit(f"{case['script']}: {result.trouble}")
         case["losses"] = result.losses

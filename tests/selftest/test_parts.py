@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from helpers import device
-from helpers.finding import Status
-from helpers.launch import LaunchResult
-from helpers.selftest import collectives, operators, profiler, scripts
-from helpers.selftest.child import operators as child
-from helpers.selftest.child import same_text
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.machine import device
+from ascend_workbook.machine.launch import LaunchResult
+from ascend_workbook.selftest import collectives, operators, profiler, scripts
+from ascend_workbook.selftest.child import operators as child
+from ascend_workbook.selftest.child import same_text
 
 CPU = device.Device("cpu", "a CPU", 1)
 FAKE = """
@@ -40,8 +40,8 @@ def test_a_crash_and_a_hang_cost_their_own_case(tmp_path: Path) -> None:
     path = tmp_path / "child.py"
     path.write_text(FAKE)
     made = operators.check_operators(CPU, child=path, limit_s=2)
-    assert made.table and made.table.values("operator") == [f"op{number}" for number in range(5)]
-    assert made.table.values("status") == ["OK", "FAIL", "OK", "FAIL", "OK"]
+    assert made.table and made.table.column_values("operator") == [f"op{number}" for number in range(5)]
+    assert made.table.column_values("status") == ["OK", "FAIL", "OK", "FAIL", "OK"]
     assert "signal 11" in made.findings[2].message("en") and "no end within 2 s" in made.findings[4].message("en")
     assert "2 of 5 cases" in made.verdict("en")
 
@@ -51,7 +51,7 @@ def test_when_the_budget_is_spent_the_rows_until_then_are_kept(tmp_path: Path) -
     slow = FAKE.replace("if number == 1:", "if number == 2:\n        time.sleep(60)\n    if number == 9:")
     path.write_text(slow.replace("dump_traceback_later(limit, exit=True)", "cancel_dump_traceback_later()"))
     made = operators.check_operators(CPU, 3.0, child=path)
-    assert made.table and made.table.values("operator") == ["op0", "op1"]
+    assert made.table and made.table.column_values("operator") == ["op0", "op1"]
     assert made.status is Status.SKIPPED and "2 of 5 cases were run" in made.verdict("en")
 
 
@@ -76,42 +76,42 @@ def test_a_device_that_cannot_be_imported_is_one_row(tmp_path: Path) -> None:
     ],
 )
 def test_one_case(change: dict[str, Any], key: str, status: Status) -> None:
-    found = operators.judge({**ROW, **change})
+    found = operators.judge_row({**ROW, **change})
     assert (found.key, found.status) == (f"SLF011.{key}", status)
 
 
 def test_the_operators_own_measure_on_the_cpu() -> None:
     """A few operators are right; one that returns something else is seen, in value and in gradient."""
     torch = pytest.importorskip("torch")
-    known = {case[0]: case for case in child.cases(torch)}
+    known = {case[0]: case for case in child.torch_cases(torch)}
     assert len(known) > 40
     for name in ("layer_norm", "cross_entropy", "gather", "sort"):
         _, shapes, run, backward = known[name]
-        row = child.measured(torch, shapes, run, run, backward, "float16", "cpu")
-        assert operators.judge({"operator": name, "dtype": "float16", **row}).status is Status.OK
+        row = child.measure_case(torch, shapes, run, run, backward, "float16", "cpu")
+        assert operators.judge_row({"operator": name, "dtype": "float16", **row}).status is Status.OK
     _, shapes, run, _ = known["exp"]
-    off = child.measured(torch, shapes, lambda a: run(a) * 1.001, run, True, "float32", "cpu")
+    off = child.measure_case(torch, shapes, lambda a: run(a) * 1.001, run, True, "float32", "cpu")
     assert 5e-4 < off["forward_error"] < 2e-3 and off["backward_error"] > 5e-4
-    assert "error" in child.measured(torch, shapes, lambda a: a @ a, run, False, "float32", "cpu")
+    assert "error" in child.measure_case(torch, shapes, lambda a: a @ a, run, False, "float32", "cpu")
 
 
 def test_the_simulated_npus_own_operators_agree(simulator_env: dict[str, str]) -> None:
     """From the first of torch_npu's own operators on."""
     torch = pytest.importorskip("torch")
-    start = 3 * len(child.cases(torch))
+    start = 3 * len(child.torch_cases(torch))
     found = device.Device("npu-simulated", "Ascend910B2", 2)
     command: list[list[str]] = []
-    original = operators.bounded.run
+    original = operators.bounded.run_bounded
 
     def run(line: list[str], **options: Any) -> Any:
         command.append(line)
         return original([*line[:3], str(start), line[4]], **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(operators.bounded, "run", run)
+        patch.setattr(operators.bounded, "run_bounded", run)
         made = operators.check_operators(found)
     assert made.simulated and made.table and len(made.table.rows) == 8
-    assert set(made.table.values("status")) == {"OK"}, made.text("en")
+    assert set(made.table.column_values("status")) == {"OK"}, made.text("en")
     assert made.status is Status.SKIPPED and len(command) == 1  # the others were left out, and that is said
 
 
@@ -134,7 +134,7 @@ TOLERANCE = {"float32": 1e-5, "hf32": 4e-3, "float16": 4e-3}
 )
 def test_losses_against_the_committed_ones(losses: list[float], dtype: str, key: str, status: Status) -> None:
     result = LaunchResult("finished", 0, Path(), (), 1.0, log_losses=tuple(losses))
-    found = scripts.judge({**CASE, "dtype": dtype}, result, TOLERANCE)
+    found = scripts.judge_script({**CASE, "dtype": dtype}, result, TOLERANCE)
     assert (found.key, found.status) == (f"SLF021.{key}", status)
 
 
@@ -150,7 +150,9 @@ def test_the_committed_losses_are_the_cpus(monkeypatch: pytest.MonkeyPatch, tmp_
     known["cases"][0]["losses"][1] *= 1.01
     (tmp_path / "baselines.json").write_text(json.dumps(known))
     losses = tuple(made.facts["runs"][0]["losses"])
-    again = scripts.judge(known["cases"][0], LaunchResult("finished", 0, Path(), (), 1.0, log_losses=losses), TOLERANCE)
+    again = scripts.judge_script(
+        known["cases"][0], LaunchResult("finished", 0, Path(), (), 1.0, log_losses=losses), TOLERANCE
+    )
     assert again.status is Status.FAIL and "step 2" in again.message("en")
 
 
@@ -160,9 +162,9 @@ def test_scripts_that_are_not_here_were_not_looked_at(tmp_path: Path) -> None:
 
 
 def test_the_text_is_the_same_everywhere() -> None:
-    digest = hashlib.sha256(same_text.text()).hexdigest()
+    digest = hashlib.sha256(same_text.make_text()).hexdigest()
     assert digest == "8414ed699b834cc319ee44db5cae7bb326737b1f0e46ad96688cb309da1f318b"
-    assert len(set(same_text.text().split())) > 8
+    assert len(set(same_text.make_text().split())) > 8
 
 
 def test_the_profilers_trace_is_read_back() -> None:

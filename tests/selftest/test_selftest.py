@@ -14,20 +14,24 @@ from unittest import mock
 
 import pytest
 
-from helpers import device, selftest
-from helpers.commands.selftest import __doc__ as HELP
-from helpers.errors import WorkbookError
-from helpers.finding import Finding, Status
-from helpers.report import Report, load
-from helpers.selftest import bundle
-from helpers.selftest.child import operators
-from helpers.selftest.parts import Part
+from ascend_workbook import selftest
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report, load_report
+from ascend_workbook.findings.sentence import say
+from ascend_workbook.machine import device
+from ascend_workbook.selftest import bundle
+from ascend_workbook.selftest.child import operators
+from ascend_workbook.selftest.parts import Part
 from tests.conftest import ROOT
 
 PLANTED = {
-    "OBS_ACCESS_KEY_ID": "PLANTEDAK00000000001", "OBS_SECRET_ACCESS_KEY": "PLANTED/sk+0002", "HF_TOKEN": "PLANTED-hf-3",
-    "MA_PASSWORD": "PLANTED pass 4", "HCCL_WHITELIST_KEY": "PLANTED-5",
-}  # fmt: skip
+    "OBS_ACCESS_KEY_ID": "PLANTEDAK00000000001",
+    "OBS_SECRET_ACCESS_KEY": "PLANTED/sk+0002",
+    "HF_TOKEN": "PLANTED-hf-3",
+    "MA_PASSWORD": "PLANTED pass 4",
+    "HCCL_WHITELIST_KEY": "PLANTED-5",
+}
 CPU = device.Device("cpu", "a CPU", 1)
 #: What a part's child does, by part; all print every variable of their environment, as a careless library would.
 DUMP = "import os, sys; print(os.environ, os.getcwd(), file=sys.stderr, flush=True)\n"
@@ -81,9 +85,7 @@ def contents(path: Path) -> dict[str, str]:
 def test_each_part_ends_for_itself_and_no_secret_leaves(here: Path) -> None:
     log = here / "train.log"
     log.write_text("step 1\nlogin with password=PLANTED-11 at 10.9.8.7 by PLANTEDAK00000000001\n")
-    made = selftest.selftest(
-        "cpu", out=here / "out", logs=[log], timeout_s=8, command=child(saved(here), ENDINGS)
-    )  # fmt: skip
+    made = selftest.selftest("cpu", out=here / "out", logs=[log], timeout_s=8, command=child(saved(here), ENDINGS))
     keys = {part.verb.removeprefix("selftest_"): (part.findings[0].key, part.status) for part in made.parts}
     assert keys == {
         "check": ("SLF010.ok", Status.OK),
@@ -105,7 +107,7 @@ def test_each_part_ends_for_itself_and_no_secret_leaves(here: Path) -> None:
     listed = json.loads(files[bundle.MANIFEST])["sha256"]
     assert listed == {n: hashlib.sha256(t.encode()).hexdigest() for n, t in files.items() if n != bundle.MANIFEST}
     (here / "again.json").write_text(files["report.json"])
-    assert load(here / "again.json").status is Status.FAIL
+    assert load_report(here / "again.json").status is Status.FAIL
     assert list((here / "out").iterdir()) == [Path(made.facts["bundle"])]
 
 
@@ -145,15 +147,15 @@ def test_without_the_device_the_archive_holds_the_check(here: Path, monkeypatch:
 FULL = """
 import os, resource, signal, sys, time
 from pathlib import Path
-from helpers.errors import WorkbookError
-from helpers.report import Report
-from helpers.selftest import bundle
-from helpers.selftest.child import operators
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.report import Report
+from ascend_workbook.selftest import bundle
+from ascend_workbook.selftest.child import operators
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 noise = os.urandom(40_000).hex()
 try:
-    bundle.write(Report("environment", "selftest"), {}, {"check": noise}, [], Path(sys.argv[1]), time.time())
+    bundle.write_archive(Report("environment", "selftest"), {}, {"check": noise}, [], Path(sys.argv[1]), time.time())
 except WorkbookError as error:
     print(error.key, error.message("en"), "|", error.hint("en"))
 """
@@ -177,12 +179,12 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_runs(here: Path
 
 def test_a_secret_that_slipped_through_stops_the_archive(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last look is of its own: it finds what the redaction let through."""
-    private = bundle.redaction.of_this_process()
+    private = bundle.redaction.make_process_redactor()
     blind = type(private)((), private.secrets)
     monkeypatch.setattr(bundle.redaction, "SHAPES", ())
-    monkeypatch.setattr(bundle.redaction, "of_this_process", lambda **rest: blind)
+    monkeypatch.setattr(bundle.redaction, "make_process_redactor", lambda **rest: blind)
     with pytest.raises(WorkbookError) as error:
-        bundle.write(Report("environment", "selftest"), {}, {"check": PLANTED["HF_TOKEN"]}, [], here, 0.0)
+        bundle.write_archive(Report("environment", "selftest"), {}, {"check": PLANTED["HF_TOKEN"]}, [], here, 0.0)
     assert error.value.key == "selftest.leak" and not list(here.glob("*.zip*"))
 
 
@@ -194,7 +196,7 @@ def test_a_damaged_archive_is_seen(here: Path) -> None:
         for name, text in whole.items():
             archive.writestr(name, text + " " if name == "check.json" else text)
     with pytest.raises(WorkbookError, match="check.json"):
-        bundle.check(changed, bundle.redaction.of_this_process())
+        bundle.check(changed, bundle.redaction.make_process_redactor())
 
 
 def test_wrong_parts_and_logs(here: Path) -> None:
@@ -207,7 +209,7 @@ def test_wrong_parts_and_logs(here: Path) -> None:
 def test_of_a_long_log_the_end_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_text("".join(f"line {number:07d}\n" for number in range(200_000)))
-    text = bundle.tail(path)
+    text = bundle.read_tail(path)
     assert text.startswith("line ") and text.endswith("line 0199999\n") and len(text) <= bundle.LOG_BYTES
 
 
@@ -221,21 +223,22 @@ def test_the_newest_logs_are_taken_and_the_manifest_names_the_others(
     monkeypatch.setattr(bundle, "LOG_FILES", 3)
     monkeypatch.setattr(bundle, "TOTAL_BYTES", 2000)
     logs = bundle.user_logs([here / "logs"])
-    made = bundle.write(Report("environment", "selftest"), {}, {}, logs, here, 1e12)
+    made = bundle.write_archive(Report("environment", "selftest"), {}, {}, logs, here, 1e12)
     files = contents(Path(made.facts["bundle"]))
     assert [name for name in files if name.startswith("logs/")] == ["logs/00-4.log", "logs/01-2.log", "logs/02-1.log"]
     left = json.loads(files[bundle.MANIFEST])["left_out"]
     assert [(Path(each["name"]).name, each["why"][:12]) for each in left] == [
-        ("3.log", "more than 20"), ("0.log", "more than 3 "),
-    ]  # fmt: skip
+        ("3.log", "more than 20"),
+        ("0.log", "more than 3 "),
+    ]
     assert made.facts["left_out"] == 2
 
 
 def test_what_help_says_of_the_operators_is_so() -> None:
     torch = pytest.importorskip("torch")
-    plain, own = operators.cases(torch), operators.npu_cases(torch, mock.Mock())
+    plain, own = operators.torch_cases(torch), operators.npu_cases(torch, mock.Mock())
     both = (len(plain) * 3 + len(own) * 2, len(plain), sum(case[3] for case in plain), len(own), len(plain) * 3)
-    said = str(HELP).split("operators   ")[1].split("scripts ")[0]
+    said = say("help.selftest.about", "en").split("operators   ")[1].split("scripts ")[0]
     assert tuple(map(int, re.findall(r"\b(?!64)\d+\b", said))) == both
 
 

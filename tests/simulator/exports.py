@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from helpers.simulator import stubs
+from ascend_simulator import stubs
 
 #: Types that exported functions return.
 _DEFINITION = re.compile(

@@ -52,19 +52,22 @@ def main() -> int:
     if args.json:
         args.json.write_text(json.dumps([asdict(one) for one in results], indent=1), encoding="utf-8")
     counts = Counter(one.outcome for one in results)
-    print(", ".join(f"{counts[name]} {name}" for name in OUTCOMES), f"of {len(results)} files;",
-          f"{sum(one.ran for one in results)} tests ran, {sum(one.skipped for one in results)} skipped")  # fmt: skip
+    print(
+        ", ".join(f"{counts[name]} {name}" for name in OUTCOMES),
+        f"of {len(results)} files;",
+        f"{sum(one.ran for one in results)} tests ran, {sum(one.skipped for one in results)} skipped",
+    )
     return 0 if results and counts["passed"] == len(results) else 1
 
 
 def run_all(folder: Path, patterns: list[str], jobs: int) -> list[FileResult]:
     """Every test file below the folder, spread over `jobs` processes that fork a child for each file."""
     sys.path.insert(0, str(ROOT))
-    from helpers import simulator
+    from ascend_workbook.machine import simulator
 
     found = [str(path) for path in sorted(folder.rglob("test_*.py"))]
     files = [path for path in found if not patterns or any(pattern in path for pattern in patterns)]
-    env = simulator.environment(base=dict(os.environ, OMP_NUM_THREADS="1"))
+    env = simulator.simulator_environment(base=dict(os.environ, OMP_NUM_THREADS="1"))
     with ThreadPoolExecutor(jobs) as pool:
         slices = pool.map(lambda first: list(run_slice(files[first::jobs], folder, env)), range(jobs))
         return [result for one in slices for result in one]

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers import simulator
-from helpers.errors import WorkbookError
-from helpers.simulator import building, installed, plan, stubs
-from helpers.simulator.installed import Package, cxx_standard, find_package, uses_cxx11_abi
+from ascend_simulator import building, installed, plan, stubs
+from ascend_simulator.errors import SimulatorError
+from ascend_simulator.installed import Package, cxx_standard, find_package, uses_cxx11_abi
+from ascend_workbook.machine import simulator
 
 
 @pytest.fixture
@@ -23,8 +23,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, simulator_env: dict[s
     """A location whose builds take no compiler: each writes its number into lib64/number."""
     location = tmp_path / "simulator"
     (location / "python").mkdir(parents=True)
-    shutil.copytree(simulator.location() / "python" / "torch_npu-2.13.0.dist-info", location / "python" / "info")
-    npu = Package("torch_npu", simulator.location() / "python" / "torch_npu", "2.13.0")
+    shutil.copytree(
+        simulator.simulator_location() / "python" / "torch_npu-2.13.0.dist-info", location / "python" / "info"
+    )
+    npu = Package("torch_npu", simulator.simulator_location() / "python" / "torch_npu", "2.13.0")
     find = find_package
     monkeypatch.setattr(plan, "find_package", lambda name, *extra: npu if name == "torch_npu" else find(name, *extra))
     numbers = iter(range(1, 99))
@@ -66,10 +68,10 @@ def test_a_failed_build_leaves_the_old_one(place: Path, monkeypatch: pytest.Monk
     building.build(place)
 
     def broken(_plan: object, _objects: Path, _libraries: Path) -> None:
-        raise WorkbookError("simulator.compiler_failed", command="g++", error="x.cpp:1: error")
+        raise SimulatorError("simulator.compiler_failed", command="g++", error="x.cpp:1: error")
 
     monkeypatch.setattr(building, "make_libraries", broken)
-    with pytest.raises(WorkbookError, match="x.cpp:1"):
+    with pytest.raises(SimulatorError, match="x.cpp:1"):
         building.build(place, force=True)
     assert number(place) == "1"
     assert simulator.is_built(place)
@@ -99,9 +101,9 @@ def test_two_builds_at_once_are_one(place: Path) -> None:
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(WorkbookError, match="no C\\+\\+ compiler"):
+    with pytest.raises(SimulatorError, match="no C\\+\\+ compiler"):
         installed.find_compiler()
-    with pytest.raises(WorkbookError, match="has no package no_such_package"):
+    with pytest.raises(SimulatorError, match="has no package no_such_package"):
         find_package("no_such_package")
 
 
@@ -113,14 +115,14 @@ def test_how_the_installed_torch_was_compiled() -> None:
 
 
 def test_a_lacking_function_becomes_a_stub(simulator_env: dict[str, str]) -> None:
-    text = stubs.unsupported_functions(find_package("torch_npu", simulator.location() / "python"))
+    text = stubs.unsupported_functions(find_package("torch_npu", simulator.simulator_location() / "python"))
     assert 'int rtKernelLaunch() { return sim::unsupported("rtKernelLaunch"); }' in text
     assert 'int HcclCommInitAll() { sim::unsupported("HcclCommInitAll"); return 5; }' in text
     assert "aclrtMalloc()" not in text
 
 
 def test_functions_of_atb_throw_with_their_name() -> None:
-    text = stubs.atb_functions(find_package("torch_npu", simulator.location() / "python"))
+    text = stubs.atb_functions(find_package("torch_npu", simulator.simulator_location() / "python"))
     name = "_ZN3atb13CreateContextEPPNS_7ContextE"
     assert f'void {name}() {{ throw std::runtime_error("the NPU simulator lacks ATB of the NNAL package' in text
     assert "aclrtMalloc" not in text
@@ -131,9 +133,9 @@ def test_a_build_for_another_version_is_one_clear_error(
     simulator_env: dict[str, str], tmp_path: Path, package: str
 ) -> None:
     """The runtime's own idea of the version is changed in a copy; both versions and the remedy are named."""
-    version = find_package(package, simulator.location() / "python").version
+    version = find_package(package, simulator.simulator_location() / "python").version
     other = version.replace("2.13", "2.99")
-    shutil.copytree(simulator.location() / "lib64", tmp_path / "lib64")
+    shutil.copytree(simulator.simulator_location() / "lib64", tmp_path / "lib64")
     library = tmp_path / "lib64" / "libascendcl.so"
     content = library.read_bytes()
     assert content.count(b"\0" + version.encode() + b"\0") == 1

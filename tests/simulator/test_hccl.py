@@ -23,10 +23,12 @@ def ranks(child: str, env: dict[str, str], *arguments: str, size: int = 2, timeo
         subprocess.Popen(
             [sys.executable, str(CHILDREN / child), *arguments],
             env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for rank in range(size)
-    ]  # fmt: skip
+    ]
     try:
         answers = [running.communicate(timeout=timeout) for running in children]
     finally:

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from helpers import simulator
-from helpers.simulator import plan, stubs
-from helpers.simulator.installed import find_package
+from ascend_simulator import plan, stubs
+from ascend_simulator.installed import find_package
+from ascend_workbook.machine import simulator
 from tests.simulator import exports
 
 CALL_ALL = Path(__file__).with_name("children") / "call_all.py"
@@ -41,11 +41,21 @@ ZERO_IS_RIGHT = {
 }
 #: Functions that answer no error code: a pointer, a count, a time or the last error itself.
 NO_ERROR_CODE = {
-    "HcclGetCommConfigCapability", "HcclGetErrorString", "MsprofSysCycleTime", "aclCreateDataBuffer",
-    "aclCreateTensorDesc", "aclGetCompileoptSize", "aclGetTensorDescFormat", "aclGetTensorDescType",
-    "aclopCreateAttr", "aclprofCreateConfig", "aclprofCreateStepInfo", "aclrtGetLastError", "aclrtGetSocName",
+    "HcclGetCommConfigCapability",
+    "HcclGetErrorString",
+    "MsprofSysCycleTime",
+    "aclCreateDataBuffer",
+    "aclCreateTensorDesc",
+    "aclGetCompileoptSize",
+    "aclGetTensorDescFormat",
+    "aclGetTensorDescType",
+    "aclopCreateAttr",
+    "aclprofCreateConfig",
+    "aclprofCreateStepInfo",
+    "aclrtGetLastError",
+    "aclrtGetSocName",
     "aclrtPeekAtLastError",
-}  # fmt: skip
+}
 
 
 def sources() -> dict[str, str]:
@@ -57,12 +67,12 @@ def sources() -> dict[str, str]:
 
 
 def libraries() -> list[Path]:
-    return [simulator.location() / "lib64" / name for name in ("libascendcl.so", "libhccl.so")]
+    return [simulator.simulator_location() / "lib64" / name for name in ("libascendcl.so", "libhccl.so")]
 
 
 def test_every_exported_function_has_a_source(simulator_env: dict[str, str]) -> None:
     """Whatever the libraries export is one of the functions read below, or a stub that answers an error."""
-    torch_npu = find_package("torch_npu", simulator.location() / "python")
+    torch_npu = find_package("torch_npu", simulator.simulator_location() / "python")
     lacking = stubs.listed_functions() | stubs.linked_functions(torch_npu)
     exported = set.union(*map(exports.symbols, libraries()))
     assert exported - set(sources()) - lacking == set()
@@ -91,8 +101,13 @@ def test_zeros_are_an_error_everywhere(simulator_env: dict[str, str]) -> None:
     names = sorted(set.union(*map(exports.symbols, libraries())))
     done = subprocess.run(
         [sys.executable, str(CALL_ALL), *map(str, libraries())],
-        input=json.dumps(names), capture_output=True, text=True, env=simulator_env, timeout=60, check=False,
-    )  # fmt: skip
+        input=json.dumps(names),
+        capture_output=True,
+        text=True,
+        env=simulator_env,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, f"crashed in {done.stderr.split()[-1]}"
     answers = json.loads(done.stdout)
     assert len(answers) > 150

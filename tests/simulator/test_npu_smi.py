@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.environment.hardware import read_hardware
-from helpers.environment.rules import simulator as rule
-from helpers.environment.system import System
-from helpers.npu_smi import parse
+from ascend_workbook.environment.hardware import read_hardware
+from ascend_workbook.environment.rules import simulator as rule
+from ascend_workbook.environment.system import System
+from ascend_workbook.machine.npu_smi import parse_npu_smi
 from tests.environment import machines
 
 REAL = """\
@@ -38,7 +38,7 @@ def env(simulator_env: dict[str, str]) -> dict[str, str]:
 def test_the_table(env: dict[str, str]) -> None:
     text = npu_smi(env, "info")
     assert len({len(line) for line in text.splitlines()}) == 1, "every line is as wide as the frame"
-    shown = parse(text)
+    shown = parse_npu_smi(text)
     assert shown.simulated and not shown.unread and shown.error is None
     assert [(chip.npu, chip.chip, chip.name, chip.health, chip.hbm_total_mib) for chip in shown.chips] == [
         (npu, 0, "910B2", "OK", 4096) for npu in range(3)
@@ -47,17 +47,20 @@ def test_the_table(env: dict[str, str]) -> None:
 
 
 def test_the_table_names_the_chip_that_is_told(env: dict[str, str]) -> None:
-    assert parse(npu_smi({**env, "ASCEND_WORKBOOK_SIM_SOC": "Ascend910B4"}, "info")).chips[0].name == "910B4"
+    assert parse_npu_smi(npu_smi({**env, "ASCEND_WORKBOOK_SIM_SOC": "Ascend910B4"}, "info")).chips[0].name == "910B4"
 
 
-@pytest.mark.parametrize("args, has", [
-    (("-l",), ("Total Count                    : 3", "NPU ID                         : 2")),
-    (("-m",), ("NPU ID", "Chip Logic ID", "Ascend910B2 SIMULATED")),
-    (("-t", "memory", "-i", "1"), ("HBM Capacity(MB)               : 4096",)),
-    (("-t", "board", "-i", "0"), ("Serial Number                  : SIMULATED-00",)),
-    (("-t", "health", "-i", "2", "-c", "0"), ("Health                         : OK",)),
-    (("-t", "usages", "-i", "2"), ("Aicore Usage Rate(%)           : NA",)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "args, has",
+    [
+        (("-l",), ("Total Count                    : 3", "NPU ID                         : 2")),
+        (("-m",), ("NPU ID", "Chip Logic ID", "Ascend910B2 SIMULATED")),
+        (("-t", "memory", "-i", "1"), ("HBM Capacity(MB)               : 4096",)),
+        (("-t", "board", "-i", "0"), ("Serial Number                  : SIMULATED-00",)),
+        (("-t", "health", "-i", "2", "-c", "0"), ("Health                         : OK",)),
+        (("-t", "usages", "-i", "2"), ("Aicore Usage Rate(%)           : NA",)),
+    ],
+)
 def test_other_forms(args: tuple[str, ...], has: tuple[str, ...], env: dict[str, str]) -> None:
     text = npu_smi(env, "info", *args)
     assert "SIMULATED" in text and all(part in text for part in has), text

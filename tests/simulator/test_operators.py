@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from helpers import simulator
-from helpers.report import Report
-from helpers.simulator.coverage.entries import UNKNOWN
-from helpers.simulator.device_checks import wrappers
-from helpers.simulator.installed import find_package
-from helpers.simulator.operators import dtype_lists, list_operators
+from ascend_simulator.coverage.entries import UNKNOWN
+from ascend_simulator.device_checks import list_wrappers
+from ascend_simulator.installed import find_package
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine import simulator
+from ascend_workbook.machine.simulator.operators import dtype_lists, list_operators
 
 
 @pytest.fixture(scope="module")
 def listed(simulator_env: dict[str, str]) -> Report:
-    return list_operators(simulator.location(), simulator_env)
+    return list_operators(simulator.simulator_location(), simulator_env)
 
 
 def test_every_operator_has_a_list_with_its_source_or_says_that_none_is_known(listed: Report) -> None:
@@ -44,8 +44,8 @@ def test_the_table_is_read_by_operator() -> None:
 
 
 def test_device_checks_are_those_of_the_installed_torch_npu(simulator_env: dict[str, str]) -> None:
-    found = wrappers(find_package("torch_npu", simulator.location() / "python"))
+    found = list_wrappers(find_package("torch_npu", simulator.simulator_location() / "python"))
     assert {"wrapper_NPU__mm", "wrapper_NPU_out_acosh_out"} <= set(found)
     assert "wrapper_NPU_Tensor_add" not in found  # left to the kernel, which takes a scalar on the CPU
-    written = (simulator.location() / "device_checks.txt").read_text(encoding="utf-8").splitlines()
+    written = (simulator.simulator_location() / "device_checks.txt").read_text(encoding="utf-8").splitlines()
     assert written == found

@@ -24,15 +24,24 @@ def test_400_loops(simulator_env: dict[str, str], setting: str | None) -> None:
     """Pinned and pageable copies, three streams joined by events, two devices, views and in-place writes."""
     done = subprocess.run(
         [sys.executable, str(CHILDREN / "order.py")],
-        env=with_queue(simulator_env, setting), capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        env=with_queue(simulator_env, setting),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert f"TASK_QUEUE_ENABLE {setting} wrong []" in done.stdout, done.stdout + done.stderr[-2000:]
 
 
 def test_400_loops_typed_in(simulator_env: dict[str, str]) -> None:
     """torch_npu sets TASK_QUEUE_ENABLE to 0 where Python is interactive; 1 is what the user has asked for."""
     done = subprocess.run(
-        [sys.executable, "-i"], input=(CHILDREN / "interactive.txt").read_text(),
-        env=with_queue(simulator_env, "1"), capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        [sys.executable, "-i"],
+        input=(CHILDREN / "interactive.txt").read_text(),
+        env=with_queue(simulator_env, "1"),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert "interactive wrong 0" in done.stdout, done.stdout + done.stderr[-2000:]

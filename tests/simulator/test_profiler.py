@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from helpers import simulator
-from helpers.profiling import analyse
-from helpers.simulator.msprof import records, spans
+from ascend_simulator.msprof import records, spans
+from ascend_workbook.machine import simulator
+from ascend_workbook.profiling import analyse
 from tests.simulator.test_hccl import ranks
 
 CHILD = Path(__file__).with_name("children") / "profiled.py"
@@ -25,8 +25,12 @@ def profiled(folder: Path, env: dict[str, str], level: str, repeats: int = 1) ->
     """The output folders of the profiles that a child wrote, in order."""
     done = subprocess.run(
         [sys.executable, str(CHILD), str(folder), level, str(repeats)],
-        env=env, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "run failed" not in done.stdout and "[ERROR]" not in done.stdout, done.stdout
     found = sorted(folder.glob("*_ascend_pt/ASCEND_PROFILER_OUTPUT"))
@@ -151,7 +155,7 @@ def test_two_ranks(simulator_env: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_a_profile_of_a_real_npu_is_refused(tmp_path: Path) -> None:
-    msprof = simulator.location() / "bin" / "msprof"
+    msprof = simulator.simulator_location() / "bin" / "msprof"
     (tmp_path / "msprof.py").write_text("raise SystemExit('this is not the parser')")
     done = subprocess.run(
         [str(msprof), "--export=on", f"--output={tmp_path}"], cwd=tmp_path, capture_output=True, text=True, check=False
@@ -161,9 +165,9 @@ def test_a_profile_of_a_real_npu_is_refused(tmp_path: Path) -> None:
 
 
 def test_spans() -> None:
-    joined = spans.union([(5, 7), (0, 2), (2, 3), (6, 9)])
+    joined = spans.join_spans([(5, 7), (0, 2), (2, 3), (6, 9)])
     assert joined == [(0, 3), (5, 9)]
-    assert spans.gaps(joined) == [(3, 5)]
-    left = spans.without([(0, 10), (20, 30)], [(2, 4), (8, 22), (25, 26), (40, 50)])
+    assert spans.gaps_between(joined) == [(3, 5)]
+    left = spans.subtract_spans([(0, 10), (20, 30)], [(2, 4), (8, 22), (25, 26), (40, 50)])
     assert left == [(0, 2), (4, 8), (22, 25), (26, 30)]
-    assert spans.without([(3, 4)], [(0, 10)]) == []
+    assert spans.subtract_spans([(3, 4)], [(0, 10)]) == []

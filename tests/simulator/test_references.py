@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 import torch
 
-from helpers.simulator.plan import REFERENCES
-from helpers.simulator.reference_names import checked, names
-from helpers.simulator.references import all_references, reference_of
+from ascend_simulator.plan import REFERENCES
+from ascend_simulator.reference_names import names_of_references, names_with_dtypes
+from ascend_simulator.references import all_references, reference_of
 from tests.conftest import ROOT
 
 
 def test_the_list_that_the_build_writes_is_what_is_registered() -> None:
-    assert names(REFERENCES) == sorted(all_references())
-    assert len(names(REFERENCES)) > 100
+    assert names_of_references(REFERENCES) == sorted(all_references())
+    assert len(names_of_references(REFERENCES)) > 100
     known = {name for name, found in all_references().items() if found.dtypes and name.startswith("npu::")}
-    assert checked(REFERENCES) == known
+    assert names_with_dtypes(REFERENCES) == known
 
 
 def test_they_need_neither_torch_npu_nor_the_rest_of_the_package() -> None:
-    code = "import sys, helpers.simulator.references as r; r.all_references(); print('torch_npu' in sys.modules)"
+    code = "import sys, ascend_simulator.references as r; r.all_references(); print('torch_npu' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

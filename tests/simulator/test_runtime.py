@@ -14,7 +14,7 @@ from ctypes import byref, c_char_p, c_float, c_int32, c_size_t, c_uint32, c_void
 
 import pytest
 
-from helpers import simulator
+from ascend_workbook.machine import simulator
 
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = 1, 2, 3
 PARAM_INVALID, INVALID_DEVICE, NO_CONTEXT, NO_MEMORY = 107000, 107001, 107002, 207001
@@ -29,7 +29,7 @@ print(count.value)
 
 @pytest.fixture(scope="module")
 def acl(simulator_env: dict[str, str]) -> Iterator[ctypes.CDLL]:
-    library = ctypes.CDLL(str(simulator.location() / "lib64" / "libascendcl.so"))
+    library = ctypes.CDLL(str(simulator.simulator_location() / "lib64" / "libascendcl.so"))
     library.aclGetRecentErrMsg.restype = c_char_p
     library.aclrtGetSocName.restype = c_char_p
     assert library.aclrtSetDevice(0) == 0
@@ -39,9 +39,11 @@ def acl(simulator_env: dict[str, str]) -> Iterator[ctypes.CDLL]:
 
 def allocate(acl: ctypes.CDLL, size: int, *, host: bool = False) -> c_void_p:
     pointer = c_void_p()
-    made = acl.aclrtMallocHost(byref(pointer), c_size_t(size)) if host else acl.aclrtMalloc(
-        byref(pointer), c_size_t(size), 0
-    )  # fmt: skip
+    made = (
+        acl.aclrtMallocHost(byref(pointer), c_size_t(size))
+        if host
+        else acl.aclrtMalloc(byref(pointer), c_size_t(size), 0)
+    )
     assert made == 0
     return pointer
 

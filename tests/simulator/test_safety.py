@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from helpers import cann, device, simulator
-from helpers.errors import WorkbookError
+from ascend_simulator.real_cann import FORCE
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.machine import device, simulator
 
-FORCED = {simulator.FORCE: "1"}
+#: The module: the package has a function of its name.
+SIGNS_OF = import_module("ascend_simulator.real_cann")
+FORCED = {FORCE: "1"}
 INITIALISE = "import ctypes; print(ctypes.CDLL('libascendcl.so').aclInit(None))"
 
 
@@ -30,42 +35,47 @@ def beside_real(real: Path, tmp_path: Path, simulator_env: dict[str, str]) -> Pa
     """The simulator as it would be on that CANN's machine: its own files, but another list of signs."""
     folder = tmp_path / "simulator"
     folder.mkdir()
-    for path in simulator.location().iterdir():
+    for path in simulator.simulator_location().iterdir():
         (folder / path.name).symlink_to(path)
     for name, text in (("real_signs.txt", f"/no/such/path\n{real}\n"), ("set_env.sh", _set_env(folder))):
         (folder / name).unlink()
         (folder / name).write_text(text)
     (folder / "lib64").unlink()
     (folder / "lib64").mkdir()
-    for path in (simulator.location() / "lib64").iterdir():
+    for path in (simulator.simulator_location() / "lib64").iterdir():
         os.link(path, folder / "lib64" / path.name)
     return folder
 
 
 def _set_env(folder: Path) -> str:
-    return (simulator.location() / "set_env.sh").read_text().replace(str(simulator.location().resolve()), str(folder))
+    return (
+        (simulator.simulator_location() / "set_env.sh")
+        .read_text()
+        .replace(str(simulator.simulator_location().resolve()), str(folder))
+    )
 
 
 def test_python_refuses(real: Path, simulator_env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cann, "ROOTS", (str(real),))
+    monkeypatch.setattr(SIGNS_OF, "SIGNS", (str(real),))
     with pytest.raises(WorkbookError) as refused:
-        simulator.environment(base={"PATH": "/usr/bin"})
+        simulator.simulator_environment(base={"PATH": "/usr/bin"})
     assert refused.value.key == "simulator.real_cann" and str(real) in str(refused.value)
-    assert simulator.environment(base={"PATH": "/usr/bin"}, force=True)[simulator.FORCE] == "1"
-    assert "ASCEND_HOME_PATH" in simulator.environment(base={"PATH": "/usr/bin", **FORCED})
+    assert simulator.simulator_environment(base={"PATH": "/usr/bin"}, force=True)[FORCE] == "1"
+    assert "ASCEND_HOME_PATH" in simulator.simulator_environment(base={"PATH": "/usr/bin", **FORCED})
     sourced = {"PATH": "/usr/bin", "ASCEND_HOME_PATH": str(real)}
-    monkeypatch.setattr(cann, "ROOTS", ())
+    monkeypatch.setattr(SIGNS_OF, "SIGNS", ())
     with pytest.raises(WorkbookError):
-        simulator.environment(base=sourced)
+        simulator.simulator_environment(base=sourced)
 
 
-def test_auto_does_not_fall_back_to_it(real: Path, simulator_env: dict[str, str],
-                                       monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_auto_does_not_fall_back_to_it(
+    real: Path, simulator_env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A real NPU that does not start is not replaced by a simulated one behind the user's back."""
-    monkeypatch.setattr(cann, "ROOTS", (str(real),))
+    monkeypatch.setattr(SIGNS_OF, "SIGNS", (str(real),))
     found = device.find("auto")
     assert found.tier in ("cuda", "cpu")
-    assert found.why_not["npu-simulated"] == {"say": "device.why.real_cann", "args": {"path": str(real)}}
+    assert found.why_not["npu-simulated"] == Sentence("device.why.real_cann", path=str(real))
     with pytest.raises(WorkbookError):
         device.find("npu-simulated")
 

@@ -119,7 +119,10 @@ def test_expandable_segments(simulator_env: dict[str, str]) -> None:
 def test_what_is_not_simulated_says_so(simulator_env: dict[str, str]) -> None:
     """Each of these raises an error that names the function and the simulator."""
     lines = [f"    lambda: {code}," for code in LACKS]
-    script = "import torch\nx = torch.ones(3, 3).npu()\nfor call in (\n" + "\n".join(lines) + """
+    script = (
+        "import torch\nx = torch.ones(3, 3).npu()\nfor call in (\n"
+        + "\n".join(lines)
+        + """
 ):
     try:
         call()
@@ -127,6 +130,7 @@ def test_what_is_not_simulated_says_so(simulator_env: dict[str, str]) -> None:
     except RuntimeError as error:
         print(str(error).replace("\\n", " "))
 """
+    )
     said = run(script, simulator_env).stdout.splitlines()
     said = [line for line in said if line.strip()]
     assert len(said) == len(LACKS), said

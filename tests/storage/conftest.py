@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from helpers.storage.names import Address
-from helpers.storage.requests import Bucket
-from helpers.storage.retrying import Patience
+from ascend_workbook.storage.names import Address
+from ascend_workbook.storage.requests import Bucket
+from ascend_workbook.storage.retrying import Patience
 
 #: Sought in every output and file of every test.
 KEY, SECRET, TOKEN = "AKIDTESTTESTTESTTEST", "sekret/TestTestTestTestTest+TestTestTest12", "token-TESTTESTTEST-98765"
@@ -50,7 +50,7 @@ class Service:
         (self.folder / "faults").write_text(json.dumps(marked))
 
     def held(self) -> list[str]:
-        return [one.key for one in self.requests.list("")]
+        return [one.key for one in self.requests.list_objects("")]
 
     def address(self, key: str = "") -> Address:
         return Address(self.bucket, key)
@@ -85,8 +85,13 @@ def service(server: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, tmp_path:
     bucket = f"test-{uuid.uuid4().hex[:12]}"
     client = ObsClient(KEY, SECRET, server=address, path_style=True)
     assert client.createBucket(bucket).status == 200
-    values = {"OBS_ACCESS_KEY_ID": KEY, "OBS_SECRET_ACCESS_KEY": SECRET, "OBS_SERVER": address,
-              "OBS_SECURITY_TOKEN": TOKEN, "HOME": str(tmp_path / "home")}  # fmt: skip
+    values = {
+        "OBS_ACCESS_KEY_ID": KEY,
+        "OBS_SECRET_ACCESS_KEY": SECRET,
+        "OBS_SERVER": address,
+        "OBS_SECURITY_TOKEN": TOKEN,
+        "HOME": str(tmp_path / "home"),
+    }
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     (folder / "faults").unlink(missing_ok=True)

@@ -14,17 +14,31 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.storage.transfer.checking import check
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.storage.transfer.checking import check
 from tests.storage.conftest import Service
 from tests.storage.test_transfer import PART, content, down, made, tree, up
 
 FILES = {"a": b"x" * 1000, "big": content(2 * PART + 9)}
 #: Every kind of request of an upload, and of a download.
-SENDS = [("GET", r"\?prefix"), ("GET", "[?&]uploads"), ("PUT", "/r/a$"), ("POST", r"\?uploads"),
-         ("PUT", "partNumber=2"), ("POST", "uploadId="), ("HEAD", "/r/big"), ("PUT", "transfer.json")]  # fmt: skip
-FETCHES = [("HEAD", "/r$"), ("HEAD", "transfer.json"), ("GET", "transfer.json"), ("GET", r"\?prefix"),
-           ("GET", "/r/a$"), ("GET", "/r/big")]  # fmt: skip
+SENDS = [
+    ("GET", r"\?prefix"),
+    ("GET", "[?&]uploads"),
+    ("PUT", "/r/a$"),
+    ("POST", r"\?uploads"),
+    ("PUT", "partNumber=2"),
+    ("POST", "uploadId="),
+    ("HEAD", "/r/big"),
+    ("PUT", "transfer.json"),
+]
+FETCHES = [
+    ("HEAD", "/r$"),
+    ("HEAD", "transfer.json"),
+    ("GET", "transfer.json"),
+    ("GET", r"\?prefix"),
+    ("GET", "/r/a$"),
+    ("GET", "/r/big"),
+]
 BURST: list[dict[str, Any]] = [{"status": 502, "body": "<html>Bad Gateway</html>"}, {"lost": True}]
 #: What a proxy answers that wants a login: good by its status, and here well-formed XML too.
 LOGIN = {"status": 200, "body": "<html><body>log in, please</body></html>"}
@@ -32,28 +46,32 @@ LOGIN = {"status": 200, "body": "<html><body>log in, please</body></html>"}
 
 def test_the_end_of_an_object_is_no_spoilt_object(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     bucket = service.requests
-    bucket.put("r/a", b"0123456789")
+    bucket.write_object("r/a", b"0123456789")
     spans = {(): b"0123456789", (4,): b"456789", (4, 3): b"456", (0, 3): b"012"}
-    assert {span: bucket.get("r/a", *span) for span in spans} == spans
+    assert {span: bucket.read_object("r/a", *span) for span in spans} == spans
     monkeypatch.setattr(bucket, "_sdk", SimpleNamespace(GetObjectHeader=lambda range: None))  # a service without ranges
     with pytest.raises(WorkbookError, match="all of the object came"):
-        bucket.get("r/a", 4)
+        bucket.read_object("r/a", 4)
 
 
 @pytest.mark.parametrize("fault", BURST, ids=["502", "lost"])
 def test_a_burst_at_any_request_is_overcome(service: Service, tmp_path: Path, fault: dict[str, Any]) -> None:
     """All requests of both ways meet three in a row; `lost`: it was done, and the answer never came."""
     source = made(tmp_path / "in", FILES)
-    service.requests.put("r/transfer.json", b"{}")
-    service.fail(*({"method": method, "match": match, "times": 3, **fault}
-                   for method, match in [*SENDS, ("DELETE", "transfer.json")]))  # fmt: skip
+    service.requests.write_object("r/transfer.json", b"{}")
+    service.fail(
+        *(
+            {"method": method, "match": match, "times": 3, **fault}
+            for method, match in [*SENDS, ("DELETE", "transfer.json")]
+        )
+    )
     sent = up(source, f"{service.place}/r")
     assert len(sent.files) == 2 and len(service.asked("fault")) == 3 * (len(SENDS) + 1)
     service.fail(*({"method": method, "match": match, "times": 3, **fault} for method, match in FETCHES))
     found = down(f"{service.place}/r", tmp_path / "out")
     assert not found.wrong and tree(tmp_path / "out") == FILES
     assert len(service.asked("fault")) == 3 * (len(SENDS) + 1 + len(FETCHES))
-    assert up(source, f"{service.place}/r").kept == 2 and not list(service.requests.unfinished(""))
+    assert up(source, f"{service.place}/r").kept == 2 and not list(service.requests.unfinished_uploads(""))
 
 
 @pytest.mark.parametrize(("method", "match"), SENDS)
@@ -76,9 +94,7 @@ def test_a_service_that_fails_for_good_leaves_nothing_that_passes_for_whole(
 
 
 @pytest.mark.parametrize(("method", "match"), FETCHES)
-def test_a_proxy_that_wants_a_login_is_no_object(
-    service: Service, tmp_path: Path, method: str, match: str
-) -> None:
+def test_a_proxy_that_wants_a_login_is_no_object(service: Service, tmp_path: Path, method: str, match: str) -> None:
     up(made(tmp_path / "in", FILES), f"{service.place}/r")
     service.fail({"method": method, "match": match, "times": 99, **LOGIN})
     with pytest.raises(WorkbookError, match=f"obs://{service.bucket}/.* in 4 attempts, .*proxy"):
@@ -98,7 +114,7 @@ def test_bytes_that_change_on_the_way_are_fetched_anew(service: Service, tmp_pat
     assert found.wrong == {name: ("storage.wrong.sum", len(data)) for name, data in FILES.items()}
     assert tree(tmp_path / "again") == {} and len(service.asked("GET", "/r/big", "fault")) == 1 + 2 * 3
     with pytest.raises(WorkbookError, match=r"/r/a: .* in 4 attempts, .*another SHA-256"):
-        service.requests.get("r/a")
+        service.requests.read_object("r/a")
     assert set(check(place).wrong) == {"a", "big"}
 
 
@@ -123,26 +139,37 @@ def test_a_listing_without_an_end_ends(service: Service, told: str) -> None:
     page = f"<ListBucketResult><Name>b</Name><IsTruncated>true</IsTruncated>{told}</ListBucketResult>"
     service.fail({"match": r"\?", "times": 99, "status": 200, "body": page})
     with pytest.raises(WorkbookError, match="lists without an end"):
-        list(service.requests.list("r/"))
+        list(service.requests.list_objects("r/"))
     assert len(service.asked("GET", "fault")) <= 2
 
 
 def test_a_page_that_fails_in_the_middle_of_a_listing(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     bucket = service.requests
     for number in range(5):
-        bucket.put(f"p/{number}", b"x")
+        bucket.write_object(f"p/{number}", b"x")
     listed = bucket._client.listObjects
     monkeypatch.setattr(bucket._client, "listObjects", lambda *args, **more: listed(*args, **{**more, "max_keys": 2}))
     service.fail({"match": "marker=", "times": 3, "status": 500})
-    assert len(list(bucket.list("p/"))) == 5
+    assert len(list(bucket.list_objects("p/"))) == 5
     service.fail({"match": "marker=", "times": 99, "status": 500})
     with pytest.raises(WorkbookError, match="in 4 attempts"):
-        list(bucket.list("p/"))
+        list(bucket.list_objects("p/"))
 
 
-ODD = ["100%25 done", "a%2F..%2Fb", "%zz", "中文/损失 曲线（一）", "a+b&c=d#e?f", "...", "~$x;,'\"", "\\back",
-       "é/e\u0301", "\U0001f389",
-       "z" * 255, "/".join(["d" * 100] * 9)]  # fmt: skip
+ODD = [
+    "100%25 done",
+    "a%2F..%2Fb",
+    "%zz",
+    "中文/损失 曲线（一）",
+    "a+b&c=d#e?f",
+    "...",
+    "~$x;,'\"",
+    "\\back",
+    "é/e\u0301",
+    "\U0001f389",
+    "z" * 255,
+    "/".join(["d" * 100] * 9),
+]
 
 
 def test_odd_names_come_back_as_they_went(service: Service, tmp_path: Path) -> None:

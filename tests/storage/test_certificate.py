@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.storage.requests import Bucket
-from helpers.storage.retrying import Patience
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.storage.requests import Bucket
+from ascend_workbook.storage.retrying import Patience
 from tests.storage.conftest import KEY, SECRET
 
 SHORT = Patience(attempts=2, pause_s=0.01, timeout_s=3.0)
@@ -29,11 +29,18 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
     now = datetime.now(timezone.utc)
     names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-            .serial_number(1).not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
-            .add_extension(names, critical=True)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .sign(key, hashes.SHA256()))  # fmt: skip
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(names, critical=True)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
     encoding = serialization.Encoding.PEM
     form, none = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     for path, data in (("cert", made.public_bytes(encoding)), ("key", key.private_bytes(encoding, form, none))):
@@ -75,13 +82,11 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OBS_SECRET_ACCESS_KEY", SECRET)
 
 
-def test_nothing_is_said_to_a_stranger(
-    secure: tuple[str, Path, list[bytes]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_said_to_a_stranger(secure: tuple[str, Path, list[bytes]], monkeypatch: pytest.MonkeyPatch) -> None:
     address, _, heard = secure
     monkeypatch.setenv("OBS_SERVER", address)
     with pytest.raises(WorkbookError, match="is not trusted") as caught:
-        Bucket("bucket", SHORT).head("x")
+        Bucket("bucket", SHORT).head_object("x")
     assert not heard and "SSL_CERT_FILE" in caught.value.hint("en")
 
 
@@ -92,5 +97,5 @@ def test_whom_the_user_vouches_for_is_asked(
     monkeypatch.setenv("OBS_SERVER", address)
     monkeypatch.setenv("SSL_CERT_FILE", str(cert))
     with pytest.raises(FileNotFoundError):
-        Bucket("bucket", SHORT).head("x")
+        Bucket("bucket", SHORT).head_object("x")
     assert heard and b"HEAD /bucket/x" in heard[0] and SECRET.encode() not in heard[0]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers import storage
-from helpers.__main__ import main
-from helpers.errors import WorkbookError
-from helpers.finding import Status
+from ascend_workbook import storage
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
 from tests.storage.conftest import KEY, SECRET, TOKEN, Service
 from tests.storage.test_transfer import made, tree
 
@@ -34,8 +34,8 @@ def test_there_and_back(service: Service, tmp_path: Path, capsys: pytest.Capture
 def test_a_wrong_file_is_named_and_fails(service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = f"{service.place}/r"
     assert storage.upload(made(tmp_path / "in", FILES), place).status is Status.OK
-    service.requests.put("r/two", b"23")
-    service.requests.put("r/strange", b"")
+    service.requests.write_object("r/two", b"23")
+    service.requests.write_object("r/strange", b"")
     for line in (["download", place, str(tmp_path / "out")], ["verify", place], ["verify", place, "--lang", "zh"]):
         assert main(["storage", *line]) == 1
     out = capsys.readouterr().out
@@ -47,18 +47,22 @@ def test_a_wrong_file_is_named_and_fails(service: Service, tmp_path: Path, capsy
 def test_sizes_alone_are_not_called_clean(service: Service, tmp_path: Path) -> None:
     place = f"{service.place}/r"
     storage.upload(made(tmp_path / "in", FILES), place)
-    service.requests.put("r/two", b"23")
+    service.requests.write_object("r/two", b"23")
     quick = storage.verify(place, quick=True)
     assert quick.status is Status.SKIPPED and "contents were not read" in quick.verdict("en")
-    service.requests.put("r/two", b"2")
+    service.requests.write_object("r/two", b"2")
     assert storage.verify(place, quick=True).status is Status.FAIL
 
 
 def test_what_could_not_run_exits_with_2(
     service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = (["list", "obs://UPPER/x"], ["verify", f"{service.place}/nothing"], ["upload", "nowhere", service.place],
-             ["upload", ".", service.place, "--workers", "0"])  # fmt: skip
+    lines = (
+        ["list", "obs://UPPER/x"],
+        ["verify", f"{service.place}/nothing"],
+        ["upload", "nowhere", service.place],
+        ["upload", ".", service.place, "--workers", "0"],
+    )
     for line in lines:
         assert main(["storage", *line]) == 2
     monkeypatch.delenv("OBS_SECRET_ACCESS_KEY")

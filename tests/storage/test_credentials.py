@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.redaction import SECRET_NAME
-from helpers.storage import credentials
-from helpers.storage.credentials import access
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.redaction import SECRET_NAME
+from ascend_workbook.storage import credentials
+from ascend_workbook.storage.credentials import find_access
 from tests.storage.conftest import KEY, SECRET, TOKEN
 
 WHOLE = {"OBS_ACCESS_KEY_ID": KEY, "OBS_SECRET_ACCESS_KEY": SECRET, "OBS_SERVER": "obs.example.com"}
@@ -26,25 +26,25 @@ def kept(home: Path, text: str = LINES, mode: int = 0o600) -> Path:
 
 def refused(environ: dict[str, str], home: Path) -> WorkbookError:
     with pytest.raises(WorkbookError) as caught:
-        access(environ, home)
+        find_access(environ, home)
     told = str(caught.value) + "".join(traceback.format_exception(None, caught.value, caught.value.__traceback__))
     assert SECRET not in told and KEY not in told and TOKEN not in told
     return caught.value
 
 
 def test_from_the_environment(tmp_path: Path) -> None:
-    found = access({**WHOLE, "OBS_SECURITY_TOKEN": TOKEN}, tmp_path)
+    found = find_access({**WHOLE, "OBS_SECURITY_TOKEN": TOKEN}, tmp_path)
     assert (found.key, found.secret, found.token, found.server) == (KEY, SECRET, TOKEN, "https://obs.example.com")
 
 
 def test_from_the_file(tmp_path: Path) -> None:
-    found = access({}, kept(tmp_path))
+    found = find_access({}, kept(tmp_path))
     assert (found.key, found.secret, found.token, found.server) == (KEY, SECRET, "", "https://obs.x.com")
 
 
 def test_the_environment_wins_as_a_whole(tmp_path: Path) -> None:
     assert refused({"OBS_ACCESS_KEY_ID": "other"}, kept(tmp_path)).key == "storage.no_credentials"
-    found = access({"OBS_SERVER": "http://127.0.0.1:9000"}, kept(tmp_path))
+    found = find_access({"OBS_SERVER": "http://127.0.0.1:9000"}, kept(tmp_path))
     assert (found.key, found.server) == (KEY, "http://127.0.0.1:9000")
 
 
@@ -82,9 +82,9 @@ def test_a_server_is_host_and_port_alone(tmp_path: Path, server: str) -> None:
 
 
 def test_nothing_shows_them() -> None:
-    found = access({**WHOLE, "OBS_SECURITY_TOKEN": TOKEN})
+    found = find_access({**WHOLE, "OBS_SECURITY_TOKEN": TOKEN})
     assert repr(found) == "Access(server='https://obs.example.com')"
-    assert found.without(f"{SECRET} {KEY} {TOKEN} x") == "*** *** *** x"
+    assert found.hide_secrets(f"{SECRET} {KEY} {TOKEN} x") == "*** *** *** x"
 
 
 def test_redaction_knows_the_names() -> None:

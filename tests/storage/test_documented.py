@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.__main__ import main
+from ascend_workbook.cli.main import main
 from tests.conftest import ROOT
 from tests.precision.baselines.bundles import bundle_of, capture_of
 from tests.storage.conftest import Service

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.storage import open_storage
-from helpers.storage.requests import Bucket
-from helpers.storage.retrying import Patience
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.storage import open_storage
+from ascend_workbook.storage.requests import Bucket
+from ascend_workbook.storage.retrying import Patience
 from tests.storage.conftest import HURRIED, KEY, SECRET, TOKEN, Service
 from tests.storage.test_transfer import PART, content, down, made, tree, up
 
@@ -24,8 +24,10 @@ from tests.storage.test_transfer import PART, content, down, made, tree, up
 )
 def test_three_failures_are_overcome(service: Service, tmp_path: Path, fault: dict[str, Any]) -> None:
     source = made(tmp_path / "in", {"a": b"x" * 1000, "big": content(PART + 9)})
-    service.fail({"method": "PUT", "match": "/a$", "times": 3, **fault},
-                 {"method": "PUT", "match": "partNumber=1", "times": 3, **fault})  # fmt: skip
+    service.fail(
+        {"method": "PUT", "match": "/a$", "times": 3, **fault},
+        {"method": "PUT", "match": "partNumber=1", "times": 3, **fault},
+    )
     up(source, f"{service.place}/r")
     service.fail({"match": "/a$", "times": 3, **fault}, {"match": "/big$", "times": 3, **fault})
     found = down(f"{service.place}/r", tmp_path / "out")
@@ -44,7 +46,7 @@ def test_it_ends_after_a_bounded_number(service: Service) -> None:
     service.fail({"match": "/x", "times": 99, "status": 500})
     bucket = service.requests
     with pytest.raises(WorkbookError, match=r"in 4 attempts, the last: 500") as caught:
-        bucket.get("x")
+        bucket.read_object("x")
     assert len(service.asked("GET", "/x")) == HURRIED.attempts and "Start again" in str(caught.value)
 
 
@@ -53,25 +55,33 @@ def test_a_service_that_is_not_there(service: Service, monkeypatch: pytest.Monke
         taken.bind(("127.0.0.1", 0))
         monkeypatch.setenv("OBS_SERVER", f"http://127.0.0.1:{taken.getsockname()[1]}")
         with pytest.raises(WorkbookError, match="in 4 attempts, the last: ConnectionRefusedError"):
-            service.requests.head("x")
+            service.requests.head_object("x")
 
 
 def test_a_service_that_keeps_silent(service: Service) -> None:
     service.fail({"method": "GET", "match": "/x", "times": 9, "delay_s": 1.0, "status": 500})
     began = time.monotonic()
     with pytest.raises(WorkbookError, match=r"(?i)time.?out|timed out"):
-        Bucket(service.bucket, Patience(attempts=2, pause_s=0.01, timeout_s=0.3)).get("x")
+        Bucket(service.bucket, Patience(attempts=2, pause_s=0.01, timeout_s=0.3)).read_object("x")
     assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_a_clock_that_is_wrong_is_told_as_that(service: Service, method: str) -> None:
     there = datetime.now(timezone.utc) + timedelta(hours=2)
-    service.fail({"method": method, "match": "/x", "times": 9, "status": 403, "code": "RequestTimeTooSkewed",
-                  "headers": {"Date": format_datetime(there, True)}})  # fmt: skip
+    service.fail(
+        {
+            "method": method,
+            "match": "/x",
+            "times": 9,
+            "status": 403,
+            "code": "RequestTimeTooSkewed",
+            "headers": {"Date": format_datetime(there, True)},
+        }
+    )
     bucket = service.requests
     with pytest.raises(WorkbookError, match=r"clock is 7(19|20)\d s behind") as caught:
-        bucket.get("x") if method == "GET" else bucket.head("x")
+        bucket.read_object("x") if method == "GET" else bucket.head_object("x")
     assert "timedatectl" in caught.value.hint("en") and "慢" in caught.value.message("zh")
 
 
@@ -88,35 +98,35 @@ def test_a_clock_that_is_wrong_is_told_as_that(service: Service, method: str) ->
 def test_a_refusal_is_not_asked_for_again(service: Service, status: int, code: str, key: str) -> None:
     service.fail({"match": "/x", "times": 9, "status": status, "code": code})
     with pytest.raises(WorkbookError) as caught:
-        service.requests.get("x")
+        service.requests.read_object("x")
     assert caught.value.key == key and len(service.asked("GET", "/x")) == 1
 
 
 def test_an_answer_that_shows_the_keys_is_not_repeated(service: Service) -> None:
     service.fail({"match": "/x", "times": 9, "status": 400, "code": f"{KEY} {SECRET} {TOKEN}"})
     with pytest.raises(WorkbookError) as caught:
-        service.requests.get("x")
+        service.requests.read_object("x")
     assert "***" in str(caught.value) and not any(word in str(caught.value) for word in (KEY, SECRET, TOKEN))
 
 
 def test_an_object_that_changes_while_it_comes(service: Service, tmp_path: Path) -> None:
     bucket = service.requests
-    bucket.put("x", b"old content")
-    etag = bucket.head("x").etag
-    bucket.put("x", b"new content")
+    bucket.write_object("x", b"old content")
+    etag = bucket.head_object("x").etag
+    bucket.write_object("x", b"new content")
     with pytest.raises(WorkbookError, match="was written to while it was fetched"):
-        bucket.get("x", 0, 3, etag)
+        bucket.read_object("x", 0, 3, etag)
 
 
 def test_a_file_that_changes_while_it_goes(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = made(tmp_path / "in", {"a": b"x" * 100, "b": b"y" * 100})
-    send = Bucket.put
+    send = Bucket.write_object
 
     def put(self: Bucket, key: str, data: bytes, sha256: str = "") -> None:
         send(self, key, data, sha256)
         (source / "a").write_bytes(b"z" * 100)
 
-    monkeypatch.setattr(Bucket, "put", put)
+    monkeypatch.setattr(Bucket, "write_object", put)
     with pytest.raises(WorkbookError, match="/a was written to while it was sent"):
         up(source, f"{service.place}/r")
     assert "r/transfer.json" not in service.held()

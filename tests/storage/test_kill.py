@@ -19,7 +19,7 @@ BIG = 4 * PART + 1000
 
 
 def start(*words: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "helpers", "storage", *words]
+    command = [sys.executable, "-m", "ascend_workbook", "storage", *words]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
@@ -47,13 +47,13 @@ def test_an_upload_killed_in_the_middle_sends_the_rest(service: Service, tmp_pat
     service.fail({"method": "PUT", "match": "partNumber=[45]", "times": 999, "status": 503})
     arrived = lambda: service.asked("PUT", "partNumber", " ok")  # noqa: E731
     killed(start("upload", str(source), place, "--workers", "2", "--part-mib", "1"), lambda: len(arrived()) == 3)
-    assert service.held() in (["r/a/one"], []) and len(list(service.requests.unfinished("r/"))) == 1
+    assert service.held() in (["r/a/one"], []) and len(list(service.requests.unfinished_uploads("r/"))) == 1
     service.fail()
     code, out = ended(start("upload", str(source), place, "--part-mib", "1"))
     assert code == 0, out
     numbers = sorted(int(line.split("partNumber=")[1][0]) for line in arrived())
     assert numbers == [1, 2, 3, 4, 5] and len(service.asked("POST", "/r/big?uploads ")) == 1
-    assert not list(service.requests.unfinished("")) and "r/transfer.json" in service.held()
+    assert not list(service.requests.unfinished_uploads("")) and "r/transfer.json" in service.held()
     assert ended(start("download", place, str(tmp_path / "out")))[0] == 0
     assert tree(tmp_path / "out") == tree(source)
 
@@ -69,8 +69,8 @@ def test_a_source_that_changed_after_the_kill_is_sent_anew(service: Service, tmp
         stream.seek(-5, 2)
         stream.write(b"other")
     assert ended(start("upload", str(source), place, "--part-mib", "1"))[0] == 0
-    assert ended(start("verify", place))[0] == 0 and not list(service.requests.unfinished(""))
-    assert service.requests.get("r/big", 3 * PART - 5) == b"other"
+    assert ended(start("verify", place))[0] == 0 and not list(service.requests.unfinished_uploads(""))
+    assert service.requests.read_object("r/big", 3 * PART - 5) == b"other"
 
 
 def test_a_download_killed_in_the_middle_fetches_the_rest(service: Service, tmp_path: Path) -> None:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.storage import LocalStorage, open_storage, refuse_unwritable, write_file
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.storage import LocalStorage, open_storage, refuse_unwritable, write_file
 
 
 def test_round_trip(tmp_path: Path) -> None:
     storage = open_storage(str(tmp_path))
     storage.write_text("a/b.txt", "中文")
     assert storage.read_text("a/b.txt") == "中文" and storage.exists("a/b.txt")
-    assert list(storage.list()) == ["a/b.txt"] and not storage.exists("c")
+    assert list(storage.list_files()) == ["a/b.txt"] and not storage.exists("c")
 
 
 @pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/../../evil", "../root-2/evil"])
@@ -34,9 +34,9 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
 def test_children_are_sorted_as_a_reader_would(tmp_path: Path) -> None:
     for name in ("step10/x", "step2/x", "a1b", "a"):
         open_storage(str(tmp_path)).write_text(name, "")
-    assert list(open_storage(str(tmp_path)).children()) == ["a", "a1b", "step2/", "step10/"]
-    assert list(open_storage(str(tmp_path)).children("step2")) == ["x"]
-    assert not open_storage(str(tmp_path)).children("missing")
+    assert list(open_storage(str(tmp_path)).list_children()) == ["a", "a1b", "step2/", "step10/"]
+    assert list(open_storage(str(tmp_path)).list_children("step2")) == ["x"]
+    assert not open_storage(str(tmp_path)).list_children("missing")
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OSError, match="No space"):
         storage.write_text("a.txt", "new")
-    assert storage.read_text("a.txt") == "old" and list(storage.list()) == ["a.txt"]
+    assert storage.read_text("a.txt") == "old" and list(storage.list_files()) == ["a.txt"]
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.storage.names import Address, check_together, unsafe
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.storage.names import Address, check_together, why_unsafe
 
 
 @pytest.mark.parametrize("name", ["a", "a/b.txt", "中文/x y+&.txt", "...", "a..b", ".hidden", "-x"])
 def test_plain_names_are_safe(name: str) -> None:
-    assert not unsafe(name)
+    assert not why_unsafe(name)
 
 
 @pytest.mark.parametrize(
@@ -31,14 +31,14 @@ def test_plain_names_are_safe(name: str) -> None:
         "x" * 256,
         "中" * 86,
         "a/" * 512 + "b",
-    ],  # fmt: skip
+    ],
 )
 def test_others_are_refused(name: str) -> None:
-    assert unsafe(name)
+    assert why_unsafe(name)
 
 
 def test_parts_of_an_address() -> None:
-    address = Address.of("obs://bucket/runs/night/")
+    address = Address.parse("obs://bucket/runs/night/")
     assert (address.bucket, address.key, address.prefix, address.name) == (
         "bucket",
         "runs/night",
@@ -46,8 +46,8 @@ def test_parts_of_an_address() -> None:
         "night",
     )
     assert (
-        str(address.below("a/b/")) == "obs://bucket/runs/night/a/b"
-        and str(Address.of("obs://bucket")) == "obs://bucket"
+        str(address.join("a/b/")) == "obs://bucket/runs/night/a/b"
+        and str(Address.parse("obs://bucket")) == "obs://bucket"
     )
 
 

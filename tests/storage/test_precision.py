@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.precision.baselines.writing import refuse_taken, write
-from helpers.precision.compare import compare
-from helpers.precision.curves import curves
-from helpers.precision.curves.follow import Follow
-from helpers.precision.layouts import read_dump
-from helpers.storage.transfer.upload import send
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.precision.baselines.writing import refuse_existing, write_bundle
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.curves import curves
+from ascend_workbook.precision.curves.follow import Follow
+from ascend_workbook.precision.layouts import read_dump
+from ascend_workbook.storage.transfer.upload import send_files
 from tests.precision.baselines.bundles import bundle_of, capture_of
 from tests.storage.conftest import Service
 
@@ -20,8 +20,8 @@ from tests.storage.conftest import Service
 def test_a_bundle_is_compared_at_its_address(service: Service, tmp_path: Path) -> None:
     bundle = bundle_of(capture_of(tmp_path / "gpu"), tmp_path / "gpu.zip")
     target = capture_of(tmp_path / "npu", tier="npu", faults={"Functional.batch_norm.1.forward": lambda x: 1.5 * x})
-    send(bundle, f"{service.place}/baselines/")
-    send(target, f"{service.place}/runs/npu")
+    send_files(bundle, f"{service.place}/baselines/")
+    send_files(target, f"{service.place}/runs/npu")
     here = compare(bundle, target)
     there = compare(f"{service.place}/baselines/gpu.zip", f"{service.place}/runs/npu")
     assert there.facts["first_divergence"] == here.facts["first_divergence"] == "Functional.batch_norm.1.forward"
@@ -33,8 +33,8 @@ def test_a_bundle_is_compared_at_its_address(service: Service, tmp_path: Path) -
 
 def test_curves_name_the_address(service: Service, tmp_path: Path) -> None:
     target = capture_of(tmp_path / "npu", tier="npu")
-    send(target, f"{service.place}/npu")
-    send(bundle_of(target, tmp_path / "npu.zip"), f"{service.place}/b/")
+    send_files(target, f"{service.place}/npu")
+    send_files(bundle_of(target, tmp_path / "npu.zip"), f"{service.place}/b/")
     for place in (f"{service.place}/npu", f"{service.place}/b/npu.zip"):
         report = curves(place, target)
         assert str(report.facts["baseline"]).startswith(place) and "workbook-obs-" not in str(report.to_json())
@@ -42,38 +42,39 @@ def test_curves_name_the_address(service: Service, tmp_path: Path) -> None:
 
 def test_a_dump_that_was_not_wholly_sent_is_not_compared(service: Service, tmp_path: Path) -> None:
     target = capture_of(tmp_path / "npu", tier="npu")
-    send(target, f"{service.place}/runs/npu")
-    service.requests.delete("runs/npu/transfer.json")
+    send_files(target, f"{service.place}/runs/npu")
+    service.requests.delete_object("runs/npu/transfer.json")
     with pytest.raises(WorkbookError, match="its transfer has not ended"):
         compare(target, f"{service.place}/runs/npu")
-    send(target, f"{service.place}/runs/npu")
-    service.requests.put("runs/npu/gpulog.json", b"{}")
+    send_files(target, f"{service.place}/runs/npu")
+    service.requests.write_object("runs/npu/gpulog.json", b"{}")
     with pytest.raises(WorkbookError, match=r"1 files are not what was sent, the first: gpulog\.json"):
         compare(target, f"{service.place}/runs/npu")
 
 
 def test_a_layout_reads_through_the_storage(service: Service, tmp_path: Path) -> None:
     target = capture_of(tmp_path / "npu", tier="npu")
-    send(target, f"{service.place}/npu")
+    send_files(target, f"{service.place}/npu")
     here, there = (read_dump(place) for place in (target / "dump", f"{service.place}/npu/dump"))
     assert [(run.step, run.rank, [one.name for one in run.operators]) for run in there] == [
-        (run.step, run.rank, [one.name for one in run.operators]) for run in here]  # fmt: skip
+        (run.step, run.rank, [one.name for one in run.operators]) for run in here
+    ]
 
 
 def test_a_bundle_is_written_to_its_address_and_never_over_another(service: Service, tmp_path: Path) -> None:
-    from helpers.precision.baselines.bundle import NAME, Bundle
-    from helpers.precision.baselines.reading import opened
+    from ascend_workbook.precision.baselines.bundle import NAME, Bundle
+    from ascend_workbook.precision.baselines.reading import open_side
 
-    with opened(bundle_of(capture_of(tmp_path / "gpu"), tmp_path / "gpu.zip")) as found:
+    with open_side(bundle_of(capture_of(tmp_path / "gpu"), tmp_path / "gpu.zip")) as found:
         bundle, files = found.bundle, {name: (found.folder / name).read_bytes() for name in found.bundle.files}
     assert isinstance(bundle, Bundle) and NAME not in files
     for place in (f"{service.place}/b/gpu.zip", f"{service.place}/b/folder"):
-        refuse_taken(place)
-        write(place, bundle, files)
-        with opened(place) as read:
+        refuse_existing(place)
+        write_bundle(place, bundle, files)
+        with open_side(place) as read:
             assert read.bundle == bundle
         with pytest.raises(WorkbookError, match="there already|exists"):
-            refuse_taken(place)
+            refuse_existing(place)
 
 
 def test_a_log_in_object_storage_is_not_followed(service: Service, tmp_path: Path) -> None:
@@ -84,18 +85,18 @@ def test_a_log_in_object_storage_is_not_followed(service: Service, tmp_path: Pat
 def test_compare_names_the_address(service: Service, tmp_path: Path) -> None:
     target = capture_of(tmp_path / "npu", tier="npu")
     for name in ("npu", "cut", "empty"):
-        send(target, f"{service.place}/{name}")
+        send_files(target, f"{service.place}/{name}")
     assert "workbook-obs-" not in compare(f"{service.place}/npu/", target).to_json()
     dump = next(path for path in target.rglob("dump.json"))
     dump.write_text(dump.read_text()[:50])
-    send(target, f"{service.place}/cut")
+    send_files(target, f"{service.place}/cut")
     for read in (lambda: compare(f"{service.place}/cut/", target), lambda: read_dump(f"{service.place}/cut/dump")):
         with pytest.raises(WorkbookError) as caught:
             read()
         assert f"{service.place}/cut/dump" in str(caught.value) and "workbook-obs-" not in str(caught.value)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "x.txt").write_text("x")
-    send(tmp_path / "other", f"{service.place}/other")
+    send_files(tmp_path / "other", f"{service.place}/other")
     with pytest.raises(WorkbookError) as caught:
         compare(f"{service.place}/other", target)
     assert f"{service.place}/other" in str(caught.value) and "workbook-obs-" not in str(caught.value)

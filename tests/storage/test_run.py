@@ -8,15 +8,15 @@ from typing import Callable
 
 import pytest
 
-from helpers import batch
-from helpers.batch.addresses import register
-from helpers.batch.campaign.ended import Ended
-from helpers.batch.fingerprint import fingerprint, parts
-from helpers.batch.mirror import Mirror
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.report import Report
-from helpers.storage import open_storage, verb
+from ascend_workbook import batch
+from ascend_workbook.batch.addresses import register_handler
+from ascend_workbook.batch.campaign.ended import Ended
+from ascend_workbook.batch.fingerprint import hash_parts, join_hashes
+from ascend_workbook.batch.mirror import Mirror
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.storage import open_storage, verb
 from tests.batch.conftest import notebooks  # noqa: F401 - a fixture
 from tests.batch.shards.test_join import NAMES
 from tests.batch.shards.test_join import made as made_shard
@@ -35,26 +35,32 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_papermill_takes_notebooks_at_addresses(service: Service, notebooks: Make, tmp_path: Path) -> None:  # noqa: F811
     import papermill
 
-    register()
-    register()
+    register_handler()
+    register_handler()
     book = next((notebooks(environment="good") / "en").iterdir())
-    service.requests.put("books/in.ipynb", book.read_bytes())
+    service.requests.write_object("books/in.ipynb", book.read_bytes())
     values = {"run_dir": str(tmp_path / "run"), "device": "cpu"}
-    papermill.execute_notebook(f"{service.place}/books/in.ipynb", f"{service.place}/out/out.ipynb", values,
-                               kernel_name="python3", prepare_only=True)  # fmt: skip
-    written = json.loads(service.requests.get("out/out.ipynb"))
+    papermill.execute_notebook(
+        f"{service.place}/books/in.ipynb",
+        f"{service.place}/out/out.ipynb",
+        values,
+        kernel_name="python3",
+        prepare_only=True,
+    )
+    written = json.loads(service.requests.read_object("out/out.ipynb"))
     assert written["metadata"]["papermill"]["output_path"] == f"{service.place}/out/out.ipynb"
     assert papermill.iorw.papermill_io.listdir(f"{service.place}/out") == [f"{service.place}/out/out.ipynb"]
 
 
 def test_each_stage_is_sent_when_it_ended(service: Service, notebooks: Make, tmp_path: Path) -> None:  # noqa: F811
     books, place = notebooks(environment="red"), f"{service.place}/runs"
-    report = batch.run("t", {"device": "cpu"}, stages=("environment",), lang="en", root=place,
-                       notebooks=books, say_progress=str)  # fmt: skip
+    report = batch.run(
+        "t", {"device": "cpu"}, stages=("environment",), lang="en", root=place, notebooks=books, say_progress=str
+    )
     assert report.status is Status.FAIL and report.facts["sent_to"] == f"{place}/t"
     storage = open_storage(f"{place}/t")
     pages = ["acceptance.html", "acceptance.json", "environment/", "index.html", "junit.xml", "report.json"]
-    assert sorted(storage.children()) == pages, "what the page links to comes with it"
+    assert sorted(storage.list_children()) == pages, "what the page links to comes with it"
     assert verb.verify(f"{place}/t/environment").status is Status.OK
     name = "environment/notebook.ipynb"
     assert storage.read_bytes(name) == Path("runs/t", name).read_bytes()
@@ -65,10 +71,16 @@ def test_each_stage_is_sent_when_it_ended(service: Service, notebooks: Make, tmp
 @pytest.mark.full
 def test_a_plan_is_sent_run_by_run(service: Service, notebooks: Make, tmp_path: Path) -> None:  # noqa: F811
     Path("plan.yaml").write_text("name: night\nstages: [environment]\nmatrix: {steps: [1, 2]}\n")
-    report = batch.run_plan("plan.yaml", workers=2, root=f"{service.place}/runs", lang="en",
-                            notebooks=notebooks(environment="good"), say_progress=str)  # fmt: skip
+    report = batch.run_plan(
+        "plan.yaml",
+        workers=2,
+        root=f"{service.place}/runs",
+        lang="en",
+        notebooks=notebooks(environment="good"),
+        say_progress=str,
+    )
     assert report.status is Status.OK
-    names = open_storage(f"{service.place}/runs/night").children()
+    names = open_storage(f"{service.place}/runs/night").list_children()
     assert {"steps=1/", "steps=2/", "index.html", "summary.json", "junit.xml", "report.json"} <= set(names)
     assert verb.verify(f"{service.place}/runs/night/steps=1").status is Status.OK
 
@@ -78,9 +90,9 @@ def test_a_run_of_a_plan_is_sent_as_it_ends(service: Service, tmp_path: Path) ->
     made(folder, {"a/report.json": b"{}", "b/report.json": b"{}", "summary.json": b"{}", ".lock": b""})
     mirror = Mirror(f"{service.place}/runs/", folder)
     assert service.held() == ["runs/night/summary.json"]
-    ended = mirror.parts(Ended(name, "good", "OK") for name in ("a", "never", "b"))
+    ended = mirror.send_parts(Ended(name, "good", "OK") for name in ("a", "never", "b"))
     assert [one.name for one in ended] == ["a", "never", "b"]
-    report = mirror.close(Report("batch", "run"))
+    report = mirror.finish_sending(Report("batch", "run"))
     assert report.status is Status.OK and [one.key for one in report.findings] == ["RUN402.sent"]
     assert verb.verify(f"{service.place}/runs/night/b").status is Status.OK
     assert not any("lock" in key for key in service.held())
@@ -92,8 +104,8 @@ def test_what_cannot_be_sent_makes_it_red(service: Service, tmp_path: Path) -> N
     mirror = Mirror(service.place, folder)
     service.fail({"method": "PUT", "match": "/a/", "times": 999, "status": 403, "code": "AccessDenied"})
     for name in ("a", "b"):
-        mirror.part(name)
-    report = mirror.close(Report("batch", "run"))
+        mirror.send_part(name)
+    report = mirror.finish_sending(Report("batch", "run"))
     assert report.status is Status.FAIL and "not all of the run was sent" in report.verdict("en")
     assert verb.verify(f"{service.place}/night/b").status is Status.OK
 
@@ -103,14 +115,19 @@ def test_a_plan_that_cannot_be_sent_does_not_start(service: Service, notebooks: 
     # the server is everybody's: this bucket alone
     service.fail({"method": "PUT", "match": f"/{service.bucket}/", "times": 999, "status": 403, "code": "AccessDenied"})
     with pytest.raises(WorkbookError, match="not allowed"):
-        batch.run_plan("plan.yaml", root=f"{service.place}/runs", lang="en", notebooks=notebooks(environment="good"),
-                       say_progress=str)  # fmt: skip
+        batch.run_plan(
+            "plan.yaml",
+            root=f"{service.place}/runs",
+            lang="en",
+            notebooks=notebooks(environment="good"),
+            say_progress=str,
+        )
     assert not Path("runs/night/steps=1/order.json").exists()
 
 
 def test_a_folder_is_sent_nowhere(tmp_path: Path) -> None:
     report = Report("batch", "run")
-    assert Mirror(tmp_path, tmp_path / "night").close(report) is report
+    assert Mirror(tmp_path, tmp_path / "night").finish_sending(report) is report
 
 
 def test_without_keys_nothing_starts(notebooks: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
@@ -125,9 +142,9 @@ def test_another_baseline_is_another_result(service: Service, notebooks: Make) -
     book = next((notebooks(environment="good") / "en").iterdir())
     keys = []
     for key, data in (("b/gpu.zip", b"one"), ("b/gpu.zip", b"two"), ("b/x/y", b"1"), ("b/x/y", b"2")):
-        service.requests.put(key, data)
+        service.requests.write_object(key, data)
         place = f"{service.place}/b/{'gpu.zip' if key.endswith('zip') else 'x'}"
-        keys.append(fingerprint(parts(book, {"baseline": place}, {})))
+        keys.append(join_hashes(hash_parts(book, {"baseline": place}, {})))
     assert len(set(keys)) == 4
 
 
@@ -135,11 +152,11 @@ def test_shards_are_joined_where_they_lie(service: Service, tmp_path: Path) -> N
     for part in (1, 2):
         folder = made_shard(tmp_path / "made", part, count=2)
         mirror = Mirror(f"{service.place}/runs/night", folder)
-        list(mirror.parts(Ended(name, "good", "OK") for name in NAMES))
-        mirror.close(Report("batch", "run"))
-    report = batch.join([f"{service.place}/runs/night/"], lang="en")
+        list(mirror.send_parts(Ended(name, "good", "OK") for name in NAMES))
+        mirror.finish_sending(Report("batch", "run"))
+    report = batch.join_shards([f"{service.place}/runs/night/"], lang="en")
     assert report.status is Status.OK and report.facts["sent_to"] == f"{service.place}/runs/night"
-    summary = json.loads(service.requests.get("runs/night/summary.json"))
+    summary = json.loads(service.requests.read_object("runs/night/summary.json"))
     pages = [run["page"] for run in summary["runs"]]
     assert len(pages) == len(NAMES) and {f"runs/night/{page}" for page in pages} < set(service.held())
     assert (tmp_path / "work" / "runs" / "night" / "index.html").is_file()

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.storage.requests import Part
-from helpers.storage.transfer import manifest
-from helpers.storage.transfer.download import Received, receive
-from helpers.storage.transfer.partial import PartialFile
-from helpers.storage.transfer.upload import Sent, send
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.storage.requests import Part
+from ascend_workbook.storage.transfer import manifest
+from ascend_workbook.storage.transfer.download import Received, receive_files
+from ascend_workbook.storage.transfer.partial import PartialFile
+from ascend_workbook.storage.transfer.upload import Sent, send_files
 from tests.storage.conftest import HURRIED, Service
 
 PART = 1 << 18
@@ -35,16 +35,19 @@ def made(root: Path, files: dict[str, bytes]) -> Path:
 
 
 def up(source: Path, place: str) -> Sent:
-    return send(source, place, **OPTIONS)
+    return send_files(source, place, **OPTIONS)
 
 
 def down(place: str, folder: Path, **more: Any) -> Received:
-    return receive(place, folder, **{**OPTIONS, **more})
+    return receive_files(place, folder, **{**OPTIONS, **more})
 
 
 def tree(root: Path) -> dict[str, bytes]:
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*")
-            if path.is_file() and path.name != manifest.NAME}  # fmt: skip
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and path.name != manifest.NAME
+    }
 
 
 SMALL = {"a/b.txt": b"one", "a/中 文+&.json": b"{}", "empty": b"", "x": content(200_000)}
@@ -86,17 +89,20 @@ def test_one_file_goes_to_its_name(service: Service, tmp_path: Path) -> None:
 
 def test_an_object_that_is_another_is_named_and_gets_no_name(service: Service, tmp_path: Path) -> None:
     up(made(tmp_path / "in", SMALL), f"{service.place}/r")
-    service.requests.put("r/a/b.txt", b"eno")
-    service.requests.put("r/x", b"cut")
-    service.requests.delete("r/empty")
+    service.requests.write_object("r/a/b.txt", b"eno")
+    service.requests.write_object("r/x", b"cut")
+    service.requests.delete_object("r/empty")
     found = down(f"{service.place}/r", tmp_path / "out")
-    assert found.wrong == {"a/b.txt": ("storage.wrong.sum", 3), "x": ("storage.wrong.size", 3),
-                           "empty": ("storage.wrong.missing", 0)}  # fmt: skip
+    assert found.wrong == {
+        "a/b.txt": ("storage.wrong.sum", 3),
+        "x": ("storage.wrong.size", 3),
+        "empty": ("storage.wrong.missing", 0),
+    }
     assert sorted(tree(tmp_path / "out")) == ["a/中 文+&.json"] and not (tmp_path / "out" / manifest.NAME).exists()
 
 
 def test_without_its_manifest_a_folder_is_not_complete(service: Service, tmp_path: Path) -> None:
-    service.requests.put("r/a", b"x")
+    service.requests.write_object("r/a", b"x")
     with pytest.raises(WorkbookError) as caught:
         down(f"{service.place}/r", tmp_path / "out")
     assert caught.value.key == "storage.incomplete" and "--unverified" in caught.value.hint("en")
@@ -136,8 +142,8 @@ def test_the_manifest_goes_first_and_comes_last(service: Service, tmp_path: Path
     ],
 )
 def test_a_hostile_manifest_is_refused(service: Service, tmp_path: Path, told: dict[str, Any], why: str) -> None:
-    good = json.loads(manifest.Manifest({"a": manifest.Entry(1, "0" * 64)}).text())
-    service.requests.put(f"r/{manifest.NAME}", json.dumps({**good, **told}).encode())
+    good = json.loads(manifest.Manifest({"a": manifest.Entry(1, "0" * 64)}).to_json())
+    service.requests.write_object(f"r/{manifest.NAME}", json.dumps({**good, **told}).encode())
     with pytest.raises(WorkbookError, match=why):
         down(f"{service.place}/r", tmp_path / "out")
     assert not (tmp_path / "evil").exists()
@@ -145,7 +151,7 @@ def test_a_hostile_manifest_is_refused(service: Service, tmp_path: Path, told: d
 
 def test_names_that_cannot_stand_together_are_refused(service: Service, tmp_path: Path) -> None:
     for key in ("r/a", "r/a/b"):
-        service.requests.put(key, b"x")
+        service.requests.write_object(key, b"x")
     with pytest.raises(WorkbookError, match="is a file and, by a/b"):
         down(f"{service.place}/r", tmp_path / "out", unverified=True)
 
@@ -192,7 +198,7 @@ def test_a_full_disk_is_told_before_anything_comes(
 ) -> None:
     up(made(tmp_path / "in", SMALL), f"{service.place}/r")
     usage = type("Usage", (), {"free": 1000})
-    monkeypatch.setattr("helpers.storage.transfer.download.shutil.disk_usage", lambda path: usage)
+    monkeypatch.setattr("ascend_workbook.storage.transfer.download.shutil.disk_usage", lambda path: usage)
     with pytest.raises(WorkbookError, match="MiB are needed"):
         down(f"{service.place}/r", tmp_path / "out")
     assert not service.asked("GET", "/r/x")
@@ -202,28 +208,28 @@ def test_a_disk_that_fills_keeps_what_has_come(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     up(made(tmp_path / "in", {"big": content(4 * PART)}), f"{service.place}/r")
-    write = PartialFile.write
+    write = PartialFile.write_part
 
     def full(self: PartialFile, number: int, data: bytes) -> None:
         if number == 3:
             raise OSError(28, "No space left on device")
         write(self, number, data)
 
-    monkeypatch.setattr(PartialFile, "write", full)
+    monkeypatch.setattr(PartialFile, "write_part", full)
     with pytest.raises(OSError, match="No space left"):
         down(f"{service.place}/r", tmp_path / "out", workers=1)
     assert not (tmp_path / "out" / "big").exists()
-    monkeypatch.setattr(PartialFile, "write", write)
+    monkeypatch.setattr(PartialFile, "write_part", write)
     assert down(f"{service.place}/r", tmp_path / "out").requests == 1
 
 
 def test_parts_of_another_content_are_not_mixed_in(service: Service, tmp_path: Path) -> None:
     place, out = f"{service.place}/r", tmp_path / "out"
     up(made(tmp_path / "in", {"big": content(4 * PART)}), place)
-    first = service.requests.head("r/big")
+    first = service.requests.head_object("r/big")
     begun = PartialFile(out / "big", first.bytes, PART, first.etag)
-    begun.start()
-    begun.write(0, content(PART))
+    begun.start_file()
+    begun.write_part(0, content(PART))
     assert list(out.glob(".*.done.part"))
     up(made(tmp_path / "in", {"big": content(4 * PART, 9)}), place)
     assert down(place, out).requests == 4 and tree(out) == tree(tmp_path / "in")
@@ -233,21 +239,21 @@ def test_an_upload_begun_for_other_content_is_not_completed_as_ours(service: Ser
     """Its parts so far are ours, but it bears the sum of a file whose end was another."""
     old, new = content(3 * PART), content(3 * PART)[:-5] + b"other"
     bucket, place = service.requests, f"{service.place}/r"
-    upload = bucket.begin("r/big", hashlib.sha256(old).hexdigest())
+    upload = bucket.begin_upload("r/big", hashlib.sha256(old).hexdigest())
     for number in (1, 2):
-        bucket.send("r/big", upload, number, old[(number - 1) * PART : number * PART])
+        bucket.send_part("r/big", upload, number, old[(number - 1) * PART : number * PART])
     sent = up(made(tmp_path / "in", {"big": new}), place)
-    assert sent.requests == 1 + 3 and not list(bucket.unfinished(""))
+    assert sent.requests == 1 + 3 and not list(bucket.unfinished_uploads(""))
     assert not down(place, tmp_path / "out").wrong and tree(tmp_path / "out") == {"big": new}
 
 
 def test_an_upload_of_another_machine_goes_on(service: Service, tmp_path: Path) -> None:
     """It writes another key of the bucket, and ends well although the whole bucket is sent to meanwhile."""
     bucket, data = service.requests, content(PART)
-    upload = bucket.begin("other/big", hashlib.sha256(data).hexdigest())
-    part = Part(1, PART, bucket.send("other/big", upload, 1, data))
-    bucket.begin("x", "0" * 64)
+    upload = bucket.begin_upload("other/big", hashlib.sha256(data).hexdigest())
+    part = Part(1, PART, bucket.send_part("other/big", upload, 1, data))
+    bucket.begin_upload("x", "0" * 64)
     sent = up(made(tmp_path / "in", {"x": content(3 * PART)}), service.place)
-    assert sent.left == ("other/big",) and list(bucket.unfinished("")) == [("other/big", upload)]
-    bucket.complete("other/big", upload, [part])
-    assert bucket.get("other/big") == data
+    assert sent.left == ("other/big",) and list(bucket.unfinished_uploads("")) == [("other/big", upload)]
+    bucket.complete_upload("other/big", upload, [part])
+    assert bucket.read_object("other/big") == data

@@ -9,18 +9,19 @@ from types import ModuleType
 
 import pytest
 
-from helpers.__main__ import verb_modules
-from helpers.finding import Status
-from helpers.rules import rules_of
+from ascend_workbook.cli.main import verb_names
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.rules import rules_of
+from ascend_workbook.findings.sentence import load_catalogue
 from tests.conftest import ROOT
-from tools.docs import bases, chinese, page, rules, statuses
-from tools.docs.__main__ import main, report, stale
+from tools.docs import bases, page, rules, statuses
+from tools.docs.__main__ import main, report_gaps, stale_pages
 from tools.docs.stages import STAGES
 
 
 @pytest.fixture(scope="module")
 def made() -> dict[Path, str]:
-    return page.pages()
+    return page.make_pages()
 
 
 @pytest.fixture
@@ -28,7 +29,8 @@ def rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType
     """A rule's module of its own."""
     (tmp_path / "one_rule.py").write_text(
         '"""ENV999: is it so? More.\n\nSee https://example.org/page.\n"""\n'
-        "from helpers.finding import Finding, Status\nfrom helpers.rules import CannotCheck\n"
+        "from ascend_workbook.findings.finding import Finding, Status\n"
+        "from ascend_workbook.findings.rules import CannotCheck\n"
         "CODE = 'ENV999'\nMUCH = 3\n"
         "def check(facts):\n    if facts is Status.FAIL:\n        raise CannotCheck('x')\n    return _made()\n"
         "def _made():\n    return [Finding(CODE, Status.WARN, 'x')]\ndef unused():\n    return Status.NOTE\n"
@@ -43,7 +45,7 @@ def rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType
 
 
 def test_the_committed_pages_are_up_to_date(made: dict[Path, str]) -> None:
-    assert not [path.name for path in stale(made)], "run python -m tools.docs"
+    assert not [path.name for path in stale_pages(made)], "run python -m tools.docs"
 
 
 def test_a_changed_page_and_one_too_many_are_found(
@@ -51,17 +53,17 @@ def test_a_changed_page_and_one_too_many_are_found(
 ) -> None:
     monkeypatch.setattr("tools.docs.__main__.FOLDER", tmp_path)
     moved = {tmp_path / path.name: text for path, text in made.items()}
-    assert len(stale(moved)) == len(moved)
+    assert len(stale_pages(moved)) == len(moved)
     for path, text in moved.items():
         path.write_text(text, encoding="utf-8")
-    assert not stale(moved)
+    assert not stale_pages(moved)
     (tmp_path / "profiling.md").write_text("older", encoding="utf-8")
     (tmp_path / "gone.md").write_text("a stage that is no more", encoding="utf-8")
-    assert sorted(path.name for path in stale(moved)) == ["gone.md", "profiling.md"]
+    assert sorted(path.name for path in stale_pages(moved)) == ["gone.md", "profiling.md"]
 
 
 def test_every_folder_of_rules_is_on_a_page(made: dict[Path, str]) -> None:
-    folders = {path.parent for path in (ROOT / "helpers").rglob("rules/__init__.py")}
+    folders = {path.parent for path in (ROOT / "ascend_workbook").rglob("rules/__init__.py")}
     packages = {str(folder.relative_to(ROOT)).replace("/", ".") for folder in folders}
     assert packages == {package for stage in STAGES for package, _ in stage.rules}
     for stage in STAGES:
@@ -74,7 +76,7 @@ def test_every_folder_of_rules_is_on_a_page(made: dict[Path, str]) -> None:
 
 def test_every_verb_is_on_one_page() -> None:
     verbs = [verb for stage in STAGES for verb in stage.verbs]
-    assert sorted(verbs) == sorted(module.NAME for module in verb_modules())
+    assert sorted(verbs) == verb_names()
 
 
 def test_no_page_names_this_machine(made: dict[Path, str]) -> None:
@@ -82,8 +84,8 @@ def test_no_page_names_this_machine(made: dict[Path, str]) -> None:
 
 
 def test_a_rule_is_read_from_its_module(rule: ModuleType) -> None:
-    found = rules._rule(rule)
-    assert found.looks == "Is it so? More." and rules.first_sentence("Does it hold as it should? More.").endswith("?")
+    found = rules._make_rule(rule, "ENV999")
+    assert found.title == "rule.ENV999.title"
     assert found.statuses == [Status.SKIPPED, Status.WARN]  # what is compared with, and what nobody calls, is not given
     assert found.numbers == {"MUCH": 3} and found.sources == ["https://example.org/page"]
 
@@ -93,8 +95,8 @@ def test_every_rule_says_what_it_rests_on(made: dict[Path, str]) -> None:
     for rule in rules.all_rules():
         assert rule.sources or rule.basis, rule.code
         for lang in ("en", "zh"):
-            line = " · ".join(page._facts(rule, lang))
-            assert not rule.basis or bases.told(rule.basis, lang) in line
+            line = " · ".join(page._render_facts(rule, lang))
+            assert not rule.basis or bases.describe_basis(rule.basis, lang) in line
             assert all(f"({address})" in line for address in rule.sources)
             assert any(line in text for text in made.values()), rule.code
 
@@ -102,44 +104,47 @@ def test_every_rule_says_what_it_rests_on(made: dict[Path, str]) -> None:
 def test_a_rule_that_rests_on_nothing_is_no_rule(
     rule: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert bases.basis(rule, rules.sources(rule)) == ""
+    assert bases.find_basis(rule, "ENV999", ["https://example.org/page"]) == ""
     rule.__doc__ = "Is it so?"
     with pytest.raises(bases.NoBasis, match="ENV999: name the page"):
-        rules._rule(rule)
+        rules._make_rule(rule, "ENV999")
     rule.BASIS = "reasoned"  # type: ignore[attr-defined]
-    assert bases.told(rules._rule(rule).basis, "zh").startswith("没有页面作为来源：本项目自己的推理")
+    assert bases.describe_basis(rules._make_rule(rule, "ENV999").basis, "zh").startswith(
+        "没有页面作为来源：本项目自己的推理"
+    )
     rule.BASIS = "guessed"  # type: ignore[attr-defined]
     with pytest.raises(bases.NoBasis, match="'guessed' is none of defined, facts"):
-        rules._rule(rule)
-    monkeypatch.setattr("tools.docs.__main__.sentences", lambda: iter([rules._rule(rule).looks]))
+        rules._make_rule(rule, "ENV999")
+    monkeypatch.setattr("tools.docs.__main__.all_rules", lambda: iter([rules._make_rule(rule, "ENV999")]))
     assert main(["--check"]) == 1 and "tools.docs: ENV999" in capsys.readouterr().err
 
 
 def test_statuses_are_those_of_known_rules() -> None:
-    from helpers.environment.rules import open_files, torch_pair
-    from helpers.migration.rules import third_party
-    from helpers.profiling.rules import accumulation
+    from ascend_workbook.environment.rules import pairs, resources
+    from ascend_workbook.migration.rules import third_party
+    from ascend_workbook.profiling.rules import communication
 
-    assert statuses.statuses(open_files) == [Status.OK, Status.SKIPPED, Status.WARN]
-    assert statuses.statuses(torch_pair) == [Status.OK, Status.SKIPPED, Status.FAIL]
-    assert statuses.statuses(third_party) == [Status.NOTE, Status.WARN]
-    assert statuses.statuses(accumulation) == [Status.OK, Status.NOTE, Status.SKIPPED]
+    assert statuses.statuses_of(resources, "check_open_files") == [Status.OK, Status.SKIPPED, Status.WARN]
+    assert statuses.statuses_of(pairs, "check_torch_pair") == [Status.OK, Status.SKIPPED, Status.FAIL]
+    assert statuses.statuses_of(third_party, "check") == [Status.NOTE, Status.WARN]
+    assert statuses.statuses_of(communication, "check_accumulation") == [Status.OK, Status.NOTE, Status.SKIPPED]
 
 
-def test_what_has_no_chinese_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(chinese.NoChinese, match="has no Chinese for: Nobody said this"):
-        chinese.translated("Nobody said this", "zh")
-    assert chinese.translated("Nobody said this", "en") == "Nobody said this"
-    known = dict(chinese.table())
-    gone = known.popitem()[0]
-    monkeypatch.setattr("tools.docs.__main__.table", lambda: known)
+def test_a_rule_without_a_title_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    known = {key: words for key, words in load_catalogue().items() if key != "rule.MIG126.title"}
+    monkeypatch.setattr("tools.docs.__main__.load_catalogue", lambda: known)
     assert main(["--check"]) == 1
-    assert gone in capsys.readouterr().err
+    assert "ascend_workbook/locale has no 'rule.MIG126.title'" in capsys.readouterr().err
 
 
-def test_no_translation_is_left_over(made: dict[Path, str]) -> None:
-    text = "\n".join(made.values()).replace("&lt;", "<").replace(r"\|", "|")
-    assert not [sentence for sentence in chinese.table() if sentence not in text]
+def test_no_title_is_left_over() -> None:
+    titles = {key for key in load_catalogue() if key.startswith("rule.") and key.endswith(".title")}
+    assert titles == {rule.title for rule in rules.all_rules()}
+
+
+def test_the_words_of_a_function_are_those_of_one_on_a_page() -> None:
+    functions = {f"help.function.{name}" for stage in STAGES for name in stage.functions}
+    assert {key for key in load_catalogue() if key.startswith("help.function.")} == functions
 
 
 def test_every_rule_gives_some_status() -> None:
@@ -148,5 +153,5 @@ def test_every_rule_gives_some_status() -> None:
 
 def test_every_rule_has_its_words_and_both_languages() -> None:
     """ACC202 speaks with the sentences of what reads the files; nothing else may lack its own."""
-    lacking = [line for line in report() if "no page named" not in line and "without a page" not in line]
+    lacking = [line for line in report_gaps() if "no page named" not in line and "without a page" not in line]
     assert [line.split(":")[0] for line in lacking] == ["ACC202"]

@@ -8,28 +8,31 @@ import pytest
 
 from tests.conftest import ROOT
 from tools.languages import pairs
-from tools.languages.__main__ import line, main
-from tools.languages.differences import differences
+from tools.languages.__main__ import main, render_line
+from tools.languages.differences import find_differences
 
-FILES = [*pairs.sources(), *(page for page in pairs.pages() if str(page.relative_to(ROOT)) not in pairs.ENGLISH_ONLY)]
+FILES = [
+    *pairs.list_sources(),
+    *(page for page in pairs.list_pages() if str(page.relative_to(ROOT)) not in pairs.ENGLISH_ONLY),
+]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_cells_and_sections_agree(file: Path) -> None:
-    found = list(pairs.notebook(file) if file.suffix == ".py" else pairs.page(file))
+    found = list(pairs.pairs_in_notebook(file) if file.suffix == ".py" else pairs.pairs_in_page(file))
     assert found
-    assert not [line(pair) for pair in found if pair.differences], "see python -m tools.languages --differences"
+    assert not [render_line(pair) for pair in found if pair.differences], "see python -m tools.languages --differences"
 
 
 def test_the_catalogue_agrees() -> None:
-    found = list(pairs.sentences())
+    found = list(pairs.pairs_in_catalogue())
     assert len(found) > 3000
-    assert not [line(pair) for pair in found if pair.differences]
+    assert not [render_line(pair) for pair in found if pair.differences]
 
 
 def test_everything_is_looked_at() -> None:
-    assert {"01_environment", "03_divergence"} <= {source.stem for source in pairs.sources()}
-    assert {"README.md", "docs/batch.md"} <= {str(page.relative_to(ROOT)) for page in pairs.pages()}
+    assert {"01_environment", "03_divergence"} <= {source.stem for source in pairs.list_sources()}
+    assert {"README.md", "docs/batch.md"} <= {str(page.relative_to(ROOT)) for page in pairs.list_pages()}
     chinese = list(ROOT.glob(f"docs/**/*{pairs.CHINESE_PAGE}"))
     assert all(page.with_name(page.name.replace(pairs.CHINESE_PAGE, ".md")).is_file() for page in chinese)
     assert all((ROOT / page).is_file() for page in pairs.ENGLISH_ONLY)
@@ -63,12 +66,12 @@ PARTED = [
 
 @pytest.mark.parametrize(("english", "chinese"), ALIKE)
 def test_what_says_the_same(english: str, chinese: str) -> None:
-    assert differences(english, chinese) == []
+    assert find_differences(english, chinese) == []
 
 
 @pytest.mark.parametrize(("what", "english", "chinese"), PARTED)
 def test_what_does_not_is_found(what: str, english: str, chinese: str) -> None:
-    assert any(found.startswith(what) for found in differences(english, chinese))
+    assert any(found.startswith(what) for found in find_differences(english, chinese))
 
 
 def test_cells_of_one_language_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,14 +79,14 @@ def test_cells_of_one_language_are_found(tmp_path: Path, monkeypatch: pytest.Mon
     source = tmp_path / "a.py"
     zh, en, code = '# %% [markdown] lang="zh"\n# 一\n\n', '# %% [markdown] lang="en"\n# One\n\n', "# %%\nx = 1\n\n"
     source.write_text(zh + en + code + en + code + zh, encoding="utf-8")
-    found = [pair.differences for pair in pairs.notebook(source)]
+    found = [pair.differences for pair in pairs.pairs_in_notebook(source)]
     assert found == [[], ["no text in Chinese"], ["no text in English"]]
 
 
 def test_a_page_without_its_partner_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs, "ROOT", tmp_path)
     (tmp_path / "a.md").write_text("# One\n\n```bash\n# no heading\n```\n\n## Two\n")
-    assert [pair.differences for pair in pairs.page(tmp_path / "a.md")] == [["no text in Chinese"]] * 2
+    assert [pair.differences for pair in pairs.pairs_in_page(tmp_path / "a.md")] == [["no text in Chinese"]] * 2
 
 
 def test_the_report_lists_what_was_compared(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from helpers import bootstrap, native, simulator
-from helpers.bounded import run as run_bounded
+from ascend_workbook.machine import native, simulator
+from ascend_workbook.machine.bounded import run_bounded as run_bounded
 from tests.conftest import ROOT
-from tools import resolve
+from tools import bootstrap, resolve
 from tools.offline import bundle, image, install
 
 Changes = dict[str, Any]
@@ -30,15 +30,17 @@ Changes = dict[str, Any]
 def files(tmp_path: Path) -> dict[str, Path]:
     """A project of two files, and a wheel's name."""
     made = {}
-    bootstrap_text = "import os, pathlib\npathlib.Path('seen').write_text('\\n'.join(f'{k}={v}' for k, v in " \
-                     "os.environ.items() if k.startswith('PIP_')))\n"  # fmt: skip
-    texts = {"helpers/bootstrap.py": bootstrap_text, "wheels/a-1-py3-none-any.whl": "w", "行.txt": "行\n"}
+    bootstrap_text = (
+        "import os, pathlib\npathlib.Path('seen').write_text('\\n'.join(f'{k}={v}' for k, v in "
+        "os.environ.items() if k.startswith('PIP_')))\n"
+    )
+    texts = {"tools/bootstrap.py": bootstrap_text, "wheels/a-1-py3-none-any.whl": "w", "行.txt": "行\n"}
     for name, text in texts.items():
         path = tmp_path / "project" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         made[name] = path
-    made["helpers/bootstrap.py"].chmod(0o755)
+    made["tools/bootstrap.py"].chmod(0o755)
     return made
 
 
@@ -71,12 +73,12 @@ def start(archive: Path, *arguments: str, python: str = sys.executable, **enviro
 
 
 def test_an_archive_sets_itself_up_without_an_index(tmp_path: Path, files: dict[str, Path]) -> None:
-    archive = bundle.write(tmp_path, files)
+    archive = bundle.write_archive(tmp_path, files)
     code, said = start(archive, "--into", "new place")
     assert code == 0, said
     into = tmp_path / "new place"
     assert (into / "行.txt").read_text(encoding="utf-8") == "行\n"
-    assert (into / "helpers" / "bootstrap.py").stat().st_mode & stat.S_IXUSR
+    assert (into / "tools" / "bootstrap.py").stat().st_mode & stat.S_IXUSR
     assert not (into / "行.txt").stat().st_mode & stat.S_IXUSR
     pip = dict(line.split("=", 1) for line in (into / "seen").read_text().splitlines())
     assert pip == {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": (into / "wheels").as_uri(), "PIP_CONFIG_FILE": os.devnull}
@@ -85,9 +87,9 @@ def test_an_archive_sets_itself_up_without_an_index(tmp_path: Path, files: dict[
 
 
 def test_equal_files_make_an_equal_archive(tmp_path: Path, files: dict[str, Path]) -> None:
-    first = bundle.write(tmp_path / "1", files)
+    first = bundle.write_archive(tmp_path / "1", files)
     os.utime(files["行.txt"], (1, 1))
-    assert bundle.write(tmp_path / "2", files).read_bytes() == first.read_bytes()
+    assert bundle.write_archive(tmp_path / "2", files).read_bytes() == first.read_bytes()
     told = first.with_suffix(".zip.sha256").read_text().split()
     assert told == [hashlib.sha256(first.read_bytes()).hexdigest(), first.name]
 
@@ -104,30 +106,36 @@ DAMAGES = {
     "a file is gone": ({"without": ("行.txt",)}, "other files than its manifest"),
     "a file more": ({"more": [(info("late.py"), b"")]}, "other files than its manifest"),
     "a way up": ({"more": [(info("../evil"), b"e")], "manifest": lambda m: listed(m, "../evil", b"e")}, "outside"),
-    "a way up inside": ({"more": [(info("a/../../evil"), b"e")],
-                         "manifest": lambda m: listed(m, "a/../../evil", b"e")}, "outside"),
-    "an absolute name": ({"more": [(info("/tmp/evil"), b"e")], "manifest": lambda m: listed(m, "/tmp/evil", b"e")},
-                         "outside"),
-    "a link": ({"more": [(info("link", 0o120777), b"/etc")], "manifest": lambda m: listed(m, "link", b"/etc")},
-               "no file"),
+    "a way up inside": (
+        {"more": [(info("a/../../evil"), b"e")], "manifest": lambda m: listed(m, "a/../../evil", b"e")},
+        "outside",
+    ),
+    "an absolute name": (
+        {"more": [(info("/tmp/evil"), b"e")], "manifest": lambda m: listed(m, "/tmp/evil", b"e")},
+        "outside",
+    ),
+    "a link": (
+        {"more": [(info("link", 0o120777), b"/etc")], "manifest": lambda m: listed(m, "link", b"/etc")},
+        "no file",
+    ),
     "another format": ({"manifest": lambda m: m.update(format=2)}, "format 2"),
     "another Python": ({"manifest": lambda m: m["for"].update(python="3.7")}, "python3.7"),
     "another processor": ({"manifest": lambda m: m["for"].update(machine="aarch64")}, "aarch64"),
     "an older system": ({"manifest": lambda m: m["for"].update(glibc="9.9")}, "glibc"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_does_not_fit_or_was_touched_is_refused(tmp_path: Path, files: dict[str, Path], damage: str) -> None:
     changes, said = DAMAGES[damage]
-    archive = changed(bundle.write(tmp_path / "made", files), tmp_path / "a.zip", **changes)
+    archive = changed(bundle.write_archive(tmp_path / "made", files), tmp_path / "a.zip", **changes)
     code, output = start(archive, "--into", "out")
     assert code == 2 and said in output and "next step" in output and "Traceback" not in output, output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.zip", "made", "project"]
 
 
 def test_a_cut_archive_is_told(tmp_path: Path, files: dict[str, Path]) -> None:
-    archive = bundle.write(tmp_path / "made", files)
+    archive = bundle.write_archive(tmp_path / "made", files)
     cut = tmp_path / "cut.zip"
     cut.write_bytes(archive.read_bytes()[:-40])
     assert install.main(cut, ["--check"]) == 2 and install.main(archive, ["--check"]) == 0
@@ -136,7 +144,7 @@ def test_a_cut_archive_is_told(tmp_path: Path, files: dict[str, Path]) -> None:
 def test_a_full_disk_is_seen_before_anything_is_written(
     tmp_path: Path, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    archive = bundle.write(tmp_path / "made", files)
+    archive = bundle.write_archive(tmp_path / "made", files)
     monkeypatch.setattr(install, "ROOM", 1 << 50)
     assert install.main(archive, ["--into", str(tmp_path / "out")]) == 2
     assert "MiB free" in capsys.readouterr().err and not (tmp_path / "out").exists()
@@ -153,12 +161,15 @@ def test_the_installer_speaks_to_old_pythons() -> None:
 
 @pytest.mark.parametrize(
     ("wheels", "glibc"),
-    [(["a-1-py3-none-any.whl"], "2.17"), (["a-1-cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"], "2.17"),
-     (["a-1-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"], "2.27"),
-     (["a-1-cp311-cp311-manylinux_2_9_x86_64.whl", "b-1-cp311-cp311-manylinux_2_34_x86_64.whl"], "2.34")],
-)  # fmt: skip
+    [
+        (["a-1-py3-none-any.whl"], "2.17"),
+        (["a-1-cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"], "2.17"),
+        (["a-1-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"], "2.27"),
+        (["a-1-cp311-cp311-manylinux_2_9_x86_64.whl", "b-1-cp311-cp311-manylinux_2_34_x86_64.whl"], "2.34"),
+    ],
+)
 def test_the_c_library_follows_from_the_wheels(wheels: list[str], glibc: str) -> None:
-    assert bundle.glibc(wheels) == glibc
+    assert bundle.oldest_glibc(wheels) == glibc
 
 
 def prebuilt(folder: Path, torch: str) -> Path:
@@ -192,21 +203,24 @@ def test_the_built_simulator_travels_with_its_empty_folders(tmp_path: Path, monk
     for name in ("opp", "python/torch_npu", "references/__pycache__"):
         (place / name).mkdir(parents=True)
     (place / "python" / "torch_npu" / "x.py").write_text("")
-    monkeypatch.setattr(simulator, "location", lambda: place)
+    monkeypatch.setattr(simulator, "simulator_location", lambda: place)
     monkeypatch.setattr(simulator, "is_built", lambda: True)
     monkeypatch.setattr(simulator, "is_current", lambda: True)
-    names = set(bundle.built())
+    names = set(bundle.list_built())
     assert names == {f"prebuilt/{one}" for one in ("opp/.keep", "lib64/libascendcl.so", "set_env.sh", "stamp.json")}
-    archive = bundle.write(tmp_path / "out", bundle.built())
+    archive = bundle.write_archive(tmp_path / "out", bundle.list_built())
     assert start(archive, "--extract-only", "--into", "in")[0] == 0 and (archive.parent / "in/prebuilt/opp").is_dir()
     monkeypatch.setattr(simulator, "is_current", lambda: False)
-    assert bundle.built() == {}
+    assert bundle.list_built() == {}
 
 
 def test_the_links_of_a_build_are_known(simulator_env: dict[str, str]) -> None:
     root = Path(simulator_env["ASCEND_HOME_PATH"])
-    found = {path.relative_to(root).as_posix(): str(path.readlink()) for path in root.rglob("*")
-             if path.is_symlink() and "python" not in path.relative_to(root).parts}  # fmt: skip
+    found = {
+        path.relative_to(root).as_posix(): str(path.readlink())
+        for path in root.rglob("*")
+        if path.is_symlink() and "python" not in path.relative_to(root).parts
+    }
     assert found == bootstrap.LINKS
 
 
@@ -219,7 +233,7 @@ def test_a_compiler_is_looked_for_in_one_way(monkeypatch: pytest.MonkeyPatch, tm
             (folder / name).chmod(0o755)
         monkeypatch.setenv("PATH", str(folder))
         monkeypatch.setenv("CXX", "mine")
-        assert bootstrap.has_compiler() is (native.compiler() is not None) is bool(names)
+        assert bootstrap.has_compiler() is (native.find_compiler() is not None) is bool(names)
 
 
 def test_pip_answers_for_the_machine_that_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,12 +243,12 @@ def test_pip_answers_for_the_machine_that_was_asked_for(tmp_path: Path, monkeypa
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    arm = resolve.ask("aarch64", "3.9", "x", ["one"])
+    arm = resolve.ask_pip("aarch64", "3.9", "x", ["one"])
     assert (arm.packages, arm.why) == ({"one": "1", "arm": "1"}, "")
-    assert resolve.ask("x86_64", "3.13", "x", ["one"]).packages == {"one": "1"}
-    absent = resolve.ask("aarch64", "3.9", "x", ["other"])
+    assert resolve.ask_pip("x86_64", "3.13", "x", ["one"]).packages == {"one": "1"}
+    absent = resolve.ask_pip("aarch64", "3.9", "x", ["other"])
     assert not absent.packages and "No matching distribution found for other" in absent.why
-    assert "**none** | No matching distribution" in resolve.table([absent])
+    assert "**none** | No matching distribution" in resolve.render_table([absent])
 
 
 def wheel(path: Path, more: str) -> None:
@@ -256,9 +270,9 @@ def test_a_list_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "image.txt"
     file.write_text(text)
     with pytest.raises(bootstrap.SetupError, match="no list of packages"):
-        image.listed(file)
+        image.read_pip_list(file)
     with pytest.raises(bootstrap.SetupError, match="No such file"):
-        image.listed(tmp_path / "none")
+        image.read_pip_list(tmp_path / "none")
     assert bundle.main(["--installed", str(file)]) == 2
 
 
@@ -267,23 +281,23 @@ def test_an_archive_for_an_image_brings_no_engine_and_names_the_image(
 ) -> None:
     links = tmp_path / "links"
     links.mkdir()
-    monkeypatch.setattr(image, "required", lambda: {"one": "one", "jupyterlab": "jupyterlab"})
+    monkeypatch.setattr(image, "read_requirements", lambda: {"one": "one", "jupyterlab": "jupyterlab"})
     for name, value in (("PIP_NO_INDEX", "1"), ("PIP_FIND_LINKS", str(links)), ("PIP_CONFIG_FILE", os.devnull)):
         monkeypatch.setenv(name, value)
-    told, got = image.wanted("3.9-aarch64"), tmp_path / "got"
+    told, got = image.wanted_machine("3.9-aarch64"), tmp_path / "got"
     got.mkdir()
     with pytest.raises(bootstrap.SetupError, match="no wheels that fit: Python 3.9, aarch64"):
-        image.download(got, told, None)
+        image.download_image_wheels(got, told, None)
     wheel(links / "one-1-py3-none-manylinux_2_28_aarch64.whl", "Requires-Dist: old ; python_version < '3.10'\n")
     wheel(links / "old-1-py3-none-any.whl", "Requires-Dist: torch\n")
     wheel(links / "torch-1-py3-none-any.whl", "")
     with pytest.raises(bootstrap.SetupError, match="torch-1"):
-        image.download(got, told, None)
+        image.download_image_wheels(got, told, None)
     listed_there = tmp_path / "image.txt"
     listed_there.write_text("torch==1\nnumpy==2.1.16.2ae09d45\n")
-    image.download(got, told, listed_there)
+    image.download_image_wheels(got, told, listed_there)
     assert sorted(path.name.partition("-")[0] for path in got.iterdir()) == ["old", "one"]
-    archive = bundle.write(tmp_path, files, told)
+    archive = bundle.write_archive(tmp_path, files, told)
     assert archive.name.startswith("ascend-workbook-image-") and archive.name.endswith("-cp39-aarch64.zip")
     code, said = start(archive)
     assert code == 2 and "python3.9" in said and "aarch64" in said

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from helpers.words import Scalar, show
+from ascend_workbook.findings.rules import row_of
+from ascend_workbook.findings.sentence import Scalar, Sentence, show
+from ascend_workbook.migration.knowledge import Known
 
 #: BASIS -> (English, Chinese).
 BASES = {
@@ -36,26 +38,37 @@ BASES = {
         "its source: the rules that it names, each with its own",
         "来源：它所引用的规则，各有其来源",
     ),
-}  # fmt: skip
+}
 
 
 class NoBasis(ValueError):
     """A rule that names no page, and does not say what else it rests on."""
 
 
-def basis(module: ModuleType, sources: list[str]) -> Scalar:
-    """The BASIS, or the sentence in the place of KNOWN's link; empty where pages alone are named. Raises NoBasis."""
+def known_of(module: ModuleType, code: str) -> Known | None:
+    """Return what a rule of the migration stage knows: its row's `known`, else its module's KNOWN."""
+    known = getattr(row_of(module, code), "known", getattr(module, "KNOWN", None))
+    return known if isinstance(known, Known) else None
+
+
+def find_basis(module: ModuleType, code: str, sources: list[str]) -> Scalar:
+    """Return the BASIS, or the sentence in the place of KNOWN's link; empty where pages alone are named. Raises
+    NoBasis. Raises NoBasis.
+    """
     declared = getattr(module, "BASIS", "")
+    declared = declared.get(code, "") if isinstance(declared, dict) else declared
     if declared and declared not in BASES:
-        raise NoBasis(f"{module.CODE}: BASIS = {declared!r} is none of {', '.join(BASES)}")
-    link = getattr(getattr(module, "KNOWN", None), "link", "")
-    found: Scalar = declared or (link if isinstance(link, dict) else "")
-    if not found and not sources:
-        raise NoBasis(f"{module.CODE}: name the page that it rests on in its docstring (https://...), or what else in "
-                      f"BASIS: {', '.join(BASES)} ({module.__name__})")  # fmt: skip
-    return found
+        raise NoBasis(f"{code}: BASIS = {declared!r} is none of {', '.join(BASES)}")
+    link = getattr(known_of(module, code), "link", "")
+    basis: Scalar = declared or (link if isinstance(link, Sentence) else "")
+    if not basis and not sources:
+        raise NoBasis(
+            f"{code}: name the page that it rests on in its docstring (https://...), or what else in "
+            f"BASIS: {', '.join(BASES)} ({module.__name__})"
+        )
+    return basis
 
 
-def told(found: Scalar, lang: str) -> str:
-    """For a page."""
-    return BASES[found][lang == "zh"] if isinstance(found, str) else show(found, lang)
+def describe_basis(basis: Scalar, lang: str) -> str:
+    """Return the text of a basis for a page."""
+    return BASES[basis][lang == "zh"] if isinstance(basis, str) else show(basis, lang)

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-import pkgutil
+import ast
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from helpers.finding import Status
-from helpers.words import Scalar, Words, catalogue
-from tools.docs.bases import basis
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.rules import checks_of, modules_of, row_of
+from ascend_workbook.findings.sentence import Scalar, Words, load_catalogue
+from tools.docs.bases import find_basis, known_of
 from tools.docs.stages import STAGES, Stage
-from tools.docs.statuses import statuses
+from tools.docs.statuses import statuses_of
+from tools.examples import read_examples
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = re.compile(r"https?://[^\s\"')>\]；，。]+")
-#: What a sentence may begin with in lower case.
-NAMES = ("torch", "npu", "numpy", "nn.", "nvidia-smi", "channels_last", "float64", "set_env", "lib")
-FEWEST_WORDS = 4
 #: What a code's first part is in the catalogue where the rule's sentences are kept under another name.
 ITEM = "accept.item."
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`looks` is the docstring's first sentence; `numbers` are the module's own constants; `basis` is what it rests on
+    """`title` is the key of what it looks at; `numbers` are the module's own constants; `basis` is what it rests on
     besides pages (bases.py)."""
 
     code: str
     file: str
-    looks: str
+    title: str
     statuses: list[Status]
     outcomes: dict[str, Words]
     sources: list[str]
@@ -45,80 +45,106 @@ class Rule:
 
 
 def rules_in(package: str) -> list[Rule]:
-    """A folder's rules in the order of their codes."""
-    folder = import_module(package)
-    modules = [import_module(f"{package}.{found.name}") for found in pkgutil.iter_modules(folder.__path__)]
-    return sorted((_rule(module) for module in modules), key=lambda rule: rule.code)
+    """Return a folder's rules in the order of their codes."""
+    return [_make_rule(module, code) for code, module in modules_of(import_module(package)).items()]
 
 
-def beside(stage: Stage) -> dict[str, dict[str, Words]]:
-    """Codes that no rule's file has, but a command or an overview gives, with their outcomes."""
+def codes_beside(stage: Stage) -> dict[str, dict[str, Words]]:
+    """Return codes that no rule's file has, but a command or an overview gives, with their outcomes."""
     filed = {rule.code for package, _ in stage.rules for rule in rules_in(package)}
-    codes = {key.partition(".")[0] for key in catalogue() if re.match(r"[A-Z]{3}\d{3}\.", key)}
-    return {code: outcomes(code) for code in sorted(codes - filed) if code.startswith(stage.codes)}
+    codes = {key.partition(".")[0] for key in load_catalogue() if re.match(r"[A-Z]{3}\d{3}\.", key)}
+    return {code: outcomes_of(code) for code in sorted(codes - filed) if code.startswith(stage.codes)}
 
 
-def outcomes(code: str) -> dict[str, Words]:
-    """Outcome -> sentence and next step; an item of the checklist has one, what it asks."""
-    every = {key.partition(".")[2]: words for key, words in catalogue().items() if key.startswith(f"{code}.")}
-    asked = catalogue().get(ITEM + code)
+def outcomes_of(code: str) -> dict[str, Words]:
+    """Return each outcome with its sentence and next step; an item of the checklist has one, what it asks."""
+    every = {key.partition(".")[2]: words for key, words in load_catalogue().items() if key.startswith(f"{code}.")}
+    asked = load_catalogue().get(ITEM + code)
     return {"": asked, **every} if asked else every
 
 
-def first_sentence(doc: str | None) -> str:
-    """The first sentence, with the next where it is a name alone; a rule's code before it is left out."""
-    text = " ".join((doc or "").split("\n\n")[0].split())
-    text = re.sub(r"^[A-Z]{3}\d{3}: ", "", text)
-    ends = [found.end() for found in re.finditer(r"[.?](?=\s+[A-Z`]|$)", text)]
-    sentence = next((text[:end] for end in ends if len(text[:end].split()) >= FEWEST_WORDS), text)
-    return sentence if sentence.startswith(NAMES) else sentence[:1].upper() + sentence[1:]
-
-
-def _rule(module: ModuleType) -> Rule:
-    examples, misses = getattr(module, "EXAMPLES", ()), getattr(module, "NEAR_MISSES", ())
-    named = sources(module)
+def _make_rule(module: ModuleType, code: str) -> Rule:
+    cases = read_examples(code)
+    example, near_miss = (next((case.shown for case in cases if case.near_miss == near), "") for near in (False, True))
+    row, check = row_of(module, code), checks_of(module)[code]
+    function = (check.func if isinstance(check, partial) else check).__name__
+    text = getattr(row, "about", "") or _describe_rule(module, code, function)
+    names = None if hasattr(module, "CODE") else set() if row else _names_used(module, function)
+    named = find_sources(module, code, text, names)
     return Rule(
-        module.CODE, str(Path(str(module.__file__)).relative_to(ROOT)), first_sentence(module.__doc__),
-        statuses(module), outcomes(module.CODE), named, basis(module, named), dict(_numbers(module)),
-        examples[0][0] if examples else "", misses[0] if misses else "",
-    )  # fmt: skip
+        code,
+        str(Path(str(module.__file__)).relative_to(ROOT)),
+        f"rule.{code}.title",
+        sorted(row.gives) if row else statuses_of(module, function),
+        outcomes_of(code),
+        named,
+        find_basis(module, code, named),
+        dict(_list_numbers(module, names)),
+        example,
+        near_miss,
+    )
 
 
-def sources(module: ModuleType) -> list[str]:
-    """Addresses that the rule names: constants, what it knows, its docstring, its next steps."""
-    texts = [value for name, value in vars(module).items() if name.isupper() and isinstance(value, str)]
-    known = getattr(module, "KNOWN", None)
+def _describe_rule(module: ModuleType, code: str, function: str) -> str:
+    """Return what a rule says of itself: its module where that holds it alone, a paragraph of the module's docstring
+    that begins with the code where it is a row, else the docstring of its function."""
+    whole = inspect.getdoc(module) or ""
+    if hasattr(module, "CODE"):
+        return whole
+    rows = (part for part in whole.split("\n\n") if part.startswith(f"{code}: "))
+    return next(rows, inspect.getdoc(getattr(module, function)) or "")
+
+
+def _names_used(module: ModuleType, function: str) -> set[str]:
+    """Return the names of the module that a function uses, itself or by what it calls in the same file."""
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    names, left = set(), [function]
+    while left:
+        name = left.pop()
+        if name not in names:
+            names.add(name)
+            left += [node.id for node in ast.walk(bodies.get(name, ast.Pass())) if isinstance(node, ast.Name)]
+    return names
+
+
+def find_sources(module: ModuleType, code: str, text: str, names: set[str] | None) -> list[str]:
+    """Return the addresses of a rule: constants (all, or `names`), what it knows, its text, its next steps."""
+    constants = {name: value for name, value in vars(module).items() if names is None or name in names}
+    texts = [value for name, value in constants.items() if name.isupper() and isinstance(value, str)]
+    known = known_of(module, code)
     if known is not None:
         texts += [str(known.link), *map(str, known.links.values())]
-    texts.append(module.__doc__ or "")
-    texts += [words.hint_en for words in outcomes(module.CODE).values()]
-    found = (each.rstrip(".,;:") for text in texts for each in ADDRESS.findall(text))
-    return list(dict.fromkeys(found))
+    texts.append(text)
+    texts += [words.hint_en for words in outcomes_of(code).values()]
+    addresses = (address.rstrip(".,;:") for text in texts for address in ADDRESS.findall(text))
+    return list(dict.fromkeys(addresses))
 
 
-def _numbers(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """Constants of the module's own that are numbers: what the rule's verdict hangs on."""
+def _list_numbers(module: ModuleType, names: set[str] | None) -> Iterator[tuple[str, Any]]:
+    """Yield the module's own constants that are numbers, all or those of `names`: what the rule's verdict hangs on."""
     text = Path(str(module.__file__)).read_text(encoding="utf-8")
     for name, value in vars(module).items():
         number = name.isupper() and isinstance(value, (int, float)) and not isinstance(value, bool)
-        if number and re.search(rf"^[A-Z_0-9, ]*\b{name}\b.* =", text, re.MULTILINE):
+        asked = names is None or name in names
+        if number and asked and re.search(rf"^[A-Z_0-9, ]*\b{name}\b.* =", text, re.MULTILINE):
             yield name, value
 
 
-def places(code: str) -> list[str]:
-    """Files of helpers that give the code, the words left out."""
-    return _places().get(code, [])
+def places_of(code: str) -> list[str]:
+    """Return files of ascend_workbook that give the code, the words left out."""
+    return _find_places().get(code, [])
 
 
 @cache
-def _places() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for file in sorted((ROOT / "helpers").rglob("*.py")):
+def _find_places() -> dict[str, list[str]]:
+    files: dict[str, list[str]] = {}
+    for file in sorted((ROOT / "ascend_workbook").rglob("*.py")):
         if "words" not in file.parts:
             text = file.read_text(encoding="utf-8")
             for code in sorted(set(re.findall(r"[\"']([A-Z]{3}\d{3})[.\"']", text))):
-                found.setdefault(code, []).append(str(file.relative_to(ROOT)))
-    return found
+                files.setdefault(code, []).append(str(file.relative_to(ROOT)))
+    return files
 
 
 def all_rules() -> Iterator[Rule]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helpers.__main__ import verb_modules
+from ascend_workbook.cli.main import verb_names
 
 
 @dataclass(frozen=True)
@@ -21,55 +21,94 @@ class Stage:
 
 
 ENVIRONMENT = Stage(
-    "environment", ("Environment", "环境检查"),
-    ("Facts are what this machine has; the verdict says ready, simulated or blocked.",
-     "事实是这台机器上有什么；结论是就绪、模拟或受阻。"),
+    "environment",
+    ("Environment", "环境检查"),
+    (
+        "Facts are what this machine has; the verdict says ready, simulated or blocked.",
+        "事实是这台机器上有什么；结论是就绪、模拟或受阻。",
+    ),
     ("check", "setup", "launch-facts", "explain", "selftest"),
-    ("check", "compute_check", "environment_check", "launch_facts", "set_up", "save_settings", "compare_settings",
-     "explain", "selftest"),
-    (("helpers.environment.rules", ("The machine", "本机")),),
+    (
+        "check",
+        "compute_check",
+        "environment_check",
+        "launch_facts",
+        "set_up",
+        "save_settings",
+        "compare_settings",
+        "explain",
+        "selftest",
+    ),
+    (("ascend_workbook.environment.rules", ("The machine", "本机")),),
     ("ENV", "EXP", "SLF"),
-)  # fmt: skip
+)
 MIGRATION = Stage(
-    "migration", ("Migration", "迁移"),
-    ("Facts are the source; the verdict says what is automatic, by hand or impossible.",
-     "事实是源码；结论是哪些可自动完成、哪些需手工处理、哪些不支持。"),
+    "migration",
+    ("Migration", "迁移"),
+    (
+        "Facts are the source; the verdict says what is automatic, by hand or impossible.",
+        "事实是源码；结论是哪些可自动完成、哪些需手工处理、哪些不支持。",
+    ),
     ("scan", "assess", "rewrite", "operators", "dry-run"),
     ("scan", "assess", "rewrite", "operators", "dry_run"),
-    (("helpers.migration.rules", ("Places in the source", "源码中的位置")),),
+    (("ascend_workbook.migration.rules", ("Places in the source", "源码中的位置")),),
     ("MIG",),
-)  # fmt: skip
+)
 PRECISION = Stage(
-    "precision", ("Precision", "精度对齐"),
-    ("Facts are two runs, paired operator by operator; the verdict says where they part.",
-     "事实是逐算子配对的两次运行；结论是二者从何处分开。"),
+    "precision",
+    ("Precision", "精度对齐"),
+    (
+        "Facts are two runs, paired operator by operator; the verdict says where they part.",
+        "事实是逐算子配对的两次运行；结论是二者从何处分开。",
+    ),
     ("capture", "baseline", "align", "compare", "attempts", "curves", "advise", "verify"),
-    ("capture", "baseline", "bisect", "align", "compare", "layers", "tolerances", "attempts", "curves", "advise",
-     "verify"),
-    (("helpers.precision.rules", ("Two captures", "两份采集")),
-     ("helpers.precision.advice.rules", ("Known causes", "已知原因"))),
+    (
+        "capture",
+        "baseline",
+        "bisect",
+        "align",
+        "compare",
+        "layers",
+        "tolerances",
+        "attempts",
+        "curves",
+        "advise",
+        "verify",
+    ),
+    (
+        ("ascend_workbook.precision.rules", ("Two captures", "两份采集")),
+        ("ascend_workbook.precision.advice.rules", ("Known causes", "已知原因")),
+    ),
     ("ACC",),
-)  # fmt: skip
+)
 PROFILING = Stage(
-    "profiling", ("Profiling", "性能分析"),
-    ("Facts are a trace; the verdict says what costs most, and the most that a change can gain.",
-     "事实是性能数据；结论是什么耗时最多，以及改动最多能带来多少收益。"),
+    "profiling",
+    ("Profiling", "性能分析"),
+    (
+        "Facts are a trace; the verdict says what costs most, and the most that a change can gain.",
+        "事实是性能数据；结论是什么耗时最多，以及改动最多能带来多少收益。",
+    ),
     ("profile", "benchmark", "analyse"),
     ("profile", "recording", "benchmark", "analyse"),
-    (("helpers.profiling.rules", ("One profile", "一份性能数据")),
-     ("helpers.profiling.ranks.rules", ("Many ranks", "多个 rank")),
-     ("helpers.profiling.compare.rules", ("Against a baseline", "与基线对比")),
-     ("helpers.profiling.benchmark.rules", ("The benchmark", "基准测试"))),
+    (
+        ("ascend_workbook.profiling.rules", ("One profile", "一份性能数据")),
+        ("ascend_workbook.profiling.ranks.rules", ("Many ranks", "多个 rank")),
+        ("ascend_workbook.profiling.compare.rules", ("Against a baseline", "与基线对比")),
+        ("ascend_workbook.profiling.benchmark.rules", ("The benchmark", "基准测试")),
+    ),
     ("PRF",),
-)  # fmt: skip
+)
 FOUR = (ENVIRONMENT, MIGRATION, PRECISION, PROFILING)
 BATCH = Stage(
-    "batch", ("Across the stages", "贯穿各阶段"),
-    ("Facts are the notebooks' outcomes and the reports of a run; the verdict says all green, or the first red.",
-     "事实是各笔记本的结果与一次运行的报告；结论是全部通过，或第一个未通过者。"),
-    tuple(sorted({module.NAME for module in verb_modules()} - {verb for stage in FOUR for verb in stage.verbs})),
+    "batch",
+    ("Across the stages", "贯穿各阶段"),
+    (
+        "Facts are the notebooks' outcomes and the reports of a run; the verdict says all green, or the first red.",
+        "事实是各笔记本的结果与一次运行的报告；结论是全部通过，或第一个未通过者。",
+    ),
+    tuple(sorted(set(verb_names()) - {verb for stage in FOUR for verb in stage.verbs})),
     ("run", "accept"),
-    (("helpers.batch.acceptance.rules", ("The acceptance checklist", "验收清单")),),
+    (("ascend_workbook.batch.acceptance.rules", ("The acceptance checklist", "验收清单")),),
     ("ACP", "RUN", "STO"),
-)  # fmt: skip
+)
 STAGES = (*FOUR, BATCH)

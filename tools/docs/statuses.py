@@ -1,4 +1,4 @@
-"""Which statuses a rule can give: those named in its check and in what that calls, comparisons left out."""
+"""Which statuses a rule can give: those named in its function and in what that calls, comparisons left out."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from helpers.finding import Status
-from helpers.migration.repair import CLASSES, STATUS
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.migration.repair import CLASSES, STATUS
 
 ROOT = Path(__file__).resolve().parents[2]
 #: How far calls are followed.
 DEPTH = 3
 #: Turns a class into a status: what is asked of it stands in the rule.
-TABLES = ("helpers.migration.repair",)
+TABLES = ("ascend_workbook.migration.repair",)
 Function = ast.FunctionDef
 
 
-def statuses(module: ModuleType) -> list[Status]:
-    """From good to bad."""
-    return sorted(set(_reached(module.__name__, "check", frozenset(), DEPTH)))
+def statuses_of(module: ModuleType, function: str) -> list[Status]:
+    """Return the statuses that a rule's function can give, from good to bad."""
+    return sorted(set(_reach_statuses(module.__name__, function, frozenset(), DEPTH)))
 
 
-def _reached(name: str, function: str, seen: frozenset[tuple[str, str]], depth: int) -> Iterator[Status]:
-    if (name, function) in seen or name in TABLES:
+def _reach_statuses(name: str, function: str, visited: frozenset[tuple[str, str]], depth: int) -> Iterator[Status]:
+    if (name, function) in visited or name in TABLES:
         return
-    seen |= {(name, function)}
-    functions, constants, imported = _parsed(name)
+    visited |= {(name, function)}
+    functions, constants, imported = _parse_module(name)
     if function not in functions and function in imported:  # handed on by a package
-        yield from _reached(*imported[function], seen, depth)
+        yield from _reach_statuses(*imported[function], visited, depth)
     if function not in functions:
         return
     body = functions[function]
-    for node in _said(body):
+    for node in _walk_results(body):
         if isinstance(node, ast.Name) and node.id in constants:
-            yield from (status for part in ast.walk(constants[node.id]) for status in _named(part))
-        yield from _named(node)
+            yield from (status for part in ast.walk(constants[node.id]) for status in _status_named(part))
+        yield from _status_named(node)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == "class":
             yield from _in_data(name)
-        called = _called(node, imported)
+        called = _function_called(node, imported)
         if called is not None and depth:
             where, what = called if called[0] else (name, called[1])
-            yield from _reached(where, what, seen, depth - 1)
+            yield from _reach_statuses(where, what, visited, depth - 1)
 
 
-def _named(node: ast.AST) -> Iterator[Status]:
-    """Status.WARN; CannotCheck; a class of migration's such as MANUAL."""
+def _status_named(node: ast.AST) -> Iterator[Status]:
+    """Yield the statuses that a node names: Status.WARN; CannotCheck; a class of migration's such as MANUAL."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Status":
         yield Status[node.attr]
     if isinstance(node, ast.Name) and node.id == "CannotCheck":
@@ -61,27 +61,29 @@ def _named(node: ast.AST) -> Iterator[Status]:
 def _in_data(name: str) -> Iterator[Status]:
     """What the tables of names give that a rule of migration's asks: `entry["class"]`."""
     text = (ROOT / name.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")
-    for table in set(re.findall(r'api_map\.entry\("(\w+)"', text)):
-        names = json.loads((ROOT / "helpers/migration/data" / f"{table}.json").read_text(encoding="utf-8"))["names"]
+    for table in set(re.findall(r'api_map\.find_entry\("(\w+)"', text)):
+        names = json.loads((ROOT / "ascend_workbook/migration/data" / f"{table}.json").read_text(encoding="utf-8"))[
+            "names"
+        ]
         yield from (STATUS[entry["class"]] for entry in names.values())
 
 
-def _said(node: ast.AST) -> Iterator[ast.AST]:
-    """All below a function but what is only compared with, and what is caught."""
+def _walk_results(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all below a function but what is only compared with, and what is caught."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Compare):
             continue
         if isinstance(child, ast.ExceptHandler):
             for line in child.body:
                 yield line
-                yield from _said(line)
+                yield from _walk_results(line)
             continue
         yield child
-        yield from _said(child)
+        yield from _walk_results(child)
 
 
-def _called(node: ast.AST, imported: dict[str, tuple[str, str]]) -> tuple[str, str] | None:
-    """(module, function) of a name that is a function, called or handed on; an empty module is the same file."""
+def _function_called(node: ast.AST, imported: dict[str, tuple[str, str]]) -> tuple[str, str] | None:
+    """Return (module, function) of a name that is a function, called or handed on; an empty module is the same file."""
     if isinstance(node, ast.Name):
         return imported.get(node.id, ("", node.id))
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in imported:
@@ -91,17 +93,25 @@ def _called(node: ast.AST, imported: dict[str, tuple[str, str]]) -> tuple[str, s
 
 
 @cache
-def _parsed(name: str) -> tuple[dict[str, Function], dict[str, ast.expr], dict[str, tuple[str, str]]]:
-    """A module's functions, its constants, and what it imports of ours by the name it has here."""
+def _parse_module(name: str) -> tuple[dict[str, Function], dict[str, ast.expr], dict[str, tuple[str, str]]]:
+    """Return a module's functions, its constants, and what it imports of ours by the name it has here."""
     place = ROOT / name.replace(".", "/")
     file = next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
     if file is None:  # a class: its methods give no findings
         return {}, {}, {}
     tree = ast.parse(file.read_text(encoding="utf-8"))
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    constants = {target.id: node.value for node in tree.body if isinstance(node, ast.Assign)
-                 for target in node.targets if isinstance(target, ast.Name)}  # fmt: skip
-    imported = {alias.asname or alias.name: (str(node.module), alias.name) for node in ast.walk(tree)
-                if isinstance(node, ast.ImportFrom) and str(node.module).startswith("helpers")
-                for alias in node.names}  # fmt: skip
+    constants = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    imported = {
+        alias.asname or alias.name: (str(node.module), alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("ascend_workbook")
+        for alias in node.names
+    }
     return functions, constants, imported

@@ -9,8 +9,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from helpers.words import catalogue
-from tools.languages.differences import differences
+from ascend_workbook.findings.sentence import load_catalogue
+from tools.languages.differences import find_differences
 
 ROOT = Path(__file__).resolve().parents[2]
 CHINESE_PAGE = ".zh-CN.md"
@@ -37,32 +37,32 @@ class Pair:
     def differences(self) -> list[str]:
         if not self.english or not self.chinese:
             return [f"no text in {'Chinese' if self.english else 'English'}"]
-        return differences(self.english, self.chinese)
+        return find_differences(self.english, self.chinese)
 
 
-def sources() -> list[Path]:
-    """The notebooks' sources, the course's included."""
+def list_sources() -> list[Path]:
+    """Return the notebooks' sources, the course's included."""
     return sorted((ROOT / "notebooks" / "source").rglob("*.py"))
 
 
-def pages() -> list[Path]:
-    """English pages that people read."""
-    folders = [ROOT / name for name in ("docs", "helpers", "notebooks")]
-    found = [*ROOT.glob("*.md"), *(page for folder in folders for page in folder.rglob("*.md"))]
-    return sorted(page for page in found if not page.name.endswith(CHINESE_PAGE))
+def list_pages() -> list[Path]:
+    """Return English pages that people read."""
+    folders = [ROOT / name for name in ("docs", "ascend_workbook", "notebooks")]
+    candidates = [*ROOT.glob("*.md"), *(page for folder in folders for page in folder.rglob("*.md"))]
+    return sorted(page for page in candidates if not page.name.endswith(CHINESE_PAGE))
 
 
 def all_pairs() -> Iterator[Pair]:
-    for source in sources():
-        yield from notebook(source)
-    for path in pages():
+    for source in list_sources():
+        yield from pairs_in_notebook(source)
+    for path in list_pages():
         if str(path.relative_to(ROOT)) not in ENGLISH_ONLY:
-            yield from page(path)
-    yield from sentences()
+            yield from pairs_in_page(path)
+    yield from pairs_in_catalogue()
 
 
-def notebook(source: Path) -> Iterator[Pair]:
-    """The markdown cells in order; a code cell between them ends a group, so that nothing pairs across it."""
+def pairs_in_notebook(source: Path) -> Iterator[Pair]:
+    """Yield the markdown cells in order; a code cell between them ends a group, so that nothing pairs across it."""
     import jupytext
 
     groups: list[dict[str, list[str]]] = [{"en": [], "zh": []}]
@@ -78,17 +78,17 @@ def notebook(source: Path) -> Iterator[Pair]:
         yield Pair(str(source.relative_to(ROOT)), f"markdown cell {number}", english, chinese)
 
 
-def page(path: Path) -> Iterator[Pair]:
-    """Section by section: what stands between two headings."""
+def pairs_in_page(path: Path) -> Iterator[Pair]:
+    """Yield a page section by section: what stands between two headings."""
     other = path.with_name(path.name.removesuffix(".md") + CHINESE_PAGE)
-    english = _sections(path)
-    chinese = _sections(other) if other.is_file() else []
+    english = _split_sections(path)
+    chinese = _split_sections(other) if other.is_file() else []
     for number, (left, right) in enumerate(zip_longest(english, chinese, fillvalue="")):
         title = (left or right).splitlines()[0].strip("# ")
         yield Pair(str(path.relative_to(ROOT)), f"section {number}: {title}", left, right)
 
 
-def _sections(path: Path) -> list[str]:
+def _split_sections(path: Path) -> list[str]:
     lines: list[str] = []
     fenced = False
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -97,12 +97,12 @@ def _sections(path: Path) -> list[str]:
     return [part for part in "\n".join(lines).split("\0") if part.strip()]
 
 
-def sentences() -> Iterator[Pair]:
-    """The catalogue of helpers/words: each sentence and each next step."""
+def pairs_in_catalogue() -> Iterator[Pair]:
+    """Yield each sentence and each next step of the catalogue of ascend_workbook/locale."""
     words: Any
-    for key, words in sorted(catalogue().items()):
+    for key, words in sorted(load_catalogue().items()):
         if key.startswith("name."):  # headings of a word or two, a column's unit among them
             continue
         for place, english, chinese in ((key, words.en, words.zh), (f"{key}, hint", words.hint_en, words.hint_zh)):
             if english or chinese:
-                yield Pair("helpers/words", place, english, chinese)
+                yield Pair("ascend_workbook/locale", place, english, chinese)

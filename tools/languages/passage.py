@@ -16,8 +16,20 @@ CHINESE = re.compile("[\u4e00-\u9fff]")
 NUMBER = re.compile(r"(?<![\w.])(?<![A-Za-z]-)\d+(?:[.,]\d+)*")
 #: Names that stand in the text as they are: torch_npu, RANK_ID, PRF399.
 NAME = re.compile(r"(?<!\w)(?:[A-Za-z]\w*_\w+|[A-Z]{3}\d{3})", re.ASCII)
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-          "December")  # fmt: skip
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 DATE = re.compile(rf"(\d+) ({'|'.join(MONTHS)}) (\d{{4}})")
 #: What is a word in English; and 29.5 万: Chinese counts in ten thousands.
 POWER_OF_TWO = re.compile("2 的(?:幂|几次方)")
@@ -32,7 +44,7 @@ class Passage:
 
     @cached_property
     def fences(self) -> list[str]:
-        """Blocks of code without their comments, which are translated."""
+        """Return blocks of code without their comments, which are translated."""
         plain = (re.sub(r"\s*#.*| --lang zh", "", block) for block in FENCE.findall(self.text))
         return [re.sub("<[^>]*>", "<>", block).strip() for block in plain]
 
@@ -42,21 +54,21 @@ class Passage:
 
     @cached_property
     def spans(self) -> set[str]:
-        """What stands in `code`, on one line and with pages and folders of either language alike."""
-        return {_plain(re.sub(r"\s+", " ", match[1]).strip()) for match in SPAN.findall(self.unfenced)}
+        """Return what stands in `code`, on one line and with pages and folders of either language alike."""
+        return {_neutral_place(re.sub(r"\s+", " ", match[1]).strip()) for match in SPAN.findall(self.unfenced)}
 
     @cached_property
     def prose(self) -> str:
-        """Without code and without the targets of links."""
+        """Return the text without code and without the targets of links."""
         return LINK.sub("]", SPAN.sub(" ", self.unfenced))
 
     @cached_property
     def links(self) -> Counter[str]:
-        return Counter(_plain(target).partition("#")[0] or "#" for target in LINK.findall(self.unfenced))
+        return Counter(_neutral_place(target).partition("#")[0] or "#" for target in LINK.findall(self.unfenced))
 
     @cached_property
     def headings(self) -> list[int]:
-        """Levels, in order."""
+        """Return the headings' levels, in order."""
         return [len(marks) for marks in HEADING.findall(self.unfenced)]
 
     @cached_property
@@ -65,16 +77,16 @@ class Passage:
 
     @cached_property
     def table(self) -> list[int]:
-        """Cells of each row of its tables."""
+        """Return the cells of each row of its tables."""
         rows = [line for line in SPAN.sub("x", self.unfenced).splitlines() if line.strip().startswith("|")]
         return [row.replace(r"\|", "").count("|") - 1 for row in rows]
 
     @cached_property
     def numbers(self) -> Counter[str]:
-        """In digits, without the numbers of list items and of names."""
-        prose = DATE.sub(lambda told: f"{told[1]} {MONTHS.index(told[2]) + 1} {told[3]}", self.prose)
+        """Return the numbers in digits, without those of list items and of names."""
+        prose = DATE.sub(lambda match: f"{match[1]} {MONTHS.index(match[2]) + 1} {match[3]}", self.prose)
         prose = POWER_OF_TWO.sub("", prose)
-        prose = TEN_THOUSANDS.sub(lambda told: f"{float(told[1]) * 10_000:.0f}", prose)
+        prose = TEN_THOUSANDS.sub(lambda match: f"{float(match[1]) * 10_000:.0f}", prose)
         prose = ITEM.sub("", NAME.sub(" ", prose))
         return Counter(number.replace(",", "") for number in NUMBER.findall(prose))
 
@@ -84,11 +96,11 @@ class Passage:
 
     @property
     def chinese(self) -> int:
-        """Chinese characters outside code."""
+        """Return the number of Chinese characters outside code."""
         return len(CHINESE.findall(self.prose))
 
 
-def _plain(place: str) -> str:
-    """A page, notebook or site in one language stands for the same in the other."""
+def _neutral_place(place: str) -> str:
+    """Return the place that stands for a page, notebook or site in either language."""
     place = re.sub("/(?:zh|en|LANG)(?=/|$)", "/_", place.replace(".zh-CN.md", ".md")).replace("-cn/", "-us/")
     return re.sub("(hiascend.com/document/detail/_)/[^/]+/[^/]+/", r"\1/", place)  # in one language for another edition

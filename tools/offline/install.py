@@ -47,7 +47,7 @@ def main(archive, arguments):
                 hold_against(stream, manifest, None)
                 print("offline: {} files are as they were packed".format(len(manifest["files"])))
                 return 0
-            into = extract(stream, manifest, Path(args.into).absolute())
+            into = extract_files(stream, manifest, Path(args.into).absolute())
         return 0 if args.extract_only else set_up(into)
     except Refused as why:
         print("offline: {}\noffline: next step: {}".format(*why.args), file=sys.stderr)
@@ -61,7 +61,7 @@ def main(archive, arguments):
 
 def read_manifest(stream):
     # type: (zipfile.ZipFile) -> Dict[str, Any]
-    """The manifest, held against the archive's own list of files."""
+    """Return the manifest, held against the archive's own list of files."""
     damaged = "Copy the archive again and compare it with its .sha256."
     try:
         known = stream.getinfo(MANIFEST)
@@ -82,7 +82,7 @@ def read_manifest(stream):
 
 def must_be_plain(info):
     # type: (zipfile.ZipInfo) -> None
-    """A relative name without a way up, of a regular file."""
+    """Require a relative name without a way up, of a regular file."""
     parts = info.filename.split("/")
     bad = not info.filename or info.filename.startswith("/") or "\\" in info.filename or ":" in parts[0]
     if bad or any(part in ("", ".", "..") for part in parts):
@@ -94,38 +94,47 @@ def must_be_plain(info):
 
 def must_fit(manifest):
     # type: (Dict[str, Any]) -> None
-    """Python, processor and C library: wheels are of one kind of each."""
+    """Require the Python, processor and C library of the wheels, which are of one kind of each."""
     wanted = manifest["for"]
-    here = {"implementation": platform.python_implementation(), "python": ".".join(map(str, sys.version_info[:2])),
-            "system": platform.system(), "machine": platform.machine()}  # fmt: skip
+    here = {
+        "implementation": platform.python_implementation(),
+        "python": ".".join(map(str, sys.version_info[:2])),
+        "system": platform.system(),
+        "machine": platform.machine(),
+    }
     differ = [name for name in here if here[name] != wanted[name]]
     if differ:
-        said = ", ".join(f"{name} {here[name]} (the archive: {wanted[name]})" for name in differ)
+        differences = ", ".join(f"{name} {here[name]} (the archive: {wanted[name]})" for name in differ)
         step = "Start it with python{} on {} {}, or make an archive for this machine: `make offline-bundle` on one "
         step += "with the same Python and processor."
-        raise Refused("this machine has " + said, step.format(wanted["python"], wanted["system"], wanted["machine"]))
+        raise Refused(
+            "this machine has " + differences, step.format(wanted["python"], wanted["system"], wanted["machine"])
+        )
     glibc = platform.libc_ver()[1]
-    if glibc and numbers(glibc) < numbers(wanted["glibc"]):
-        raise Refused("this machine has glibc {}, the wheels need {}".format(glibc, wanted["glibc"]),
-                      "Use a newer system, or an archive made with older wheels.")  # fmt: skip
+    if glibc and version_numbers(glibc) < version_numbers(wanted["glibc"]):
+        raise Refused(
+            "this machine has glibc {}, the wheels need {}".format(glibc, wanted["glibc"]),
+            "Use a newer system, or an archive made with older wheels.",
+        )
 
 
-def numbers(version):
+def version_numbers(version):
     # type: (str) -> List[int]
     return [int(part) for part in version.split(".")[:2]]
 
 
-def extract(stream, manifest, into):
+def extract_files(stream, manifest, into):
     # type: (zipfile.ZipFile, Dict[str, Any], Path) -> Path
-    """All files aside, then the folder gets its name: half of it is never taken for the whole."""
+    """Extract all files aside, then give the folder its name: half of it is never taken for the whole."""
     if into.exists() and any(into.iterdir()):
         raise Refused(f"{into} is there already", "Give another --into, or remove it.")
-    needed = ROOM * sum(one["bytes"] for one in manifest["files"].values())
+    needed = ROOM * sum(file["bytes"] for file in manifest["files"].values())
     into.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(str(into.parent)).free
     if free < needed:
-        raise Refused(f"{into.parent} has {free >> 20} MiB free, about {needed >> 20} are needed",
-                      "Give another --into.")  # fmt: skip
+        raise Refused(
+            f"{into.parent} has {free >> 20} MiB free, about {needed >> 20} are needed", "Give another --into."
+        )
     aside = into.with_name("." + into.name + ".part")
     shutil.rmtree(str(aside), ignore_errors=True)
     try:
@@ -141,9 +150,9 @@ def extract(stream, manifest, into):
 
 def hold_against(stream, manifest, folder):
     # type: (zipfile.ZipFile, Dict[str, Any], Optional[Path]) -> None
-    """Every file's size and sha256, and the file itself below the folder where one is given."""
+    """Check every file's size and sha256, and write the file itself below the folder where one is given."""
     for name in sorted(manifest["files"]):
-        told = manifest["files"][name]
+        listed = manifest["files"][name]
         target = None
         if folder is not None:
             target = folder.joinpath(*name.split("/"))
@@ -152,25 +161,25 @@ def hold_against(stream, manifest, folder):
         with stream.open(name) as source, Path(target or os.devnull).open("wb") as out:
             for block in iter(lambda: source.read(1 << 20), b""):
                 size += len(block)
-                if size > told["bytes"]:
+                if size > listed["bytes"]:
                     break
                 digest.update(block)
                 out.write(block)
-        if size != told["bytes"] or digest.hexdigest() != told["sha256"]:
-            raise Refused(f"{name} is not what was packed",
-                          "Copy the archive again and compare it with its .sha256.")  # fmt: skip
+        if size != listed["bytes"] or digest.hexdigest() != listed["sha256"]:
+            raise Refused(f"{name} is not what was packed", "Copy the archive again and compare it with its .sha256.")
         if target is not None:
-            target.chmod(0o755 if told.get("executable") else 0o644)
+            target.chmod(0o755 if listed.get("executable") else 0o644)
 
 
 def set_up(into):
     # type: (Path) -> int
-    """The project's own set-up; pip finds the wheels and asks no index, whatever its settings say."""
+    """Run the project's own set-up; pip finds the wheels and asks no index, whatever its settings say."""
     env = {name: value for name, value in os.environ.items() if not name.upper().startswith("PIP_")}
     env.pop("ASCEND_WORKBOOK_MIRROR", None)
     env.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=(into / "wheels").as_uri(), PIP_CONFIG_FILE=os.devnull)
-    code = subprocess.call([sys.executable, str(into / "helpers" / "bootstrap.py"), "--venv", ".venv"],
-                           cwd=str(into), env=env)  # fmt: skip
+    code = subprocess.call(
+        [sys.executable, str(into / "tools" / "bootstrap.py"), "--venv", ".venv"], cwd=str(into), env=env
+    )
     if code == 0:
         print(f"offline: ready. cd {into} && make run")
     return 2 if code else 0

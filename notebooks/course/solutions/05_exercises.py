@@ -39,12 +39,16 @@ def loop_changes():
     looked_up = "torch.tensor([vocabulary[word] for word in text.split()])"
     return [
         (counting, f"    return torch.bincount({looked_up}, minlength=WORDS).float()"),
-        ("torch.tensor([encode(text, vocabulary) for text, _ in batch])",
-         "torch.stack([encode(text, places) for text, _ in batch])"),
-        ("    model = nn.Seq",
-         "    places = {word: place for place, word in enumerate(vocabulary)}\n    model = nn.Seq"),
+        (
+            "torch.tensor([encode(text, vocabulary) for text, _ in batch])",
+            "torch.stack([encode(text, places) for text, _ in batch])",
+        ),
+        (
+            "    model = nn.Seq",
+            "    places = {word: place for place, word in enumerate(vocabulary)}\n    model = nn.Seq",
+        ),
         ("max(abs(one) for one in p.grad.flatten().tolist())", "p.grad.abs().max().item()"),
-    ]  # fmt: skip
+    ]
 
 
 # %% ranks
@@ -72,8 +76,12 @@ def ranks_changes():
 def half_changes():
     return [
         (".cuda().half()\n    optimizer", ".cuda()\n    scaler = torch.cuda.amp.GradScaler()\n    optimizer"),
-        (".cuda().half()\n        logits = model(images)",
-         ".cuda()\n        with torch.autocast('cuda', torch.float16):\n            logits = model(images)"),
-        ("(SHARE * loss).backward()\n        optimizer.step()",
-         "scaler.scale(SHARE * loss).backward()\n        scaler.step(optimizer)\n        scaler.update()"),
-    ]  # fmt: skip
+        (
+            ".cuda().half()\n        logits = model(images)",
+            ".cuda()\n        with torch.autocast('cuda', torch.float16):\n            logits = model(images)",
+        ),
+        (
+            "(SHARE * loss).backward()\n        optimizer.step()",
+            "scaler.scale(SHARE * loss).backward()\n        scaler.step(optimizer)\n        scaler.update()",
+        ),
+    ]

@@ -39,10 +39,10 @@ run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 # %%
 from IPython.display import Markdown
 
-from helpers.course.child import on_device, raised, run_script
-from helpers.course.glossary import glossary
-from helpers.course.quiz import quiz
-from helpers.device import find
+from course.child import on_device, raised, run_script
+from course.glossary import glossary
+from course.quiz import quiz
+from helpers.devices import find
 from helpers.notebook import begin
 
 run = begin("course", lang, run_dir, device)

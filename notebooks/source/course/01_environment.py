@@ -40,17 +40,16 @@ lang: str = "en"  # language of reports / 报告语言: en | zh
 device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu; npu means a real one / npu 指真实 NPU
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 missing: str = ""  # your prediction, what is missing / 你预测缺什么: torch | torch_npu | cann | driver
-trains_on: str = ""  # your prediction, where it trains after the quick fix / 预测“速效药”之后在哪里训练: npu | cpu | nowhere
-culprit: str = ""  # your prediction for the second case, which package / 预测第二个案件中该怪谁: torch | torch_npu | cann
+trains_on: str = ""  # where it trains after the quick fix / 预测“速效药”之后在哪里训练: npu | cpu | nowhere
+culprit: str = ""  # the second case, which package / 预测第二个案件中该怪谁: torch | torch_npu | cann
 
 # %%
+from course.child import checked, raised, run_script, scene
+from course.prediction import predicted
+from course.supposed import supposed
 from helpers import explain
-from helpers.course.child import checked, raised, run_script, scene
-from helpers.course.prediction import predicted
-from helpers.course.supposed import supposed
-from helpers.device import child_environment, find
-from helpers.environment.probe import probe
-from helpers.environment.readiness import report_on
+from helpers.devices import child_environment, find
+from helpers.environment import probe, report_on
 from helpers.notebook import begin
 
 run = begin("course", lang, run_dir, device)
@@ -128,9 +127,12 @@ print(predicted("missing", missing, seen, lang))
 
 # %%
 asks = run.folder / "who_registers.py"
-asks.write_text("from importlib.metadata import entry_points\n"
-                "for one in entry_points(group='torch.backends'):\n"
-                "    print(one.name, '->', one.value)\n", encoding="utf-8")  # fmt: skip
+asks.write_text(
+    "from importlib.metadata import entry_points\n"
+    "for one in entry_points(group='torch.backends'):\n"
+    "    print(one.name, '->', one.value)\n",
+    encoding="utf-8",
+)
 print(run_script(asks, broken).stdout)
 
 # %% [markdown] lang="zh"
@@ -158,6 +160,7 @@ for found in before.findings:
         print(found.status.name, found.rule, found.message(lang))
         if found.hint(lang):
             print("     ", found.hint(lang))
+
 
 # %%
 def status_of(report, rule):

@@ -40,7 +40,7 @@ lang: str = "en"  # language of reports / 报告语言: en | zh
 device: str = "auto"  # auto | npu | npu-simulated; npu means a real one / npu 指真实 NPU
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 steps: int = 4  # optimizer steps of each dry run / 每次试运行的优化步数
-first_to_fail: str = ""  # your prediction, which call fails first / 预测最先报错的调用: set_device | benchmark | cuda | synchronize
+first_to_fail: str = ""  # which call fails first / 预测最先报错的调用: set_device | benchmark | cuda | synchronize
 places: int = 0  # your prediction, how many places use CUDA / 预测有几处用到 CUDA
 one_line: str = ""  # your prediction, with the one line it / 加了一行之后: fails | right | wrong
 one_more: str = ""  # your prediction, 100000000 + 1 - 100000000 in float64 on the NPU / 在 NPU 上的结果: 1 | 0
@@ -48,10 +48,10 @@ one_more: str = ""  # your prediction, 100000000 + 1 - 100000000 in float64 on t
 # %%
 import re
 
+from course.child import on_device, raised, run_script
+from course.prediction import predicted
 from helpers import dry_run, rewrite, scan
-from helpers.course.child import on_device, raised, run_script
-from helpers.course.prediction import predicted
-from helpers.device import find
+from helpers.devices import find
 from helpers.notebook import begin
 
 run = begin("course", lang, run_dir, device)
@@ -114,6 +114,7 @@ print(predicted("first_to_fail", first_to_fail, lines[0].rpartition(".")[2], lan
 #
 # **Predict** (parameter `one_line`): `fails` (something else raises), `right`, or `wrong` (raises nothing and computes
 # something else)?
+
 
 # %%
 def with_one_line(source, name):

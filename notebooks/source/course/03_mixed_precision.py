@@ -48,15 +48,13 @@ scale_guess: int = 0  # your prediction, the loss scale as a power of two / ф╜ащ
 # %%
 from concurrent.futures import ThreadPoolExecutor
 
-from helpers import advise, capture, curves
-from helpers import device as devices
-from helpers.course.prediction import predicted
-from helpers.launch import LaunchSpec, launch
+from course.prediction import predicted
+from helpers import advise, capture, curves, devices
+from helpers.boxes import LiveScale
+from helpers.devices import LaunchSpec, launch
 from helpers.notebook import begin
-from helpers.precision.curves.readers import read
-from helpers.precision.halves import gradient_exponents, scale_history, scale_moves
-from helpers.precision.layouts import read_dump
-from helpers.view.live_scale import LiveScale
+from helpers.precision import gradient_exponents, read_dump, scale_history, scale_moves
+from helpers.precision import read_curve as read
 
 run = begin("course_mixed_precision", lang, run_dir, device)
 script = run.path("notebooks/course/scripts/half_net.py")
@@ -73,6 +71,7 @@ script = run.path("notebooks/course/scripts/half_net.py")
 # The network reads the displacement of every pixel from an image, in millimetres; the loss is taken in metres. With
 # `--dtype fp16` the forward runs under autocast. The two trainings below differ in dtype alone: float32 on the
 # baseline, float16 without a loss scale on the NPU.
+
 
 # %%
 def train(name, where, *arguments, live=None):
@@ -252,8 +251,8 @@ live = LiveScale(lang)
 live.box
 
 # %%
-dynamic = train("dynamic", device, "--dtype", "fp16", "--scaler", "dynamic", "--scale", str(2**40),
-                "--growth-interval", "8", "--steps", "60", live=live)  # fmt: skip
+scaling = f"--dtype fp16 --scaler dynamic --scale {2**40} --growth-interval 8 --steps 60"
+dynamic = train("dynamic", device, *scaling.split(), live=live)
 live.finish()
 
 # %%
@@ -338,7 +337,8 @@ print(broken.status.name, "| not a number from step", broken.headline.args["step
 
 # %%
 brain = train("bf16", device, "--dtype", "bf16")
-for name, path in {"float32": single, "bfloat16": brain, "float16, no scale": half, "float16, dynamic": dynamic}.items():
+trainings = {"float32": single, "bfloat16": brain, "float16, no scale": half, "float16, dynamic": dynamic}
+for name, path in trainings.items():
     values = read(path).series["loss"].values
     print(f"{name:<18} loss {values[0]:.3e} -> {values[39]:.3e} at step 40")
 

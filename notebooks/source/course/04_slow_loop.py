@@ -48,10 +48,10 @@ guess: str = ""  # your prediction of what costs most / 你预测最耗时的部
 # %%
 import ast
 
-from helpers.course.prediction import predicted
+from course.prediction import predicted
+from helpers.boxes import timeline_view
 from helpers.notebook import begin
 from helpers.profiling import analyse, profile
-from helpers.view.timeline.page import timeline_view
 
 run = begin("course", lang, run_dir, device)
 script = run.path("notebooks/course/scripts/slow_loop.py")
@@ -101,6 +101,7 @@ def measure(name, *changes):
     report = analyse(recorded.facts["profile"])
     measured[name] = {part.verb: part for part in report.parts}
     return recorded
+
 
 # %%
 first = measure("first")
@@ -218,6 +219,7 @@ run.picture(change.parts[1])
 # %% [markdown] lang="en"
 # Little is left of loading. What is largest now? **Predict**, then look at the calls a step: the network has four
 # convolutions, so why are there so many `aten::item`?
+
 
 # %%
 def calls(name, *operators):

@@ -42,11 +42,11 @@ student: str = ""  # your number or name / 你的学号或姓名
 wait_s: int = 10  # seconds after which a script is taken to hang, in E / 题 E 中等待多少秒后视为挂起
 
 # %%
+from course import check_task
+from course.editing import original
+from course.listing import exercises
+from course.tasks import env, fault, half, loop, ranks, script
 from helpers import curves
-from helpers.course import check_task
-from helpers.course.editing import original
-from helpers.course.listing import exercises
-from helpers.course.tasks import env, fault, half, loop, ranks, script
 from helpers.notebook import begin
 
 run = begin("course", lang, run_dir, device)
@@ -78,17 +78,19 @@ print("Python", machine.python.version, machine.host.arch, "| numpy", installed[
 # %% [markdown] lang="zh"
 # **作答**：应有的 torch 与 torch_npu 版本，以及让服务器变成这样的一条 `pip` 命令。检查时，命令的结果会代入这台机器，
 # 再用 `check` 的全部规则判断。版本对照可查
-# [torch_npu 的说明](https://github.com/Ascend/pytorch)，或 `helpers.versions`。
+# [torch_npu 的说明](https://github.com/Ascend/pytorch)，或 `ascend_workbook.machine.versions`。
 
 # %% [markdown] lang="en"
 # **Your answer**: the versions of torch and torch_npu that belong there, and the one `pip` command that gets the server
 # there. What the command leaves is put into this machine, and all rules of `check` judge it. Versions that belong
-# together are listed [beside torch_npu](https://github.com/Ascend/pytorch), and in `helpers.versions`.
+# together are listed [beside torch_npu](https://github.com/Ascend/pytorch), and in `ascend_workbook.machine.versions`.
+
 
 # %% tags=["task-env"]
 def pair():
     # TODO: {"torch": "...", "torch_npu": "...", "command": "pip install ..."}
     raise NotImplementedError
+
 
 # %%
 check_task("env", pair, **mine)
@@ -120,10 +122,12 @@ print(given.error.type, given.error.message, "at line", given.error.line)
 # shall train on the NPU with the GPU's losses, get over step 3 where memory runs out, print and keep at the end what it
 # did, and leave nothing open to `scan`.
 
+
 # %% tags=["task-script"]
 def script_changes():
     # TODO: [("old text", "new text"), ...]
     raise NotImplementedError
+
 
 # %%
 check_task("script", script_changes, **mine)
@@ -151,10 +155,12 @@ print(curves(baseline, target).verdict(lang))
 # The curves do not tell. **Your answer**: operator, step (from 1), rank. You are told how many of the three are right,
 # not which: guessing is no shorter than looking.
 
+
 # %% tags=["task-fault"]
 def culprit():
     # TODO: look at `baseline` and `target`, then {"operator": "...", "step": 0, "rank": 0}
     raise NotImplementedError
+
 
 # %%
 check_task("fault", culprit, **mine)
@@ -185,10 +191,12 @@ print(f"{loop.seconds(slow):.2f} s of CPU time for {len(slow.steps)} steps")
 # some turns and the median of their CPU times counts, so that others on the machine do not matter, nor does it help to
 # move work to other processes.
 
+
 # %% tags=["task-loop"]
 def loop_changes():
     # TODO: [("old text", "new text"), ...]
     raise NotImplementedError
+
 
 # %%
 check_task("loop", loop_changes, **mine)
@@ -219,10 +227,12 @@ print("outcome:", given.outcome, "| steps:", len(given.steps))
 # mean of both ranks' losses is its loss, their gradients are equal, their samples are not. The port that the script was
 # written for is taken meanwhile, as on a server that many share.
 
+
 # %% tags=["task-ranks"]
 def ranks_changes():
     # TODO: [("old text", "new text"), ...]
     raise NotImplementedError
+
 
 # %%
 check_task("ranks", ranks_changes, **mine)
@@ -253,10 +263,12 @@ print("losses of the first steps:", [f"{loss:.3g}" for loss in given.losses[:4]]
 # **Your answer**: make it learn, with linear layers that still compute in float16 and weights kept in float32. Its
 # beginning and end are held against the same training in float32: a loss without NaN need not be one that learns.
 
+
 # %% tags=["task-half"]
 def half_changes():
     # TODO: [("old text", "new text"), ...]
     raise NotImplementedError
+
 
 # %%
 check_task("half", half_changes, **mine)

@@ -38,7 +38,7 @@ device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu; the checks take
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 
 # %%
-from helpers.course.capstone import SCRIPT, check_stage, handed_in
+from course.capstone import SCRIPT, check_stage, handed_in
 from helpers.notebook import begin
 
 run = begin("course_capstone", lang, run_dir, device)
@@ -89,10 +89,12 @@ print((run.folder / "as_given" / "target" / "output.log").read_text(encoding="ut
 # Which kind of NPU is here? In which 16-bit format can it compute that needs no loss scale? Look with `check` and
 # `compute_check`, then decide.
 
+
 # %% tags=["task-environment"]
 def where():
     # TODO: {"device": "npu" or "npu-simulated", "dtype": "..."}
     raise NotImplementedError
+
 
 # %%
 check_stage("environment", where, run)
@@ -110,10 +112,12 @@ check_stage("environment", where, run)
 # will do: a list of old and new texts, each old one found exactly once in the script. The check scans the changed
 # script, then trains four steps on either side and compares the losses.
 
+
 # %% tags=["task-migration"]
 def script_changes():
     # TODO: [("old text", "new text"), ...]
     raise NotImplementedError
+
 
 # %%
 check_stage("migration", script_changes, run)
@@ -131,10 +135,12 @@ check_stage("migration", script_changes, run)
 # (`dump_steps`, counted from 0), and your verdict once you have read the report (`aligned`: do the two agree). With ill
 # chosen arguments a difference means nothing.
 
+
 # %% tags=["task-precision"]
 def experiment():
     # TODO: {"arguments": ["--...", "..."], "dump_steps": [...], "aligned": True or False}
     raise NotImplementedError
+
 
 # %%
 check_stage("precision", experiment, run)
@@ -152,10 +158,12 @@ check_stage("precision", experiment, run)
 # stage 2 and on top of what stage 2 left: half the waiting for data in a step or less, far fewer numbers fetched in a
 # step, and the same losses.
 
+
 # %% tags=["task-profiling"]
 def loop_changes():
     # TODO: [("old text", "new text"), ...]
     raise NotImplementedError
+
 
 # %%
 check_stage("profiling", loop_changes, run)

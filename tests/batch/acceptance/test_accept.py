@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from helpers.batch import accept
-from helpers.batch.acceptance import evidence, section_of, targets
-from helpers.batch.acceptance.checklist import GROUPS, group_of, items
-from helpers.batch.acceptance.evidence import gather
-from helpers.batch.acceptance.targets import parse
-from helpers.batch.plan.model import Targets
-from helpers.errors import WorkbookError
-from helpers.finding import Finding, Status
-from helpers.report import Report, overview
-from helpers.words import catalogue
+from ascend_workbook.batch import accept
+from ascend_workbook.batch.acceptance import evidence, section_of, targets
+from ascend_workbook.batch.acceptance.checklist import GROUPS, group_of, load_checks
+from ascend_workbook.batch.acceptance.evidence import gather_evidence
+from ascend_workbook.batch.acceptance.targets import parse_targets
+from ascend_workbook.batch.plan.model import Targets
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report, join_reports
+from ascend_workbook.findings.sentence import load_catalogue
 
 TARGETS = ("loss=1%", "throughput=80%")
 CHECKPOINT = {"ACP541": "loaded on a CPU host, Li"}
@@ -39,12 +39,19 @@ def parts(tmp_path: Path, tier: str) -> dict[str, Report]:
     (tmp_path / "baseline" / "capture.json").write_text("{}")
     machine = {"python": {"version": "3.11", "packages": {"torch": "2"}}, "host": {}, "chosen": {"count": 8}}
     counts = {"fallback": 0, "unsupported": 0, "unknown": 0}
-    rewrite = {"scan_of_the_result": {"manual": 0, "unsupported": 0}, "still_cuda": [], "in_place": False,
-               "root": str(tmp_path), "sha256": {"train.py": hashlib.sha256(b"x = 1\n").hexdigest()}}  # fmt: skip
+    rewrite = {
+        "scan_of_the_result": {"manual": 0, "unsupported": 0},
+        "still_cuda": [],
+        "in_place": False,
+        "root": str(tmp_path),
+        "sha256": {"train.py": hashlib.sha256(b"x = 1\n").hexdigest()},
+    }
     baseline = {"baseline": str(tmp_path / "baseline"), "final": {"loss": [2.0, 2.01]}, "steps_compared": 9}
     made = {
-        "machine_check": ([found(rule) for rule in ("ENV001", "ENV022", "ENV030", "ENV053", "ENV054")],
-                          {"machine": machine}),
+        "machine_check": (
+            [found(rule) for rule in ("ENV001", "ENV022", "ENV030", "ENV053", "ENV054")],
+            {"machine": machine},
+        ),
         "compute_check": ([found("ENV100"), found("ENV104")], {}),
         "rewrite": ([found("MIG130")], rewrite),
         "dry_run": ([found("MIG140")], {"nproc": 8}),
@@ -57,9 +64,11 @@ def parts(tmp_path: Path, tier: str) -> dict[str, Report]:
         "idle_time": ([found("PRF321")], {"idle_ns": {"unexplained": 4.0}}),
         "time_by_kind": ([found("PRF310")], {"step_ns": 100.0}),
         "tuning": ([found("PRF369")], {}),
-    }  # fmt: skip
-    return {verb: Report("batch", verb, tuple(findings), facts=facts, tier="" if verb == "rewrite" else tier)
-            for verb, (findings, facts) in made.items()}  # fmt: skip
+    }
+    return {
+        verb: Report("batch", verb, tuple(findings), facts=facts, tier="" if verb == "rewrite" else tier)
+        for verb, (findings, facts) in made.items()
+    }
 
 
 @pytest.fixture
@@ -71,7 +80,7 @@ def run(tmp_path: Path) -> Callable[..., Report]:
         change(made)
         folder = tmp_path / "run" / "environment"
         folder.mkdir(parents=True)
-        overview("environment", "environment", list(made.values()), tier=tier).save(folder, "en")
+        join_reports("environment", "environment", list(made.values()), tier=tier).save(folder, "en")
         given = {"target": TARGETS, "confirm": CHECKPOINT, "lang": "en", **options}
         return accept(tmp_path / "run", **given)
 
@@ -107,7 +116,7 @@ def with_facts(verb: str, **facts: Any) -> Change:
 def test_a_run_that_meets_all_is_accepted(run: Callable[..., Report], tmp_path: Path) -> None:
     report = run()
     assert report.status is Status.OK and report.facts["verdict"] == "accepted_by_hand", report.text("en")
-    assert set(report.facts["items"]) == set(items()) and report.facts["items"]["ACP541"] == "by_hand"
+    assert set(report.facts["items"]) == set(load_checks()) and report.facts["items"]["ACP541"] == "by_hand"
     page = (tmp_path / "run" / "acceptance.html").read_text()
     assert 'href="environment/report.html"' in page and "Li" in page
     assert json.loads((tmp_path / "run" / "acceptance.json").read_text())["status"] == "OK"
@@ -197,30 +206,32 @@ def test_a_person_cannot_answer_for_a_speed(run: Callable[..., Report], code: st
 @pytest.mark.parametrize("text", ["loss", "loss<=1", "loss=x", "=1", "loss=1e999", "throughput=0%"])
 def test_a_target_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(WorkbookError, match="NAME=VALUE"):
-        parse([text])
+        parse_targets([text])
 
 
 def test_of_two_aims_for_the_throughput_none_is_forgotten() -> None:
     with pytest.raises(WorkbookError, match="throughput=1%"):
-        parse(["throughput=80%", "throughput=1%"])
+        parse_targets(["throughput=80%", "throughput=1%"])
 
 
 def test_reports_beyond_the_bounds_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("report", "a", "b"):
         Report("profiling", "benchmark", ()).save(tmp_path / "profiling", "en", name=name)
     (tmp_path / "profiling" / "basis.json").write_text("{}")  # what reuse goes by, no report
-    assert gather(tmp_path, Targets()).unread == ()
+    assert gather_evidence(tmp_path, Targets()).unread == ()
     monkeypatch.setattr(evidence, "MOST", 2)
-    found = gather(tmp_path, Targets())
+    found = gather_evidence(tmp_path, Targets())
     assert [one.page for one in found.found] == ["profiling/report.html", "profiling/a.html"]
     assert found.unread == ("profiling/b.json",)
 
 
 def test_the_targets_of_a_plan_are_kept_beside_its_runs(run: Callable[..., Report], tmp_path: Path) -> None:
-    targets.save(tmp_path / "run", parse(TARGETS))
+    targets.save_targets(tmp_path / "run", parse_targets(TARGETS))
     report = run(target=())
     assert report.facts["items"]["ACP525"] == report.facts["items"]["ACP531"] == "met"
-    assert targets.load(tmp_path / "run") == parse(TARGETS) and targets.load(tmp_path) == Targets()
+    assert (
+        targets.load_targets(tmp_path / "run") == parse_targets(TARGETS) and targets.load_targets(tmp_path) == Targets()
+    )
 
 
 def test_a_run_page_shows_the_checklist_and_is_not_red_for_it(run: Callable[..., Report], tmp_path: Path) -> None:
@@ -257,8 +268,8 @@ def test_a_summary_cannot_name_a_folder_elsewhere(run: Callable[..., Report], tm
 
 
 def test_every_item_has_words_and_a_group() -> None:
-    for code in items():
-        words = catalogue()[f"accept.item.{code}"]
+    for code in load_checks():
+        words = load_catalogue()[f"accept.item.{code}"]
         assert group_of(code) in GROUPS and words.hint_en and words.hint_zh
 
 

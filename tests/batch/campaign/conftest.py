@@ -10,9 +10,9 @@ from typing import Any, Callable
 
 import pytest
 
-from helpers.batch.campaign.ended import NOT_RUN, Ended, load
-from helpers.batch.campaign.run import run_all
-from helpers.batch.plan.model import Item, Plan
+from ascend_workbook.batch.campaign.ended import NOT_RUN, Ended, load_ended
+from ascend_workbook.batch.campaign.run import run_all
+from ascend_workbook.batch.plan.model import Item, Plan
 
 
 @dataclass(frozen=True)
@@ -47,5 +47,5 @@ def all_of(items: Sequence[Item], root: Path, books: Path, plan: dict[str, Any] 
 def ended(folder: Path) -> dict[str, Ended]:
     """As the plan's summary says, with what each run's folder keeps beside it."""
     runs = json.loads((folder / "summary.json").read_text())["runs"]
-    found = {run["name"]: load(folder / run["name"]) or Ended(run["name"], NOT_RUN, "SKIPPED") for run in runs}
+    found = {run["name"]: load_ended(folder / run["name"]) or Ended(run["name"], NOT_RUN, "SKIPPED") for run in runs}
     return {run["name"]: replace(found[run["name"]], state=run["state"], reused=run["reused"]) for run in runs}

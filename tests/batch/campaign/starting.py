@@ -6,9 +6,9 @@ import json
 import sys
 from pathlib import Path
 
-from helpers.batch.campaign.pool import conduct, local
-from helpers.batch.campaign.pool.devices import Here
-from helpers.errors import Stopped, WorkbookError
+from ascend_workbook.batch.campaign.pool import conduct, local
+from ascend_workbook.batch.campaign.pool.devices import Here
+from ascend_workbook.findings.errors import Stopped, WorkbookError
 from tests.batch.campaign.conftest import all_of, item
 
 HERE = Here("cpu", 1, {"tier": "cpu", "torch": "1"})
@@ -16,10 +16,15 @@ HERE = Here("cpu", 1, {"tier": "cpu", "torch": "1"})
 
 def main(root: str, books: str, options: str, *names: str) -> int:
     """Exit codes as the command has them."""
-    local.devices.probe = conduct.probe = lambda wanted: HERE  # type: ignore[assignment]
+    local.devices.probe_device = conduct.probe_device = lambda wanted: HERE  # type: ignore[assignment]
     try:
-        all_of([item(name) for name in names], Path(root), Path(books), **json.loads(options),
-               say_progress=lambda line: print(line, file=sys.stderr, flush=True))  # fmt: skip
+        all_of(
+            [item(name) for name in names],
+            Path(root),
+            Path(books),
+            **json.loads(options),
+            say_progress=lambda line: print(line, file=sys.stderr, flush=True),
+        )
     except WorkbookError as error:
         print(error, file=sys.stderr)
         return 2

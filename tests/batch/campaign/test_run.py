@@ -9,10 +9,10 @@ from typing import Callable
 import psutil
 import pytest
 
-from helpers.batch import run_plan
-from helpers.batch.plan import read
-from helpers.errors import WorkbookError
-from helpers.finding import Status
+from ascend_workbook.batch import run_plan
+from ascend_workbook.batch.plan import read_plan
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
 from tests.batch.campaign.conftest import Start, item
 
 Make = Callable[..., Path]
@@ -47,7 +47,7 @@ def test_runs_end_as_what_they_were(notebooks: Make, plan: Path, tmp_path: Path)
 def test_a_word_that_is_not_known_is_refused(plan: Path) -> None:
     plan.write_text(PLAN.replace("stages: migration", "stage: migration"))
     with pytest.raises(WorkbookError, match="'stage'"):
-        read(plan, "en")
+        read_plan(plan, "en")
 
 
 def test_nothing_starts_where_one_run_is_wrong(notebooks: Make, plan: Path, tmp_path: Path) -> None:

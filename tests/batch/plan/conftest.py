@@ -8,7 +8,7 @@ from typing import Callable
 
 import pytest
 
-from helpers.batch.plan import Plan, Selection, chosen
+from ascend_workbook.batch.plan import Plan, Selection, select_runs
 from tests.batch.conftest import PARAMETERS
 
 Read = Callable[..., Plan]
@@ -35,6 +35,6 @@ def read(stand_ins: Path) -> Read:
     def make(text: str, selection: Selection | None = None) -> Plan:
         path = stand_ins / "plan.yaml"
         path.write_text(text, encoding="utf-8")
-        return chosen(path, selection, lang="en", notebooks=stand_ins / "notebooks")
+        return select_runs(path, selection, lang="en", notebooks=stand_ins / "notebooks")
 
     return make

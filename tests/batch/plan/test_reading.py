@@ -10,12 +10,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helpers.batch.parameters import declared
-from helpers.batch.plan import Expected, MetricTarget, Targets, chosen
-from helpers.batch.plan import read as read_file
-from helpers.batch.plan.reading import TOP
-from helpers.commands import run
-from helpers.errors import WorkbookError
+from ascend_workbook.batch.parameters import declared_parameters
+from ascend_workbook.batch.plan import Expected, MetricTarget, Targets, select_runs
+from ascend_workbook.batch.plan import read_plan as read_file
+from ascend_workbook.batch.plan.reading import TOP
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import say
 from tests.batch.plan.conftest import Read
 from tests.conftest import ROOT
 
@@ -46,8 +46,12 @@ def test_everything_that_a_plan_may_say(read: Read, stand_ins: Path) -> None:
     plan = read(WHOLE)
     assert [item.name for item in plan.items] == ["a-cpu-rate=0.001", "a-auto", "long"]
     first, _, long = plan.items
-    assert first.parameters == {"migration.steps": "4", "script": str(stand_ins / "a.py"), "device": "cpu",
-                                "rate": "0.001"}  # fmt: skip
+    assert first.parameters == {
+        "migration.steps": "4",
+        "script": str(stand_ins / "a.py"),
+        "device": "cpu",
+        "rate": "0.001",
+    }
     assert (first.stages, first.require, first.tags) == (("environment", "migration"), "npu", ("nightly", "first"))
     assert (first.timeout_s, first.run_timeout_s, first.retries, first.memory_mb) == (1800, 7200, 0, 4096)
     assert (long.require, long.cards, long.tags, long.timeout_s) == ("cpu", 2, ("nightly", "weekly"), 90)
@@ -110,12 +114,16 @@ def test_everything_that_a_plan_may_say(read: Read, stand_ins: Path) -> None:
         ("runs: [{name: a}]\nskip: [{run: a}]", ["has no 'reason'"]),
         ("runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-30, reason: x, state: red}]", ["2026-02-30", "a day"]),
         ("runs: [{name: a}]\nexpect: [{run: a, until: tomorrow, reason: x, state: red}]", ["tomorrow", "a day"]),
-        ("runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-20, reason: x}]",
-         ["line 3", "any failure", "`stage: precision`"]),
+        (
+            "runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-20, reason: x}]",
+            ["line 3", "any failure", "`stage: precision`"],
+        ),
         ("runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-20, reason: x, says: '*'}]", ["any failure"]),
         ("runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-20, reason: x, says: '?*'}]", ["any failure"]),
-        ("runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-20, reason: x, state: timeout}]",
-         ["line 3", "timeout", "timed_out"]),
+        (
+            "runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-20, reason: x, state: timeout}]",
+            ["line 3", "timeout", "timed_out"],
+        ),
         ("runs: [{name: a}]\nexpect: [{run: a, until: 2026-02-20, reason: x, stage: precision}]", ["no run"]),
         ("runs: [{name: a}]\ntargets: {throughput: {at_least: 0}}", ["is 0", "a share"]),
         ("runs: [{name: a}]\ntargets: {metric: {name: loss, within: -1}}", ["is -1"]),
@@ -138,10 +146,12 @@ def test_everything_that_a_plan_may_say(read: Read, stand_ins: Path) -> None:
         ("? [a]\n: 1", ["is itself a list"]),
         ("a: &a [*a]", ["larger than a plan may be"]),
         ("[" * 5000, ["larger than a plan may be"]),
-        (f"matrix: {{steps: [{', '.join(map(str, range(400)))}], rate: [{', '.join(map(str, range(400)))}]}}",
-         ["makes 160000 runs (steps 400 × rate 400), more than 100000"]),
+        (
+            f"matrix: {{steps: [{', '.join(map(str, range(400)))}], rate: [{', '.join(map(str, range(400)))}]}}",
+            ["makes 160000 runs (steps 400 × rate 400), more than 100000"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_one_error_with_its_line(read: Read, text: str, told: list[str]) -> None:
     with pytest.raises(WorkbookError) as caught:
         read(text if text.startswith(("[", "a:", "?")) or not text else STAGES + text)
@@ -185,10 +195,10 @@ def test_an_axis_that_a_run_does_not_take_is_refused(read: Read, stand_ins: Path
 
 
 def test_the_example_of_the_help_is_a_plan(tmp_path: Path) -> None:
-    text = (run.__doc__ or "").split("may say:\n\n")[1].split("\n\n")[0]
+    text = say("help.run.about", "en").split("may say:\n\n")[1].split("\n\n")[0]
     path = tmp_path / "plan.yaml"
     path.write_text(text)
-    plan = chosen(path, lang="en")
+    plan = select_runs(path, lang="en")
     assert set(yaml.safe_load(text)) == set(TOP)
     assert len(plan.items) == 6 and [one.name for one in plan.left_out] == ["gpt_text-cpu-migration.look_at="]
     assert plan.items[-1].name == "long" and plan.items[-1].tags == ("nightly", "weekly")
@@ -201,23 +211,43 @@ def test_the_plan_of_the_page_is_one(tmp_path: Path, page: str) -> None:
         (tmp_path / name).write_text("x = 1\n")
     path = tmp_path / "plan.yaml"
     path.write_text(text)
-    assert len(chosen(path, lang="en").items) == 4
+    assert len(select_runs(path, lang="en").items) == 4
 
 
 def test_parameters_are_read_as_papermill_reads_them() -> None:
     for path in sorted((ROOT / "notebooks" / "en").glob("0*.ipynb")):
         seen = {name: one["inferred_type_name"] for name, one in papermill.inspect_notebook(str(path)).items()}
-        assert declared(path) == seen and seen
+        assert declared_parameters(path) == seen and seen
 
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.dates()
-KEYS = st.sampled_from(["name", "matrix", "runs", "steps", "script", "tags", "skip", "expect", "targets", "metric",
-                        "stages", "include", "exclude", "run", "until", "parameters", "defaults"])  # fmt: skip
+KEYS = st.sampled_from(
+    [
+        "name",
+        "matrix",
+        "runs",
+        "steps",
+        "script",
+        "tags",
+        "skip",
+        "expect",
+        "targets",
+        "metric",
+        "stages",
+        "include",
+        "exclude",
+        "run",
+        "until",
+        "parameters",
+        "defaults",
+    ]
+)
 VALUES = st.recursive(
     PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS | PLAIN, inner, max_size=4), max_leaves=12
 )
-QUIET = settings(max_examples=100, derandomize=True, deadline=None,
-                 suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+QUIET = settings(
+    max_examples=100, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @QUIET
@@ -226,7 +256,7 @@ def test_no_value_makes_another_error(stand_ins: Path, value: object) -> None:
     path = stand_ins / "any.yaml"
     path.write_text(yaml.dump(value, allow_unicode=True), encoding="utf-8")
     try:
-        chosen(path, lang="en", notebooks=stand_ins / "notebooks")
+        select_runs(path, lang="en", notebooks=stand_ins / "notebooks")
     except WorkbookError as error:
         assert "any.yaml" in str(error) or error.key == "plan.run"
 

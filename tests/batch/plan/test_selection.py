@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.__main__ import main
-from helpers.batch.plan import Item, Plan, Selection, parse_shard, select
-from helpers.batch.plan.selection import shard_of
-from helpers.errors import WorkbookError
+from ascend_workbook.batch.plan import Item, Plan, Selection, parse_shard, select_items
+from ascend_workbook.batch.plan.selection import shard_of
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
 from tests.batch.plan.conftest import Read
 
 TEXT = """stages: environment
@@ -32,11 +32,14 @@ def plan_of(names: list[str], tags: list[list[str]] | None = None) -> Plan:
     [
         (Selection(tags=["slow"]), {"steps=3-fast=true", "steps=3-fast=false"}, "plan.left.tag"),
         (Selection(skip_tags=["slow", "quick"]), {"steps=1-fast=false", "steps=2-fast=false"}, "plan.left.skip_tag"),
-        (Selection(only=["steps=1*", "*2-fast=true"]),
-         {"steps=1-fast=true", "steps=1-fast=false", "steps=2-fast=true"}, "plan.left.only"),
+        (
+            Selection(only=["steps=1*", "*2-fast=true"]),
+            {"steps=1-fast=true", "steps=1-fast=false", "steps=2-fast=true"},
+            "plan.left.only",
+        ),
         (Selection(tags=["quick"], skip=["steps=3*"]), {"steps=1-fast=true", "steps=2-fast=true"}, "plan.left.skip"),
     ],
-)  # fmt: skip
+)
 def test_what_is_taken(read: Read, selection: Selection, left: set[str], why: str) -> None:
     plan = read(TEXT, selection)
     assert {item.name for item in plan.items} == left
@@ -65,12 +68,12 @@ def test_shards_are_disjoint_and_complete_and_stable(names: list[str], count: in
     seen: list[str] = []
     for part in range(1, count + 1):
         try:
-            chosen = select(plan_of(names), Selection(shard=(part, count)))
+            chosen = select_items(plan_of(names), Selection(shard=(part, count)))
         except WorkbookError as error:
             assert error.key == "plan.none_left"
             continue
         assert len(chosen.items) + len(chosen.left_out) == len(names)
-        one_less = select(plan_of([*names, "\0 one more"]), Selection(shard=(part, count)))
+        one_less = select_items(plan_of([*names, "\0 one more"]), Selection(shard=(part, count)))
         assert [item for item in one_less.items if item.name in names] == list(chosen.items)
         seen += [item.name for item in chosen.items]
     assert sorted(seen) == sorted(names)
@@ -88,7 +91,7 @@ def test_nothing_is_lost_and_nothing_invented(
 ) -> None:
     plan = plan_of(names, tags)
     try:
-        chosen = select(plan, Selection(tags=wanted, skip_tags=barred))
+        chosen = select_items(plan, Selection(tags=wanted, skip_tags=barred))
     except WorkbookError as error:
         assert error.key in ("plan.none_left", "plan.no_tag")
         return

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from helpers.batch.campaign.ended import DIED, GOOD, NOT_RUN, RED, TIMED_OUT, Ended
-from helpers.batch.execute import Outcome
-from helpers.batch.plan.model import Item, LeftOut, Plan
-from helpers.batch.workbook import summary
-from helpers.finding import Finding, Status
-from helpers.report import Report
-from helpers.storage import open_storage
+from ascend_workbook.batch.campaign.ended import DIED, GOOD, NOT_RUN, RED, TIMED_OUT, Ended
+from ascend_workbook.batch.execute import Outcome
+from ascend_workbook.batch.plan.model import Item, LeftOut, Plan
+from ascend_workbook.batch.workbook import summarize_run
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.storage import open_storage
 
 OOM = "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.97 GiB total capacity)"
 STAGES = ("environment", "migration", "precision", "profiling")
@@ -32,7 +32,7 @@ def run_folder(folder: Path, name: str, outcomes: list[Outcome], tier: str = "np
             storage.write_text("report.json", stage_report(outcome.stage, status, key, tier).to_json())
             storage.write_text("report.html", "<html></html>")
         storage.write_text("notebook.ipynb", "{}")
-    report = summary(name, folder, outcomes, STAGES, tier)
+    report = summarize_run(name, folder, outcomes, STAGES, tier)
     open_storage(str(folder)).write_text("report.json", report.to_json())
     open_storage(str(folder)).write_text("index.html", "<html></html>")
     open_storage(str(folder)).write_text("log.txt", "")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from helpers.batch.campaign.ended import RED, Ended
-from helpers.batch.results.cause import cause_of
-from helpers.batch.results.rows import StageRow
-from helpers.words import Scalar
+from ascend_workbook.batch.campaign.ended import RED, Ended
+from ascend_workbook.batch.results.cause import cause_of
+from ascend_workbook.batch.results.rows import StageRow
+from ascend_workbook.findings.sentence import Scalar
 
 SHAPES = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x32 and 16x8)"
 MISSING = "FileNotFoundError: [Errno 2] No such file or directory: '/data/a/train.npz'"
@@ -31,10 +31,15 @@ def test_scripts_that_failed_differently_have_two_causes() -> None:
     assert cause(failed(SHAPES)).startswith("verdict:launch.failed:RuntimeError: mat# and mat# shapes")
 
 
-@pytest.mark.parametrize("one, other", [
-    (failed(SHAPES), failed(SHAPES.replace("4x32", "8x64"))), (failed(MISSING), failed(MISSING.replace("/a/", "/b/"))),
-    (failed(SHAPES), failed(SHAPES, "launch.failed_known")), (failed(SHAPES), failed(f"{SHAPES}\nmore of it")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        (failed(SHAPES), failed(SHAPES.replace("4x32", "8x64"))),
+        (failed(MISSING), failed(MISSING.replace("/a/", "/b/"))),
+        (failed(SHAPES), failed(SHAPES, "launch.failed_known")),
+        (failed(SHAPES), failed(f"{SHAPES}\nmore of it")),
+    ],
+)
 def test_the_same_failure_is_one_cause_whatever_passes(one: Scalar, other: Scalar) -> None:
     assert cause(one) == cause(other)
 

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from helpers import batch, report
-from helpers.__main__ import main
-from helpers.batch.execute import Outcome
-from helpers.batch.results import junit, publish
-from helpers.batch.workbook import _publish
-from helpers.errors import WorkbookError
-from helpers.finding import Finding, Status
-from helpers.words import LANGUAGES
+from ascend_workbook import batch
+from ascend_workbook.batch.execute import Outcome
+from ascend_workbook.batch.results import junit, publish_results
+from ascend_workbook.batch.workbook import _publish_run
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings import report
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.sentence import LANGUAGES
 from tests.batch.results.made import OOM, STAGES, night, run_folder
 
 
@@ -29,24 +30,27 @@ def cases(root: xml.Element) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("how", ["good", "red", "oom", "error"])
 def test_a_run_has_the_cases_that_a_plan_has_of_it(tmp_path: Path, how: str, lang: str) -> None:
     plan, done = night(tmp_path, {"a": how})
-    publish(plan, done, tmp_path, lang, finished=True)
+    publish_results(plan, done, tmp_path, lang, finished=True)
     of_plan = xml.parse(tmp_path / "junit.xml").getroot()
-    own = xml.fromstring(junit.render_run(report.load(tmp_path / "a" / "report.json"), tmp_path / "a", STAGES, lang))
+    own = xml.fromstring(
+        junit.render_run(report.load_report(tmp_path / "a" / "report.json"), tmp_path / "a", STAGES, lang)
+    )
     assert cases(own) == cases(of_plan) and len(cases(own)) == 4
-    assert [own.get(name) for name in ("tests", "failures", "errors", "skipped")] == \
-           [of_plan.get(name) for name in ("tests", "failures", "errors", "skipped")]  # fmt: skip
+    assert [own.get(name) for name in ("tests", "failures", "errors", "skipped")] == [
+        of_plan.get(name) for name in ("tests", "failures", "errors", "skipped")
+    ]
     assert {case["classname"] for case, _ in cases(own)} == {"a"}
     assert own[0].find("properties/property[@name='page']").get("value") == "./index.html"  # type: ignore[union-attr]
 
 
 def test_a_run_that_could_not_start_or_be_sent_is_as_red_as_its_exit_code(tmp_path: Path) -> None:
     trouble = WorkbookError("run.no_script", path="train.py")
-    _publish("a", tmp_path, STAGES, "en", [], trouble=trouble)
+    _publish_run("a", tmp_path, STAGES, "en", [], trouble=trouble)
     root = xml.parse(tmp_path / "junit.xml").getroot()
     assert (root.get("failures"), root.get("skipped")) == ("1", "4")
     assert "train.py" in root.findall(".//failure")[0].get("message", "")
     run_folder(tmp_path / "b", "b", [Outcome(stage, "good", "k", 1.0) for stage in STAGES])
-    good = report.load(tmp_path / "b" / "report.json")
+    good = report.load_report(tmp_path / "b" / "report.json")
     unsent = Finding("RUN402", Status.FAIL, "RUN402.not_sent", {"place": "obs://b/r", "error": "403"}, weight=400)
     bad = replace(good, findings=(*good.findings, unsent))
     root = xml.fromstring(junit.render_run(bad, tmp_path / "b", STAGES, "en"))
@@ -61,7 +65,7 @@ def test_the_option_writes_the_file_that_the_run_wrote(
     run_folder(tmp_path / "demo", "demo", outcomes)
 
     def run(name: str, parameters: dict[str, str], **options: Any) -> report.Report:
-        return _publish(name, tmp_path / name, STAGES, options["lang"], outcomes)
+        return _publish_run(name, tmp_path / name, STAGES, options["lang"], outcomes)
 
     monkeypatch.setattr(batch, "run", run)
     asked = tmp_path / "asked.xml"

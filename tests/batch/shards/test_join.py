@@ -10,13 +10,13 @@ from typing import Any, Callable
 
 import pytest
 
-from helpers.__main__ import main
-from helpers.batch import Selection, accept, join, run_plan
-from helpers.batch.plan import Expected, Plan, select
-from helpers.batch.plan.selection import shard_of
-from helpers.batch.results import publish
-from helpers.errors import WorkbookError
-from helpers.finding import Status
+from ascend_workbook.batch import Selection, accept, join_shards, run_plan
+from ascend_workbook.batch.plan import Expected, Plan, select_items
+from ascend_workbook.batch.plan.selection import shard_of
+from ascend_workbook.batch.results import publish_results
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
 from tests.batch.results.made import ended, item
 from tests.batch.results.test_publish import written
 
@@ -25,15 +25,24 @@ NAMES = ("a", "b", "c", "d", "e", "f")
 COUNT = 3
 
 
-def made(root: Path, part: int, red: str = "", *, count: int = COUNT, finished: bool = True, began: datetime = NOW,
-         stopped: str = "", **plan: Any) -> Path:  # fmt: skip
+def made(
+    root: Path,
+    part: int,
+    red: str = "",
+    *,
+    count: int = COUNT,
+    finished: bool = True,
+    began: datetime = NOW,
+    stopped: str = "",
+    **plan: Any,
+) -> Path:
     """A shard of the plan of NAMES that has ended; its folder."""
     given: dict[str, Any] = {name: {} for name in NAMES}
     whole = Plan("night", tuple(map(item, NAMES)), digest="1", given=given, **plan)
-    chosen = select(whole, Selection(shard=(part, count)))
+    chosen = select_items(whole, Selection(shard=(part, count)))
     folder = root / "night" / f"shard-{part}-of-{count}"
     done = {one.name: ended(folder, one.name, "red" if one.name in red else "good") for one in chosen.items}
-    publish(chosen, done, folder, "en", finished=finished, began=began, stopped=stopped)
+    publish_results(chosen, done, folder, "en", finished=finished, began=began, stopped=stopped)
     return folder
 
 
@@ -45,7 +54,7 @@ def all_made(root: Path, red: str = "", **other: Any) -> Path:
 
 def test_shards_are_one_plan_again(tmp_path: Path) -> None:
     folder = all_made(tmp_path, "b")
-    report = join([folder], lang="en")
+    report = join_shards([folder], lang="en")
     content = written(folder)
     assert [run["name"] for run in content["runs"]] == list(NAMES) and report.status is Status.FAIL
     assert content["counts"]["good"] == 5 and content["counts"]["left_out"] == 0 and content["complete"]
@@ -61,7 +70,7 @@ def test_a_shard_that_is_not_there_is_red(tmp_path: Path) -> None:
     lacks = shard_of("a", COUNT)
     for part in {1, 2, 3} - {lacks}:
         made(tmp_path, part)
-    report = join([tmp_path / "night"], lang="en")
+    report = join_shards([tmp_path / "night"], lang="en")
     content = written(tmp_path / "night")
     assert report.status is Status.FAIL and content["exit_code"] == 1 and not content["complete"]
     states = {run["name"]: run["state"] for run in content["runs"]}
@@ -78,9 +87,9 @@ def test_one_that_is_not_there_is_red_though_it_had_no_run(tmp_path: Path) -> No
     for part in range(1, count + 1):
         if part != empty:
             made(tmp_path, part, count=count)
-    assert join([tmp_path / "night"], lang="en").status is Status.FAIL
+    assert join_shards([tmp_path / "night"], lang="en").status is Status.FAIL
     made(tmp_path, empty, count=count)
-    assert join([tmp_path / "night"], lang="en").status is Status.OK
+    assert join_shards([tmp_path / "night"], lang="en").status is Status.OK
 
 
 def _without_runs(count: int) -> list[int]:
@@ -91,7 +100,7 @@ def _without_runs(count: int) -> list[int]:
 def test_one_that_has_not_ended_is_red(tmp_path: Path, stopped: str, code: str) -> None:
     all_made(tmp_path)
     made(tmp_path, 2, finished=False, stopped=stopped)
-    report = join([tmp_path / "night"], lang="en")
+    report = join_shards([tmp_path / "night"], lang="en")
     assert [one["code"] for one in written(tmp_path / "night")["shards"]] == [code, "RUN415.joined"]
     assert report.status is Status.FAIL
 
@@ -102,7 +111,7 @@ def test_a_shard_of_the_night_before_is_not_taken_for_one_of_this(tmp_path: Path
     told = json.loads(path.read_text())
     earlier = datetime.fromisoformat(told["began"]) - timedelta(hours=7)
     path.write_text(json.dumps({**told, "began": earlier.isoformat(), "ended": earlier.isoformat()}))
-    report = join([folder], lang="en")
+    report = join_shards([folder], lang="en")
     assert report.status is Status.FAIL
     assert [one["code"] for one in written(folder)["shards"]] == ["RUN415.earlier", "RUN415.joined"]
 
@@ -110,46 +119,57 @@ def test_a_shard_of_the_night_before_is_not_taken_for_one_of_this(tmp_path: Path
 def test_shards_of_another_plan_or_division_or_given_twice_are_refused(tmp_path: Path) -> None:
     first = made(tmp_path, 1)
     told = json.loads((first / "shard.json").read_text())
-    for name, change, said in (("plan", {"digest": "other", "part": 2}, "no shards of one plan"),
-                               ("count", {"count": 4, "part": 2}, "different divisions"),
-                               ("twice", {"part": 2}, "is in two shards")):  # fmt: skip
+    for name, change, said in (
+        ("plan", {"digest": "other", "part": 2}, "no shards of one plan"),
+        ("count", {"count": 4, "part": 2}, "different divisions"),
+        ("twice", {"part": 2}, "is in two shards"),
+    ):
         (tmp_path / name).mkdir()
         (tmp_path / name / "shard.json").write_text(json.dumps({**told, **change}))
         with pytest.raises(WorkbookError, match=said):
-            join([first, tmp_path / name], root=tmp_path / "out", lang="en")
+            join_shards([first, tmp_path / name], root=tmp_path / "out", lang="en")
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("change", [
-    {"form": 2}, {"plan": "../x"}, {"rows": [{}]}, {"order": ["a"]}, {"began": "yesterday"}, {"part": 9},
-    {"began": "2026-05-04T03:00:00"}, {"ended": "2026-05-04T03:00:00"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"form": 2},
+        {"plan": "../x"},
+        {"rows": [{}]},
+        {"order": ["a"]},
+        {"began": "yesterday"},
+        {"part": 9},
+        {"began": "2026-05-04T03:00:00"},
+        {"ended": "2026-05-04T03:00:00"},
+    ],
+)
 def test_what_is_no_shard_is_one_error(tmp_path: Path, change: dict[str, Any]) -> None:
     folder = made(tmp_path, 1)
     told = json.loads((folder / "shard.json").read_text())
     (folder / "shard.json").write_text(json.dumps({**told, **change}))
     with pytest.raises(WorkbookError, match="cannot be read"):
-        join([folder], lang="en")
+        join_shards([folder], lang="en")
     with pytest.raises(WorkbookError, match="holds no shard"):
-        join([tmp_path], lang="en")
+        join_shards([tmp_path], lang="en")
 
 
 def test_a_run_may_not_lead_elsewhere(tmp_path: Path) -> None:
     folder = all_made(tmp_path) / "shard-1-of-3" / "shard.json"
     folder.write_text(folder.read_text().replace('"place": "', '"place": "../'))
     with pytest.raises(WorkbookError, match="may not be called"):
-        join([tmp_path / "night"], lang="en")
+        join_shards([tmp_path / "night"], lang="en")
 
 
 def test_what_is_expected_is_judged_over_all_shards(tmp_path: Path) -> None:
     known = (Expected("*", "2999-12-31", "a bug", state="red"),)
     folder = all_made(tmp_path, "b", expect=known)
-    report = join([folder], lang="en", against="last")
+    report = join_shards([folder], lang="en", against="last")
     assert report.status is not Status.FAIL
     assert [one["code"] for one in written(folder)["expected"]] == ["RUN412.expected"]
     lone = written(folder / f"shard-{shard_of('b', COUNT) % 3 + 1}-of-3")
     assert lone["expected"] == [], "in a shard that does not have all runs nobody knows"
-    assert join([folder], lang="en", against="last").facts and written(folder)["against"]["newly_red"] == []
+    assert join_shards([folder], lang="en", against="last").facts and written(folder)["against"]["newly_red"] == []
 
 
 def test_folders_of_several_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -169,13 +189,16 @@ def test_two_shards_below_one_root_and_one_without_runs(notebooks: Callable[...,
     plan.write_text(PLAN)
     parts = [shard_of(f"steps={step}", 40) for step in (1, 2)]
     empty = next(part for part in range(1, 41) if part not in parts)
-    none = run_plan(plan, root=tmp_path, lang="en", notebooks=books, say_progress=str,
-                    selection=Selection(shard=(empty, 40)))  # fmt: skip
+    none = run_plan(
+        plan, root=tmp_path, lang="en", notebooks=books, say_progress=str, selection=Selection(shard=(empty, 40))
+    )
     assert none.status is Status.NOTE and "no run was asked for" in none.verdict("en")
     for part in (1, 2):
         chosen = Selection(shard=(part, 2))
-        assert run_plan(plan, root=tmp_path, lang="en", notebooks=books, say_progress=str,
-                        selection=chosen).status is not Status.FAIL  # fmt: skip
-    report = join([tmp_path / "night" / f"shard-{part}-of-2" for part in (1, 2)], root=tmp_path, lang="en")
+        assert (
+            run_plan(plan, root=tmp_path, lang="en", notebooks=books, say_progress=str, selection=chosen).status
+            is not Status.FAIL
+        )
+    report = join_shards([tmp_path / "night" / f"shard-{part}-of-2" for part in (1, 2)], root=tmp_path, lang="en")
     assert report.verdict("en") == "2 of 2 runs good"
     assert accept(tmp_path / "night", lang="en").facts["runs"] == ["steps=1", "steps=2"]

@@ -72,14 +72,25 @@ def cpu(stamp, base_ns):
 
 
 CUDA = {
-    "host": "cpu_op", "mark": "user_annotation", "runtime": "cuda_runtime", "kernel": "kernel", "copy": "gpu_memcpy",
+    "host": "cpu_op",
+    "mark": "user_annotation",
+    "runtime": "cuda_runtime",
+    "kernel": "kernel",
+    "copy": "gpu_memcpy",
     "collective": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-    "sync": "cudaStreamSynchronize", "launch": "cudaLaunchKernel", "external": "External id",
-}  # fmt: skip
+    "sync": "cudaStreamSynchronize",
+    "launch": "cudaLaunchKernel",
+    "external": "External id",
+}
 OLD = {
-    **CUDA, "host": "Operator", "mark": "Operator", "runtime": "Runtime", "kernel": "Kernel", "copy": "Memcpy",
+    **CUDA,
+    "host": "Operator",
+    "mark": "Operator",
+    "runtime": "Runtime",
+    "kernel": "Kernel",
+    "copy": "Memcpy",
     "external": "external id",
-}  # fmt: skip
+}
 ROCM = {**CUDA, "sync": "hipStreamSynchronize", "launch": "hipLaunchKernel", "external": None}
 
 

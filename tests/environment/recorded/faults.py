@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from helpers.environment.process import Disk
-from helpers.finding import Status
+from ascend_workbook.environment.process import Disk
+from ascend_workbook.findings.finding import Status
 from tests.environment.recorded import machines as m
 from tests.environment.recorded.made import GIB, Made
 from tests.environment.recorded.npu_smi import chips, table
@@ -74,16 +74,21 @@ def _(made: Made) -> None:
     no_library(made, "libhccl.so")
 
 
-@fault("set_env.sh not sourced", m.modelarts, "ENV051.not_sourced", WARN, "source /usr/local",
-       "not in the environment",
-       ENV041=WARN)  # fmt: skip
+@fault(
+    "set_env.sh not sourced",
+    m.modelarts,
+    "ENV051.not_sourced",
+    WARN,
+    "source /usr/local",
+    "not in the environment",
+    ENV041=WARN,
+)
 def _(made: Made) -> None:
     made.sourced = ""
     no_library(made, "libhccl.so")
 
 
-@fault("environment of an uninstalled CANN", m.bare_metal, "ENV041.missing", FAIL, "source", "cann-8.5.0",
-       ENV051=WARN)  # fmt: skip
+@fault("environment of an uninstalled CANN", m.bare_metal, "ENV041.missing", FAIL, "source", "cann-8.5.0", ENV051=WARN)
 def _(made: Made) -> None:
     made.sourced = ""
     gone = f"{m.ASCEND}/cann-8.5.0"
@@ -99,15 +104,22 @@ def _(made: Made) -> None:
     made.files[f"{NEW}/set_env.sh"] += f"export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:{OLD}/lib64\n"
 
 
-@fault("variables set by hand, half of them", m.bare_metal, "ENV045.differs", WARN, "source /usr/local/Ascend/cann-9",
-       "ASCEND_OPP_PATH")  # fmt: skip
+@fault(
+    "variables set by hand, half of them",
+    m.bare_metal,
+    "ENV045.differs",
+    WARN,
+    "source /usr/local/Ascend/cann-9",
+    "ASCEND_OPP_PATH",
+)
 def _(made: Made) -> None:
     made.sourced = ""
     made.environ.update(ASCEND_HOME_PATH=NEW, LD_LIBRARY_PATH=f"{NEW}/lib64:{m.ASCEND}/driver/lib64/driver")
 
 
-@fault("CANN's stub libascend_hal.so first", m.bare_metal, "ENV032.stub", FAIL, "driver/lib64/driver", "stub",
-       ENV001=FAIL)  # fmt: skip
+@fault(
+    "CANN's stub libascend_hal.so first", m.bare_metal, "ENV032.stub", FAIL, "driver/lib64/driver", "stub", ENV001=FAIL
+)
 def _(made: Made) -> None:
     made.files[f"{NEW}/set_env.sh"] += f"export LD_LIBRARY_PATH={NEW}/devlib:$LD_LIBRARY_PATH\n"
     unusable(made)
@@ -138,16 +150,33 @@ def _(made: Made) -> None:
 
 
 # Versions and packages ------------------------------------------------------------------------------------------------
-@fault("torch 2.8.0 with torch_npu 2.12.0", m.bare_metal, "ENV053.wrong", FAIL, "torch==2.7.1 torch_npu==2.7.1.post8",
-       "requires torch", ENV001=FAIL, ENV051=FAIL)  # fmt: skip
+@fault(
+    "torch 2.8.0 with torch_npu 2.12.0",
+    m.bare_metal,
+    "ENV053.wrong",
+    FAIL,
+    "torch==2.7.1 torch_npu==2.7.1.post8",
+    "requires torch",
+    ENV001=FAIL,
+    ENV051=FAIL,
+)
 def _(made: Made) -> None:
     made.process.installed["torch"] = "2.8.0"
     import_fails(made, "ImportError: libtorch_npu.so: undefined symbol: _ZN3c106detail")
     unusable(made)
 
 
-@fault("CANN too old for torch_npu", m.a3, "ENV054.outside", FAIL, "torch==2.8.0 torch_npu==2.8.0", "published for",
-       ENV001=FAIL, ENV030=WARN, ENV055=FAIL)  # fmt: skip
+@fault(
+    "CANN too old for torch_npu",
+    m.a3,
+    "ENV054.outside",
+    FAIL,
+    "torch==2.8.0 torch_npu==2.8.0",
+    "published for",
+    ENV001=FAIL,
+    ENV030=WARN,
+    ENV055=FAIL,
+)
 def _(made: Made) -> None:
     made.files = {name: text for name, text in made.files.items() if "/cann-9.0.0/" not in name}
     m.cann(made, f"{m.ASCEND}/cann-9.0.0", "8.3.RC1", "aarch64", "ascend910_93")
@@ -171,8 +200,15 @@ def _(made: Made) -> None:
     made.process.version = "3.8.18"
 
 
-@fault("torch_npu on a laptop without CANN", m.laptop, "ENV051.no_cann", FAIL, "TORCH_DEVICE_BACKEND_AUTOLOAD=0",
-       "loads by itself", ENV052=WARN)  # fmt: skip
+@fault(
+    "torch_npu on a laptop without CANN",
+    m.laptop,
+    "ENV051.no_cann",
+    FAIL,
+    "TORCH_DEVICE_BACKEND_AUTOLOAD=0",
+    "loads by itself",
+    ENV052=WARN,
+)
 def _(made: Made) -> None:
     process = made.process
     process.tiers, process.simulated = {}, ""
@@ -181,8 +217,15 @@ def _(made: Made) -> None:
     no_library(made, "libhccl.so")
 
 
-@fault("torch not in this Python", m.bare_metal, "ENV051.not_installed", FAIL, "environment that has torch",
-       "torch is not installed", ENV001=FAIL)  # fmt: skip
+@fault(
+    "torch not in this Python",
+    m.bare_metal,
+    "ENV051.not_installed",
+    FAIL,
+    "environment that has torch",
+    "torch is not installed",
+    ENV001=FAIL,
+)
 def _(made: Made) -> None:
     made.process.installed.pop("torch")
     made.process.imported = {"ok": False, "error": "x", "chain": ["ModuleNotFoundError: No module named 'torch'"]}
@@ -212,33 +255,48 @@ def _(made: Made) -> None:
 
 
 # Devices and driver ---------------------------------------------------------------------------------------------------
-@fault("driver not loaded", m.bare_metal, "ENV021.none", FAIL, "lsmod", "davinci", ENV001=FAIL, ENV022=WARN,
-       ENV024=WARN)  # fmt: skip
+@fault(
+    "driver not loaded", m.bare_metal, "ENV021.none", FAIL, "lsmod", "davinci", ENV001=FAIL, ENV022=WARN, ENV024=WARN
+)
 def _(made: Made) -> None:
     made.files = {name: text for name, text in made.files.items() if not name.startswith("/dev/")}
     made.tools["npu-smi"] = "dcmi module initialize failed. ret is -8005\n"
     unusable(made)
 
 
-@fault("container without device files", m.modelarts, "ENV021.container", FAIL, "--device=/dev/davinci0",
-       "in this container",
-       ENV001=FAIL, ENV022=WARN)  # fmt: skip
+@fault(
+    "container without device files",
+    m.modelarts,
+    "ENV021.container",
+    FAIL,
+    "--device=/dev/davinci0",
+    "in this container",
+    ENV001=FAIL,
+    ENV022=WARN,
+)
 def _(made: Made) -> None:
     made.files = {name: text for name, text in made.files.items() if not name.startswith("/dev/")}
     made.tools["npu-smi"] = "dcmi model initialized failed, because the device is used. ret is -8005\n"
     unusable(made)
 
 
-@fault("user not in HwHiAiUser", m.bare_metal, "ENV021.closed", FAIL, "usermod -aG HwHiAiUser", "may not open",
-       "HwHiAiUser", ENV001=FAIL)  # fmt: skip
+@fault(
+    "user not in HwHiAiUser",
+    m.bare_metal,
+    "ENV021.closed",
+    FAIL,
+    "usermod -aG HwHiAiUser",
+    "may not open",
+    "HwHiAiUser",
+    ENV001=FAIL,
+)
 def _(made: Made) -> None:
     made.process.member = ("users",)
     made.process.closed = ("/dev/davinci0", "/dev/davinci_manager")
     unusable(made)
 
 
-@fault("devices held by another container", m.bare_metal, "ENV022.error_8020", WARN, "Stop the other container",
-       "8020")  # fmt: skip
+@fault("devices held by another container", m.bare_metal, "ENV022.error_8020", WARN, "Stop the other container", "8020")
 def _(made: Made) -> None:
     made.tools["npu-smi"] = "dcmi model initialized failed, because the device is used. ret is -8020\n"
 
@@ -250,8 +308,15 @@ def _(made: Made) -> None:
     made.tools["npu-smi"] = table("26.1.0", rows)
 
 
-@fault("910B without a digit: first generation", m.bare_metal, "ENV023.first", WARN, "float16", "first generation",
-       ENV043=FAIL)  # fmt: skip
+@fault(
+    "910B without a digit: first generation",
+    m.bare_metal,
+    "ENV023.first",
+    WARN,
+    "float16",
+    "first generation",
+    ENV043=FAIL,
+)
 def _(made: Made) -> None:
     for name in [name for name in made.files if name.startswith("/sys/bus/pci") and name.endswith("/device")]:
         made.files[name] = "0xd801\n"
@@ -275,8 +340,15 @@ def _(made: Made) -> None:
     made.tools["npu-smi"] = table("25.3.rc1", chips(1, "910B2", used=60000))
 
 
-@fault("ASCEND_RT_VISIBLE_DEVICES=8 of 8", m.bare_metal, "ENV026.wrong", FAIL, "count from 0", "VISIBLE_DEVICES=8:",
-       ENV001=FAIL)  # fmt: skip
+@fault(
+    "ASCEND_RT_VISIBLE_DEVICES=8 of 8",
+    m.bare_metal,
+    "ENV026.wrong",
+    FAIL,
+    "count from 0",
+    "VISIBLE_DEVICES=8:",
+    ENV001=FAIL,
+)
 def _(made: Made) -> None:
     made.environ["ASCEND_RT_VISIBLE_DEVICES"] = "8"
     unusable(made, "107001")
@@ -287,8 +359,17 @@ def _(made: Made) -> None:
     m.driver(made, "24.1.rc3", "7.5.0.1")
 
 
-@fault("driver mount that is empty", m.modelarts, "ENV092.driver", FAIL, "left side of -v", "empty folder",
-       ENV001=FAIL, ENV030=FAIL, ENV051=FAIL)  # fmt: skip
+@fault(
+    "driver mount that is empty",
+    m.modelarts,
+    "ENV092.driver",
+    FAIL,
+    "left side of -v",
+    "empty folder",
+    ENV001=FAIL,
+    ENV030=FAIL,
+    ENV051=FAIL,
+)
 def _(made: Made) -> None:
     made.files = {name: text for name, text in made.files.items() if not name.startswith(f"{m.ASCEND}/driver/")}
     made.folders.append(f"{m.ASCEND}/driver")
@@ -296,8 +377,7 @@ def _(made: Made) -> None:
     unusable(made)
 
 
-@fault("npu-smi mounted as a folder", m.modelarts, "ENV092.npu_smi", WARN, "which npu-smi", "is a folder",
-       ENV022=WARN)  # fmt: skip
+@fault("npu-smi mounted as a folder", m.modelarts, "ENV092.npu_smi", WARN, "which npu-smi", "is a folder", ENV022=WARN)
 def _(made: Made) -> None:
     made.tools.pop("npu-smi")
     made.folders.append("/usr/local/bin/npu-smi")
@@ -350,15 +430,29 @@ def _(made: Made) -> None:
     made.files["/etc/hccn.conf"] += "address_1=192.168.100.101\n"
 
 
-@fault("rank table of another job", m.bare_metal, "ENV064.size", FAIL, "unset RANK_TABLE_FILE", "RANK_SIZE is 8",
-       ENV062=WARN)  # fmt: skip
+@fault(
+    "rank table of another job",
+    m.bare_metal,
+    "ENV064.size",
+    FAIL,
+    "unset RANK_TABLE_FILE",
+    "RANK_SIZE is 8",
+    ENV062=WARN,
+)
 def _(made: Made) -> None:
     rank_table(made, [{"device_id": str(index), "rank_id": str(index)} for index in range(4)])
     made.environ["RANK_SIZE"] = "8"
 
 
-@fault("rank table with a rank twice", m.bare_metal, "ENV064.unfit", FAIL, "unset RANK_TABLE_FILE", "ranks are not",
-       ENV062=WARN)  # fmt: skip
+@fault(
+    "rank table with a rank twice",
+    m.bare_metal,
+    "ENV064.unfit",
+    FAIL,
+    "unset RANK_TABLE_FILE",
+    "ranks are not",
+    ENV062=WARN,
+)
 def _(made: Made) -> None:
     rank_table(made, [{"device_id": str(index), "rank_id": "0"} for index in range(8)])
 

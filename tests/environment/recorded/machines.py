@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from helpers import versions
+from ascend_workbook.machine import versions
 from tests.environment.recorded.made import Made, Recorded
 from tests.environment.recorded.npu_smi import chips, table
 
 ASCEND = "/usr/local/Ascend"
 KERNEL = "opp/built-in/op_impl/ai_core/tbe/kernel"
-MODULES = {name.replace("-", "_"): "1.0" for name in versions.compatibility()["python_modules"]}
+MODULES = {name.replace("-", "_"): "1.0" for name in versions.load_compatibility()["python_modules"]}
 DEVICES = {"0xd801": "910", "0xd802": "A2", "0xd803": "A3"}
 #: As CANN's own: variables, then its folders before what was there; the driver's libraries only where they are.
 SET_ENV = """\
@@ -101,8 +101,11 @@ def modelarts() -> Made:
     python(made, "2.7.1", "2.7.1", "1.26.4")
     ready(made, "Ascend910B2", 1, "8.3.RC1")
     made.environ = {
-        "MA_HOME": "/home/ma-user", "MA_NUM_HOSTS": "1", "MA_NUM_GPUS": "1", "KUBERNETES_SERVICE_HOST": "10.247.0.1",
-    }  # fmt: skip
+        "MA_HOME": "/home/ma-user",
+        "MA_NUM_HOSTS": "1",
+        "MA_NUM_GPUS": "1",
+        "KUBERNETES_SERVICE_HOST": "10.247.0.1",
+    }
     made.files["/sys/fs/cgroup/cpu/cpu.cfs_quota_us"] = "2400000\n"
     made.files["/sys/fs/cgroup/cpu/cpu.cfs_period_us"] = "100000\n"
     return made

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from helpers import bounded, cann
-from helpers.environment.process import Disk, Process
-from helpers.environment.system import System
+from ascend_workbook.environment.process import Disk, Process
+from ascend_workbook.environment.system import System
+from ascend_workbook.machine import bounded, cann
 
 GIB = 1024**3
 NO_CUDA = {"say": "device.why.no_cuda", "args": {"torch": "?"}}
@@ -40,50 +40,50 @@ class Recorded(Process):
     simulated: str = ""
     root: Path = Path("/")
 
-    def uname(self) -> tuple[str, str, str]:
+    def system_names(self) -> tuple[str, str, str]:
         return self.kernel
 
-    def glibc(self) -> str:
+    def libc_version(self) -> str:
         return self.libc
 
-    def cpus(self) -> int:
+    def count_cpus(self) -> int:
         return self.count
 
-    def affinity(self) -> frozenset[int]:
+    def allowed_cpus(self) -> frozenset[int]:
         return self.allowed
 
-    def limit(self, name: str) -> int | None:
+    def soft_limit(self, name: str) -> int | None:
         return self.limits[name]
 
-    def groups(self) -> tuple[str, ...]:
+    def group_names(self) -> tuple[str, ...]:
         return self.member
 
-    def usable(self, path: Path) -> bool:
+    def can_use(self, path: Path) -> bool:
         return "/" + path.relative_to(self.root).as_posix() not in self.closed
 
-    def disk(self, folder: Path) -> Disk:
+    def disk_space(self, folder: Path) -> Disk:
         name = "/dev/shm" if folder.as_posix().endswith("/dev/shm") else "/"
         return self.disks.get(name, Disk(500 * GIB, 900 * GIB, 1 << 24, 1 << 25))
 
-    def python(self) -> tuple[str, str]:
+    def python_version(self) -> tuple[str, str]:
         return self.version, self.executable
 
-    def interactive(self) -> bool:
+    def is_interactive(self) -> bool:
         return self.in_kernel
 
-    def packages(self) -> dict[str, str]:
+    def installed_packages(self) -> dict[str, str]:
         return self.installed
 
     def module_folder(self, name: str) -> str:
         return self.folders.get(name, "")
 
-    def folder(self) -> Path:
+    def working_folder(self) -> Path:
         return self.root / "project"
 
     def cannot_be(self, tier: str) -> bool:
         return tier not in self.tiers and tier not in self.why
 
-    def ask(self, tier: str) -> dict[str, Any]:
+    def ask_tier(self, tier: str) -> dict[str, Any]:
         if tier in self.tiers:
             return self.tiers[tier]
         cpu = {"name": "Kunpeng-920", "count": 1, "versions": {"torch": self.installed.get("torch", "")}}
@@ -96,7 +96,7 @@ class Recorded(Process):
     def import_torch(self, environ: Mapping[str, str], timeout_s: float) -> bounded.Output:
         return bounded.Output(0, json.dumps(self.imported) + "\n", "")
 
-    def simulator(self) -> str:
+    def simulator_folder(self) -> str:
         return self.simulated
 
 

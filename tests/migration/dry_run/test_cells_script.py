@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.migration.dry_run.cells_script import cell_script
-from helpers.migration.dry_run.original import prepare
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.migration.dry_run.cells_script import cell_script
+from ascend_workbook.migration.dry_run.original import prepare_training
 
 CELLS = (
     "%%bash\npip install x",
@@ -33,7 +33,7 @@ def _notebook(folder: Path, cells: tuple[str, ...] = CELLS, language: str = "pyt
 
 def test_lines_lead_back_to_the_cells(tmp_path: Path) -> None:
     script = cell_script(_notebook(tmp_path))
-    at = {line: str(script.place(number)) for number, line in enumerate(script.text.splitlines(), 1)}
+    at = {line: str(script.place_of_line(number)) for number, line in enumerate(script.text.splitlines(), 1)}
     assert at["import torch"] == "train.ipynb#cell3:1" and at["import written"] == "train.ipynb#cell3:5"
     assert at["损失 = x"] == "train.ipynb#cell4:3" and at["y = 2"] == "train.ipynb#cell8:1"
     assert script.cells == 3 and list(script.files) == ["written.py"]
@@ -51,9 +51,9 @@ def test_what_is_left_out_is_named(tmp_path: Path) -> None:
 
 
 def test_files_that_cells_write_are_migrated_with_the_rest(tmp_path: Path) -> None:
-    original = prepare(_notebook(tmp_path), (), 1)
+    original = prepare_training(_notebook(tmp_path), (), 1)
     assert original.script.name == "train.ipynb.py" and not original.script.exists()
-    changed = original.migrated("inject")
+    changed = original.migrate_texts("inject")
     assert b".to('cuda:0')" in changed[tmp_path / "written.py"]
     assert b"transfer_to_npu" in changed[original.script] and b"transfer" not in original.texts[original.script]
     (said,) = original.findings
@@ -74,10 +74,10 @@ def test_a_notebook_that_cannot_run_is_one_clear_error(
 ) -> None:
     file = _notebook(tmp_path, cells, language)
     if key is None:
-        prepare(file, (), 1)
+        prepare_training(file, (), 1)
         return
     with pytest.raises(WorkbookError) as error:
-        prepare(file, (), 1)
+        prepare_training(file, (), 1)
     assert error.value.key == key and error.value.message("zh")
 
 
@@ -88,7 +88,7 @@ def test_future_imports_of_any_cell_stand_at_the_top(tmp_path: Path) -> None:
     exec(compile(script.text, "cells", "exec"), namespace)
     assert (namespace["x"], namespace["数"], namespace["y"]) == (1, 2, 3) and not script.left
     assert script.text.startswith("from __future__ import annotations, division\n")
-    at = {line: str(script.place(number)) for number, line in enumerate(script.text.splitlines(), 1)}
+    at = {line: str(script.place_of_line(number)) for number, line in enumerate(script.text.splitlines(), 1)}
     assert at["x = 1"] == "train.ipynb#cell2:1" and at["y = 3"] == "train.ipynb#cell3:6"
 
 
@@ -113,5 +113,5 @@ def test_future_imports_of_any_cell_stand_at_the_top(tmp_path: Path) -> None:
     ],
 )
 def test_what_changes_the_training_and_is_left_out_is_a_warning(tmp_path: Path, cell: str, status: str) -> None:
-    (said,) = prepare(_notebook(tmp_path, ("x = 1", cell)), (), 1).findings
+    (said,) = prepare_training(_notebook(tmp_path, ("x = 1", cell)), (), 1).findings
     assert said.key == "MIG148.some_cells" and said.status.name == status

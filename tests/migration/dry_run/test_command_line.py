@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.migration.dry_run import command_line
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.migration.dry_run import command_line
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from helpers.migration.dry_run import command_line
     ],
 )
 def test_a_command_is_taken_apart(script: str, args: list[str], expected: tuple[str, tuple[str, ...], int]) -> None:
-    path, own, nproc = command_line.read(script, args, 1)
+    path, own, nproc = command_line.read_command(script, args, 1)
     assert (path, own, nproc) == (Path(expected[0]).absolute(), *expected[1:])
 
 
@@ -38,11 +38,11 @@ def test_a_command_is_taken_apart(script: str, args: list[str], expected: tuple[
 )
 def test_what_cannot_be_run_here_is_said(command: str, key: str) -> None:
     with pytest.raises(WorkbookError) as error:
-        command_line.read(command, (), 1)
+        command_line.read_command(command, (), 1)
     assert error.value.key == key and error.value.hint("en") and error.value.hint("zh")
 
 
 def test_a_script_whose_name_has_spaces_is_a_script(tmp_path: Path) -> None:
     script = tmp_path / "my train.py"
     script.write_text("", encoding="utf-8")
-    assert command_line.read(str(script), ("-a",), 2) == (script, ("-a",), 2)
+    assert command_line.read_command(str(script), ("-a",), 2) == (script, ("-a",), 2)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from helpers.device import Device
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.launch import LaunchSpec, launch
-from helpers.migration import dry_run as module
-from helpers.migration.dry_run import dry_run
-from helpers.migration.dry_run.losses import which_loss
-from helpers.migration.dry_run.reasons import package
-from helpers.report import Report
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine.device import Device
+from ascend_workbook.machine.launch import LaunchSpec, launch
+from ascend_workbook.migration import dry_run as module
+from ascend_workbook.migration.dry_run import dry_run
+from ascend_workbook.migration.dry_run.losses import which_loss
+from ascend_workbook.migration.dry_run.reasons import package_of_module
 
 TRAIN = (
     "import torch\nnet = torch.nn.Linear(2, 1)\nbest = torch.optim.SGD(net.parameters(), lr=0.1)\n"
@@ -25,7 +25,7 @@ TRAIN = (
 @pytest.fixture(autouse=True)
 def known_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.devices, "find", lambda wanted, python: Device(wanted, "named by the test", 1))
-    monkeypatch.setattr(module.devices, "baseline", lambda wanted, python: Device(wanted, "named by the test", 1))
+    monkeypatch.setattr(module.devices, "find_baseline", lambda wanted, python: Device(wanted, "named by the test", 1))
 
 
 def _run(tmp_path: Path, text: str) -> Report:
@@ -53,7 +53,7 @@ def test_a_guarded_import_of_torch_npu_runs(tmp_path: Path) -> None:
         ("import cv2.gone_\n", "MIG140.missing", "-m pip install opencv-python-headless`"),
         ("open('data/train.bin')\n", "MIG140.unprepared", "train.py --its-option"),
     ],
-)  # fmt: skip
+)
 def test_what_the_original_lacks_is_named_with_the_next_step(tmp_path: Path, text: str, key: str, step: str) -> None:
     report = _run(tmp_path, text)
     found = {one.key: one for one in report.findings}
@@ -81,4 +81,8 @@ def test_which_loss_is_told_only_where_it_can_differ(
 
 
 def test_a_module_of_another_name_is_installed_by_its_package() -> None:
-    assert [package(name) for name in ("yaml", "PIL.Image", "einops.layers")] == ["pyyaml", "pillow", "einops"]
+    assert [package_of_module(name) for name in ("yaml", "PIL.Image", "einops.layers")] == [
+        "pyyaml",
+        "pillow",
+        "einops",
+    ]

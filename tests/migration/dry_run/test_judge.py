@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers.device import Device
-from helpers.finding import Status
-from helpers.launch import LaunchResult
-from helpers.launch.runlog import RunLog, Step
-from helpers.migration.dry_run.judge import ranks, verdict
-from helpers.migration.dry_run.losses import pair
-from helpers.migration.dry_run.original import prepare
-from helpers.migration.dry_run.sides import Plan
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.machine.device import Device
+from ascend_workbook.machine.launch import LaunchResult
+from ascend_workbook.machine.launch.runlog import RunLog, Step
+from ascend_workbook.migration.dry_run.judge import judge_losses, judge_ranks
+from ascend_workbook.migration.dry_run.losses import pair_losses
+from ascend_workbook.migration.dry_run.original import prepare_training
+from ascend_workbook.migration.dry_run.sides import Plan
 
 NAN = float("nan")
 
@@ -34,8 +34,8 @@ def _result(
 
 def _keys(tmp_path: Path, before: Sequence[float], after: LaunchResult) -> list[tuple[str, Status]]:
     (tmp_path / "train.py").write_text("import torch\n", encoding="utf-8")
-    plan = Plan(prepare(tmp_path / "train.py", (), 1), tmp_path, 5, 0, "python", None)
-    found = verdict(plan, pair(before, after.losses), "float32", Device("cpu", "", 1), after)
+    plan = Plan(prepare_training(tmp_path / "train.py", (), 1), tmp_path, 5, 0, "python", None)
+    found = judge_losses(plan, pair_losses(before, after.losses), "float32", Device("cpu", "", 1), after)
     assert found == sorted(found, key=lambda one: (one.status, one.weight), reverse=True)
     return [(one.key, one.status) for one in found]
 
@@ -78,5 +78,5 @@ def test_printed_losses_need_not_be_those_of_the_steps(tmp_path: Path) -> None:
 )
 def test_ranks_are_judged_alike(second: list[float], first: list[int], rank: int, status: Status) -> None:
     same = [1.0] * 4
-    (found,) = ranks(_result(same, same), _result(same, second, first=first), "float32")
+    (found,) = judge_ranks(_result(same, same), _result(same, second, first=first), "float32")
     assert found.status is status and found.args["rank"] == rank

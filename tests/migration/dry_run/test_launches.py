@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.migration.dry_run import from_shell
-from helpers.migration.texts.launches import launches
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.migration.dry_run import from_shell
+from ascend_workbook.migration.texts.launches import find_launches
 
 SCRIPT = r"""#!/bin/bash
 # python nothing.py  注释
@@ -34,11 +34,25 @@ mkdir -p logs && CUDA_VISIBLE_DEVICES=0,1 nohup torchrun $DIST tools/train.py \
 
 
 def test_variables_arrays_and_the_folder_are_read() -> None:
-    (found,) = launches(SCRIPT, "scripts", ["--more", "c d"], {})
+    (found,) = find_launches(SCRIPT, "scripts", ["--more", "c d"], {})
     assert found.words == (
-        "torchrun", "--nproc_per_node", "2", "--nnodes", "1", "tools/train.py", "--lr", "1e-3", "--name", "a b",
-        "--world", "4", "--title", "it # is $x", "--more", "c d",
-    )  # fmt: skip
+        "torchrun",
+        "--nproc_per_node",
+        "2",
+        "--nnodes",
+        "1",
+        "tools/train.py",
+        "--lr",
+        "1e-3",
+        "--name",
+        "a b",
+        "--world",
+        "4",
+        "--title",
+        "it # is $x",
+        "--more",
+        "c d",
+    )
     assert found.line == 19 and found.folder == "." and found.why is None
     assert found.environment == {"CUDA_DEVICE_MAX_CONNECTIONS": "1", "NAME": "a b", "CUDA_VISIBLE_DEVICES": "0,1"}
 
@@ -48,7 +62,7 @@ def test_variables_arrays_and_the_folder_are_read() -> None:
     [
         ("python train.py --a ${1:-3}\n", "python train.py --a 3"),
         ("PY=${PYTHON:-python3}\n$PY -u t.py 2>&1 | tee x\n", "python3 -u t.py"),
-        ("cd sub; (python t.py \"$@\")\n", "python t.py"),
+        ('cd sub; (python t.py "$@")\n', "python t.py"),
         ("pip install x; python setup.py build\npython -c 'a.py'\npython -m pip list\npython t.py", "python t.py"),
         ("A='x y'\npython t.py $A \"$A\"\n", "python t.py x y x y"),
         ("set -eo pipefail\nsource env.sh\npython t.py --a 1\n", "python t.py --a 1"),
@@ -57,7 +71,7 @@ def test_variables_arrays_and_the_folder_are_read() -> None:
     ],
 )
 def test_plain_commands(text: str, words: str) -> None:
-    assert [" ".join(one.words) for one in launches(text, ".", [], {})] == [words]
+    assert [" ".join(one.words) for one in find_launches(text, ".", [], {})] == [words]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +81,7 @@ def test_plain_commands(text: str, words: str) -> None:
         ("train() {\n  python t.py\n}\ntrain\n", "shell_launch.conditional"),
         ("if true; then python t.py; fi\n", "shell_launch.conditional"),
         ("python t.py --data $DATA\n", "shell_launch.unknown"),
-        ("[ -z \"$A\" ] && A=1\npython t.py --a $A\n", "shell_launch.unknown"),
+        ('[ -z "$A" ] && A=1\npython t.py --a $A\n', "shell_launch.unknown"),
         ("python t.py $(ls)\n", "shell_launch.unknown"),
         ("python t.py *.json\n", "shell_launch.unknown"),
         ("A=1; unset A\npython t.py $A\n", "shell_launch.unknown"),
@@ -85,7 +99,7 @@ def test_plain_commands(text: str, words: str) -> None:
     ],
 )
 def test_what_only_a_shell_can_tell_is_not_guessed(text: str, why: str) -> None:
-    (found,) = launches(text, ".", [], {})
+    (found,) = find_launches(text, ".", [], {})
     assert not found.words and isinstance(found.why, dict) and found.why["say"] == why
 
 
@@ -103,44 +117,48 @@ def test_one_error_lists_what_was_found(tmp_path: Path, text: str, key: str, nam
     script = tmp_path / "run.sh"
     script.write_text(text, encoding="utf-8")
     with pytest.raises(WorkbookError) as error:
-        from_shell.read(f"bash -ex {script}", ())
+        from_shell.read_shell_command(f"bash -ex {script}", ())
     assert error.value.key == key and named in error.value.message("en") and error.value.hint("zh")
 
 
 def test_only_shell_scripts_are_taken_for_one(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("#!/usr/bin/env bash\npython t.py\n", encoding="utf-8")
     (tmp_path / "train.py").write_text("", encoding="utf-8")
-    found = from_shell.read(tmp_path / "run", ("--a",))
+    found = from_shell.read_shell_command(tmp_path / "run", ("--a",))
     assert found is not None and found.words == ("python", ("t.py",))
-    assert from_shell.read(tmp_path / "train.py", ()) is None and from_shell.read("torchrun", ("train.py",)) is None
+    assert (
+        from_shell.read_shell_command(tmp_path / "train.py", ()) is None
+        and from_shell.read_shell_command("torchrun", ("train.py",)) is None
+    )
 
 
 def test_devices_and_values_that_may_be_secret_are_not_taken(tmp_path: Path) -> None:
     text = "export CUDA_VISIBLE_DEVICES=3 API_KEY=s3cret TOKEN=$(cat x)\npython t.py\n"
     (tmp_path / "run.sh").write_text(text, encoding="utf-8")
-    found = from_shell.read(tmp_path / "run.sh", ())
+    found = from_shell.read_shell_command(tmp_path / "run.sh", ())
     assert found is not None and found.environment == {"API_KEY": "s3cret"}
     said = found.finding.message("en")
     assert "s3cret" not in said and "API_KEY" in said and "CUDA_VISIBLE_DEVICES, TOKEN" in said
 
 
 def test_an_unset_variable_is_not_exported() -> None:
-    (found,) = launches("export A=1 B=2\nunset A\npython t.py\n", ".", [], {})
+    (found,) = find_launches("export A=1 B=2\nunset A\npython t.py\n", ".", [], {})
     assert found.environment == {"B": "2"} and found.words == ("python", "t.py")
 
 
 @pytest.mark.parametrize("text", ['CFG=$1; shift; python t.py --cfg $CFG "$@"\n', "set -- 1 2\npython t.py $1\n"])
 def test_arguments_that_are_moved_are_not_guessed(text: str) -> None:
-    (found,) = launches(text, ".", ["c", "d"], {})
+    (found,) = find_launches(text, ".", ["c", "d"], {})
     assert not found.words and isinstance(found.why, dict) and found.why["say"] == "shell_launch.unknown"
 
 
 def test_a_subshell_keeps_what_it_sets_to_itself() -> None:
     text = "LR=1\n(cd data && LR=5 && python t.py)\npython u.py --lr $LR\n"
-    found = launches(text, ".", [], {})
+    found = find_launches(text, ".", [], {})
     assert [(one.words, one.folder) for one in found] == [
-        (("python", "t.py"), "data"), (("python", "u.py", "--lr", "1"), "."),
-    ]  # fmt: skip
+        (("python", "t.py"), "data"),
+        (("python", "u.py", "--lr", "1"), "."),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -153,4 +171,4 @@ def test_a_subshell_keeps_what_it_sets_to_itself() -> None:
     ],
 )
 def test_what_stays_as_it_is(text: str, words: str) -> None:
-    assert [" ".join(one.words) for one in launches(text, ".", [], {})] == [words]
+    assert [" ".join(one.words) for one in find_launches(text, ".", [], {})] == [words]

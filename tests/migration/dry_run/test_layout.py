@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.device import Device
-from helpers.migration.dry_run.layout import layout
-from helpers.migration.dry_run.mirror import mirror
-from helpers.migration.dry_run.original import prepare
-from helpers.migration.dry_run.sides import Plan, _environment
+from ascend_workbook.machine.device import Device
+from ascend_workbook.migration.dry_run.layout import find_layout
+from ascend_workbook.migration.dry_run.mirror import make_mirror
+from ascend_workbook.migration.dry_run.original import prepare_training
+from ascend_workbook.migration.dry_run.sides import Plan, _make_environment
 
 FILES = {
     "repo/setup.cfg": "",
@@ -42,28 +42,32 @@ def _names(paths: tuple[Path, ...], root: Path) -> set[str]:
 
 def test_packages_beside_the_scripts_folder_are_reached(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repo)
-    found = layout(repo / "tools" / "train.py")
+    found = find_layout(repo / "tools" / "train.py")
     assert found.root == repo and found.cwd == repo and _names(found.paths, repo) == {".", "src"}
-    assert _names(tuple(found.reached), repo) == {
-        "mypkg/__init__.py", "mypkg/net.py", "mypkg/near.py", "src/deep_pkg/__init__.py", "src/deep_pkg/init.py"
-    }  # fmt: skip
+    assert _names(tuple(found.reached_modules), repo) == {
+        "mypkg/__init__.py",
+        "mypkg/net.py",
+        "mypkg/near.py",
+        "src/deep_pkg/__init__.py",
+        "src/deep_pkg/init.py",
+    }
     monkeypatch.chdir(repo.parent)
-    assert layout(repo / "tools" / "train.py").cwd == repo / "tools"
+    assert find_layout(repo / "tools" / "train.py").cwd == repo / "tools"
 
 
 def test_nothing_is_looked_for_above_the_repository(repo: Path) -> None:
     script = repo / "tools" / "train.py"
     script.write_text("import above_pkg\n", encoding="utf-8")
-    found = layout(script)
+    found = find_layout(script)
     assert found.root == repo / "tools" and not found.paths and found.modules == (script,)
 
 
 def test_an_installed_module_wins_over_a_folder_of_its_name(repo: Path) -> None:
     script = repo / "tools" / "train.py"
     script.write_text("import torch.mine\n", encoding="utf-8")
-    assert layout(script).modules == (script,)
+    assert find_layout(script).modules == (script,)
     script.write_text("import sys\nsys.path.insert(0, '..')\nimport torch.mine\n", encoding="utf-8")
-    assert layout(script).root == repo
+    assert find_layout(script).root == repo
 
 
 def test_pythonpath_is_looked_at_first_and_what_no_mirror_holds_is_named(
@@ -73,19 +77,19 @@ def test_pythonpath_is_looked_at_first_and_what_no_mirror_holds_is_named(
     other = tmp_path / "elsewhere"
     (other / "mypkg").mkdir(parents=True)
     (other / "mypkg" / "net.py").write_text("", encoding="utf-8")
-    found = layout(repo / "tools" / "train.py", pythonpath=[other])
+    found = find_layout(repo / "tools" / "train.py", pythonpath=[other])
     assert other / "mypkg" / "net.py" in found.outside and other not in found.paths
     assert all(module.is_relative_to(found.root) for module in found.modules)
     (other / "net-1.0.dist-info").mkdir()  # pip filled it: libraries
-    assert not layout(repo / "tools" / "train.py", pythonpath=[other]).outside
+    assert not find_layout(repo / "tools" / "train.py", pythonpath=[other]).outside
 
 
 def test_the_mirror_has_data_and_files_for_modules(repo: Path, tmp_path: Path) -> None:
-    found = layout(repo / "tools" / "train.py")
+    found = find_layout(repo / "tools" / "train.py")
     contents = {module: module.read_bytes() for module in found.modules}
     contents[repo / "tools" / "made.py"] = b"x = 1\n"
     work = tmp_path / "out" / "work"
-    script = mirror(repo / "tools" / "train.py", work, contents, found.root, (found.cwd, *found.paths))
+    script = make_mirror(repo / "tools" / "train.py", work, contents, found.root, (found.cwd, *found.paths))
     assert script == work / "tools" / "train.py" and (work / "tools" / "made.py").read_bytes() == b"x = 1\n"
     assert (work / "data" / "words.txt").read_text(encoding="utf-8") == "数据"
     assert not (work / "mypkg").is_symlink() and not (work / "mypkg" / "net.py").is_symlink()
@@ -107,10 +111,10 @@ def test_libraries_that_a_shell_script_puts_on_pythonpath_stay_there(
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "t.py").write_text("import mylib, near\n")
     (tmp_path / "run.sh").write_text("export PYTHONPATH=$PWD/libs:own:$PYTHONPATH\npython w/t.py\n")
-    original = prepare("run.sh", (), 1)
+    original = prepare_training("run.sh", (), 1)
     assert original.libraries == (tmp_path / "libs",) and original.layout.paths == (tmp_path / "own",)
     plan = Plan(original, tmp_path, 1, 0, "python", None)
-    environment = _environment(Device("cpu", "", 1), plan, tmp_path / "work", migrated=False)
+    environment = _make_environment(Device("cpu", "", 1), plan, tmp_path / "work", migrated=False)
     expected = [str(tmp_path / "work" / "own"), str(tmp_path / "libs")]
     assert environment["PYTHONPATH"].split(os.pathsep)[:2] == expected
     assert environment["PYTHONPATH"].count("/nowhere") == (inherited is not None)

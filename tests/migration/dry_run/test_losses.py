@@ -6,15 +6,23 @@ import math
 
 import pytest
 
-from helpers.device import Device
-from helpers.finding import Status
-from helpers.migration.dry_run import _uncompared
-from helpers.migration.dry_run.judge import judged
-from helpers.migration.dry_run.losses import LOSS_DIGITS, TOLERANCE, LossPair, drifts, narrowest, pair, worst
-from helpers.migration.dry_run.reasons import REASONS, fallbacks, reason
-from helpers.report import Column
-from helpers.view.cells import cell
-from helpers.words import show
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Column
+from ascend_workbook.findings.sentence import show
+from ascend_workbook.machine.device import Device
+from ascend_workbook.migration.dry_run import _report_uncompared
+from ascend_workbook.migration.dry_run.judge import judge_worst_step
+from ascend_workbook.migration.dry_run.losses import (
+    LOSS_DIGITS,
+    TOLERANCE,
+    LossPair,
+    choose_narrowest_type,
+    drifts_apart,
+    find_worst_step,
+    pair_losses,
+)
+from ascend_workbook.migration.dry_run.reasons import REASONS, count_fallbacks, explain_message
+from ascend_workbook.show.cells import format_cell
 
 
 @pytest.mark.parametrize(
@@ -55,33 +63,33 @@ def test_what_was_not_compared_is_said(
     baseline: list[float | None], target: list[float | None], outcome: str, beside: list[str]
 ) -> None:
     """NaN on both sides is no agreement, and a verdict on some steps says on how many."""
-    pairs = pair(baseline, target)
-    verdict = judged(pairs, "float32", Device("cpu", "CPU", 1))
-    assert (verdict.key, [finding.key for finding in _uncompared(pairs)]) == (outcome, beside)
+    pairs = pair_losses(baseline, target)
+    verdict = judge_worst_step(pairs, "float32", Device("cpu", "CPU", 1))
+    assert (verdict.key, [finding.key for finding in _report_uncompared(pairs)]) == (outcome, beside)
     assert (verdict.status is Status.OK) == (outcome == "MIG140.within")
 
 
 def test_a_shorter_run_leaves_gaps_not_zeros() -> None:
-    pairs = pair([1.0, 2.0, 3.0], [1.0])
+    pairs = pair_losses([1.0, 2.0, 3.0], [1.0])
     assert [entry.target for entry in pairs] == [1.0, None, None]
-    assert worst(pairs) == pairs[0] and worst(pair([1.0], [])) is None
-    assert worst(pair([1.0, 2.0], [1.1, 2.0])) == LossPair(1, 1.0, 1.1)
+    assert find_worst_step(pairs) == pairs[0] and find_worst_step(pair_losses([1.0], [])) is None
+    assert find_worst_step(pair_losses([1.0, 2.0], [1.1, 2.0])) == LossPair(1, 1.0, 1.1)
 
 
 def test_a_difference_that_grows_is_told_from_one_that_is_there_at_once() -> None:
-    assert drifts(pair([1.0, 1.0], [1.0, 1.1]), 1e-5)
-    assert not drifts(pair([1.0, 1.0], [1.1, 1.0]), 1e-5) and not drifts(pair([], []), 1e-5)
+    assert drifts_apart(pair_losses([1.0, 1.0], [1.0, 1.1]), 1e-5)
+    assert not drifts_apart(pair_losses([1.0, 1.0], [1.1, 1.0]), 1e-5) and not drifts_apart(pair_losses([], []), 1e-5)
 
 
 def test_the_narrowest_type_sets_the_tolerance() -> None:
-    assert narrowest([]) == "float32" and narrowest({"float16"}) == "float16"
-    assert narrowest({"float16", "bfloat16"}) == "bfloat16"
+    assert choose_narrowest_type([]) == "float32" and choose_narrowest_type({"float16"}) == "float16"
+    assert choose_narrowest_type({"float16", "bfloat16"}) == "bfloat16"
     assert TOLERANCE["float32"] == 1e-5
 
 
 def test_losses_are_shown_with_six_digits() -> None:
     column = Column("baseline_loss", digits=LOSS_DIGITS)
-    shown = [cell(value, column, "en") for value in (2.4452991, 1234567.8, 1.23456789e-7, None)]
+    shown = [format_cell(value, column, "en") for value in (2.4452991, 1234567.8, 1.23456789e-7, None)]
     assert shown == ["2.4453", "1.23457e+06", "1.23457e-07", "-"]
 
 
@@ -105,7 +113,7 @@ def test_every_reason_has_words(pattern: str, key: str) -> None:
     ],
 )
 def test_known_messages_are_explained(message: str, key: str | None) -> None:
-    said = reason(message)
+    said = explain_message(message)
     assert (said and said["say"]) == key
 
 
@@ -116,4 +124,4 @@ def test_fallback_warnings_of_both_kinds_are_counted() -> None:
         * 2
         + "the operator 'aten::add' is fine\n"
     )
-    assert fallbacks(output) == {"aten::lgamma": 2, "aten::_x.y": 2}
+    assert count_fallbacks(output) == {"aten::lgamma": 2, "aten::_x.y": 2}

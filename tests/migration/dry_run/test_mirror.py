@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.migration.closure import closure
-from helpers.migration.dry_run.mirror import migrated_texts, mirror
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.migration.closure import list_imported_modules
+from ascend_workbook.migration.dry_run.mirror import make_mirror, migrate_modules
 
 FILES = {
     "train.py": "import torch\nimport net, pkg.deep\nfrom pkg import b\n",
@@ -33,12 +33,12 @@ def script(tmp_path: Path) -> Path:
 
 
 def test_the_closure_is_what_the_script_imports_from_its_folder(script: Path) -> None:
-    names = {file.relative_to(script.parent).as_posix() for file in closure(script)}
+    names = {file.relative_to(script.parent).as_posix() for file in list_imported_modules(script)}
     assert names == {"train.py", "net.py", "pkg/__init__.py", "pkg/a.py", "pkg/b.py", "pkg/c.py", "pkg/deep.py"}
 
 
 def test_only_the_script_imports_transfer_to_npu_and_modules_get_their_edits(script: Path) -> None:
-    contents, made = migrated_texts(script)
+    contents, made = migrate_modules(dict.fromkeys(list_imported_modules(script)), script, script.parent)
     assert {file.name for file in contents} == {"train.py", "net.py"}
     assert b"transfer_to_npu" in contents[script] and b".to('cuda:0')" in contents[script.parent / "net.py"]
     assert [finding.rule for finding in made] == ["MIG131", "MIG103"]
@@ -46,8 +46,8 @@ def test_only_the_script_imports_transfer_to_npu_and_modules_get_their_edits(scr
 
 def test_the_mirror_holds_everything_and_the_original_stays(script: Path, tmp_path: Path) -> None:
     before = {file: file.read_bytes() for file in script.parent.rglob("*") if file.is_file()}
-    contents, _ = migrated_texts(script)
-    copy = mirror(script, tmp_path / "work", contents)
+    contents, _ = migrate_modules(dict.fromkeys(list_imported_modules(script)), script, script.parent)
+    copy = make_mirror(script, tmp_path / "work", contents)
     assert copy.read_bytes() == contents[script] and not copy.is_symlink()
     assert (tmp_path / "work" / "data" / "words.txt").read_text(encoding="utf-8") == "数据"
     for name in ("new.txt", "data/new.txt", "data/words.txt", "other.py", "pkg/a.py"):
@@ -56,11 +56,11 @@ def test_the_mirror_holds_everything_and_the_original_stays(script: Path, tmp_pa
 
 
 def test_a_mirror_inside_the_folder_does_not_hold_itself(script: Path) -> None:
-    mirror(script, script.parent / "runs" / "x" / "work", {})
+    make_mirror(script, script.parent / "runs" / "x" / "work", {})
     assert not (script.parent / "runs" / "x" / "work" / "runs").exists()
 
 
 def test_a_module_that_cannot_be_read_is_named(script: Path) -> None:
     script.with_name("net.py").write_text("import torch\nx = (\n")
     with pytest.raises(WorkbookError, match=r"net\.py could not be read as Python \(line 2\)"):
-        migrated_texts(script)
+        migrate_modules(dict.fromkeys(list_imported_modules(script)), script, script.parent)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.migration.dry_run import own_files
-from helpers.migration.dry_run.mirror import mirror
+from ascend_workbook.migration.dry_run import own_files
+from ascend_workbook.migration.dry_run.mirror import make_mirror
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_small_is_a_copy_and_data_is_a_link(script: Path, tmp_path: Path, small: None) -> None:
     work = tmp_path / "work"
-    mirror(script, work, {})
+    make_mirror(script, work, {})
     links = {path.relative_to(work).as_posix() for path in (*work.iterdir(), *work.glob("*/*")) if path.is_symlink()}
     assert links == {"data/train.bin", "many", ".git", "elsewhere"}
     (work / "out" / "ckpt.pt").write_bytes(b"new")
@@ -41,13 +41,13 @@ def test_what_is_small_is_a_copy_and_data_is_a_link(script: Path, tmp_path: Path
 
 def test_a_change_through_a_link_is_seen(script: Path, tmp_path: Path, small: None) -> None:
     work = tmp_path / "work"
-    mirror(script, work, {})
-    before = own_files.state(work)
-    assert own_files.changed(before) == []
+    make_mirror(script, work, {})
+    before = own_files.record_state(work)
+    assert own_files.list_changed_files(before) == []
     (work / "data" / "train.bin").write_bytes(b"y" * 5_001)
     (work / "many" / "log.txt").write_text("x")
     user = script.parent.resolve()
-    assert own_files.changed(before) == [user / "data" / "train.bin", user / "many"]
+    assert own_files.list_changed_files(before) == [user / "data" / "train.bin", user / "many"]
 
 
 def test_all_copies_together_have_a_limit(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from helpers.migration.dry_run.mirror import mirror
-from helpers.migration.dry_run.original import prepare
-from helpers.migration.dry_run.sides import Plan, in_original, place_of
+from ascend_workbook.migration.dry_run.mirror import make_mirror
+from ascend_workbook.migration.dry_run.original import prepare_training
+from ascend_workbook.migration.dry_run.sides import Plan, in_original, place_of
 
 
 def _mirrored(script: Path, out: Path) -> tuple[Plan, Path]:
-    original = prepare(script, (), 1)
+    original = prepare_training(script, (), 1)
     where = original.layout
     work = out / "target" / "work"
-    mirror(original.script, work, original.migrated("inject"), where.root, (where.cwd, *where.paths))
+    make_mirror(original.script, work, original.migrate_texts("inject"), where.root, (where.cwd, *where.paths))
     return Plan(original, out, 1, 0, "python", None), work
 
 
@@ -30,7 +30,7 @@ def test_lines_that_the_migration_moved_lead_back(tmp_path: Path) -> None:
     assert str(place_of(plan, "target", str(tmp_path / "user" / "pkg" / "net.py"), 1)) == "pkg/net.py:1"
     assert str(place_of(plan, "target", "/elsewhere/a.py", 7)) == "/elsewhere/a.py:7"
     found = in_original(plan, "target", str(work / "train.py"), moved)
-    assert found is not None and plan.original.line(*found) == "1 / 0"
+    assert found is not None and plan.original.read_line(*found) == "1 / 0"
 
 
 def test_a_notebooks_place_is_its_cell_and_line(tmp_path: Path) -> None:

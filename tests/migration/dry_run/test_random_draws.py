@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from helpers.migration.dry_run.random_draws import draws
-from helpers.migration.reading.source import parse
+from ascend_workbook.migration.dry_run.random_draws import find_draw_lines
+from ascend_workbook.migration.reading.source import parse_text
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn, randn as 随机\n"
 
@@ -27,7 +27,7 @@ HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn, ran
     ],
 )
 def test_draws_are_found(code: str) -> None:
-    assert list(draws(parse(HEAD + code))) == [4]
+    assert list(find_draw_lines(parse_text(HEAD + code))) == [4]
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_draws_are_found(code: str) -> None:
     ],
 )
 def test_what_draws_on_the_cpu_or_not_at_all_is_left(code: str) -> None:
-    assert not list(draws(parse(HEAD + code)))
+    assert not list(find_draw_lines(parse_text(HEAD + code)))

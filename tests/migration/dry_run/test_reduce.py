@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.migration.dry_run.reduce import reduced
+from ascend_workbook.migration.dry_run.reduce import reduce_training
 from tests.conftest import ROOT
 
 ARGPARSE = """
@@ -32,19 +32,19 @@ def _script(tmp_path: Path, text: str) -> Path:
 
 
 def test_defaults_are_lowered_and_the_rest_is_left(tmp_path: Path) -> None:
-    changes, words = reduced(_script(tmp_path, ARGPARSE), ["--lr", "1"])
+    changes, words = reduce_training(_script(tmp_path, ARGPARSE), ["--lr", "1"])
     assert words == ["--lr", "1", "--batch-size", "2", "--n_layer", "2", "--hidden_size", "192", "--depth", "18"]
     assert [str(change.option.place) for change in changes][0] == "train.py:4"
 
 
 def test_given_arguments_are_replaced_where_they_stand(tmp_path: Path) -> None:
-    _, words = reduced(_script(tmp_path, ARGPARSE), ["-b", "64", "--n_layer=48", "--seq-len", "4096"], nproc=4)
+    _, words = reduce_training(_script(tmp_path, ARGPARSE), ["-b", "64", "--n_layer=48", "--seq-len", "4096"], nproc=4)
     assert words[:4] == ["-b", "8", "--n_layer=2", "--seq-len"] and words[4] == "64"
 
 
 def test_a_configurator_takes_joined_words(tmp_path: Path) -> None:
     text = "n_layer = 12\nbatch_size = 5 * 8\nname = 'x'\nexec(open('configurator.py').read())\n"
-    _, words = reduced(_script(tmp_path, text), ["--n_layer=24"])
+    _, words = reduce_training(_script(tmp_path, text), ["--n_layer=24"])
     assert words == ["--n_layer=2", "--batch_size=2"]
 
 
@@ -54,22 +54,22 @@ def test_dataclasses_of_a_trainer(tmp_path: Path) -> None:
         "@dataclass\nclass Data:\n    max_source_length: int = field(default=1024)\n    name: str = ''\n"
         "HfArgumentParser((Data, TrainingArguments))\n"
     )
-    _, words = reduced(_script(tmp_path, text), [])
+    _, words = reduce_training(_script(tmp_path, text), [])
     assert words == ["--max_source_length", "64", "--per_device_train_batch_size", "2"]
 
 
 def test_options_of_a_module_beside_it(tmp_path: Path) -> None:
     (tmp_path / "options.py").write_text("def add(p):\n    p.add_argument('--d_model', type=int, default=4096)\n")
-    changes, _ = reduced(_script(tmp_path, "import options\n"), [])
+    changes, _ = reduce_training(_script(tmp_path, "import options\n"), [])
     assert str(changes[0].option.place) == "options.py:2"
 
 
 @pytest.mark.parametrize("text", ["x = 1\n", ARGPARSE.replace("default=", "default=1 if x else ")])
 def test_nothing_is_made_up(tmp_path: Path, text: str) -> None:
-    changes, words = reduced(_script(tmp_path, text.replace("type=int", "type=str")), ["--a"])
+    changes, words = reduce_training(_script(tmp_path, text.replace("type=int", "type=str")), ["--a"])
     assert not changes and words == ["--a"]
 
 
 def test_the_bundled_scripts_have_smaller_configurations() -> None:
     for script in (ROOT / "notebooks" / "scripts").glob("*.py"):
-        assert reduced(script, [])[0], script.name
+        assert reduce_training(script, [])[0], script.name

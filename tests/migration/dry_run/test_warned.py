@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.migration.dry_run.memory import NO_MEMORY, available_mib
-from helpers.migration.dry_run.warned import shortened, warned
+from ascend_workbook.migration.dry_run.memory import NO_MEMORY, available_mib
+from ascend_workbook.migration.dry_run.warned import count_warnings, shorten_text
 
 OUTPUT = """train.py:3: UserWarning: step 12 is slow
 train.py:9: UserWarning: step 13 is slow
@@ -18,7 +18,7 @@ FutureWarning in a sentence is none
 
 
 def test_kinds_are_counted_without_their_numbers() -> None:
-    assert list(warned(OUTPUT).values()) == [2, 1]
+    assert list(count_warnings(OUTPUT).values()) == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_container_may_have_less_than_the_machine(tmp_path: Path) -> None:
 
 def test_a_long_warning_is_cut_between_words() -> None:
     text = "UserWarning: " + "several words " * 20
-    cut = shortened(text)
-    assert len(cut) <= 102 and cut.endswith("words …") and shortened("short") == "short"
-    assert shortened("x" * 300) == "x" * 99 + " …"
-    assert text.strip() in warned(f"a.py:3: {text}\n")
+    cut = shorten_text(text)
+    assert len(cut) <= 102 and cut.endswith("words …") and shorten_text("short") == "short"
+    assert shorten_text("x" * 300) == "x" * 99 + " …"
+    assert text.strip() in count_warnings(f"a.py:3: {text}\n")

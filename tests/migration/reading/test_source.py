@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.migration.reading.source import Source, decode, parse, read
-from helpers.migration.reading.undecoded import Unreadable
-from helpers.migration.rewrite import rewrite
-from helpers.migration.scan import scan
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text, read_source
+from ascend_workbook.migration.reading.undecoded import Unreadable
+from ascend_workbook.migration.rewrite import rewrite
+from ascend_workbook.migration.scan import scan
 
 
 def _call(source: Source) -> ast.Call:
-    return source.nodes(ast.Call)[0]
+    return source.nodes_of_type(ast.Call)[0]
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,10 @@ def _call(source: Source) -> ast.Call:
     ],
 )
 def test_a_segment_is_what_the_author_wrote(text: str) -> None:
-    source = parse(text)
-    segment = source.segment(_call(source))
+    source = parse_text(text)
+    segment = source.text_of(_call(source))
     assert segment == text[text.index("f(") : text.index(")", text.index("f(")) + 1]
-    assert source.place(_call(source)).column == text.index("f(") - source.line_starts[_call(source).lineno - 1] + 1
+    assert source.place_of(_call(source)).column == text.index("f(") - source.line_starts[_call(source).lineno - 1] + 1
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_a_segment_is_what_the_author_wrote(text: str) -> None:
     ],
 )
 def test_bytes_survive_decode_and_encode(data: bytes, encoding: str, bom: bytes) -> None:
-    text, found, mark = decode(data)
+    text, found, mark = decode_bytes(data)
     assert (found, mark) == (encoding, bom)
-    source = parse(text, encoding=found, bom=mark)
-    assert source.encode(source.text) == data
+    source = parse_text(text, encoding=found, bom=mark)
+    assert source.encode_text(source.text) == data
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_cannot_be_read_says_where(data: bytes, line: int, tmp_path: Path) 
     file = tmp_path / "bad.py"
     file.write_bytes(data)
     with pytest.raises(Unreadable) as raised:
-        read(file)
+        read_source(file)
     assert raised.value.error
     assert line == 0 or raised.value.line == line
 
@@ -97,20 +97,20 @@ def test_what_cannot_be_read_says_where(data: bytes, line: int, tmp_path: Path) 
     ],
 )
 def test_names_are_resolved_as_python_does(code: str, name: str) -> None:
-    source = parse(code)
-    calls = [call for call in source.nodes(ast.Call) if call.args]
-    assert [source.names.call(call) for call in calls] == [name]
+    source = parse_text(code)
+    calls = [call for call in source.nodes_of_type(ast.Call) if call.args]
+    assert [source.names.resolve_call(call) for call in calls] == [name]
 
 
 def test_a_deep_tree_is_no_crash() -> None:
-    source = parse("x = " + "+".join(["1"] * 900))
-    assert source.names.resolve(ast.Name("x", ast.Load())) == ""
+    source = parse_text("x = " + "+".join(["1"] * 900))
+    assert source.names.resolve_name(ast.Name("x", ast.Load())) == ""
 
 
 def test_an_edit_whose_text_is_not_there_is_not_made() -> None:
-    source = parse("x.cuda(0)")
+    source = parse_text("x.cuda(0)")
     function = _call(source).func
-    assert source.replace(function, "cuda", "to") and source.replace(function, "npu", "to") == ()
+    assert source.replace_text(function, "cuda", "to") and source.replace_text(function, "npu", "to") == ()
 
 
 CHINESE = "# 训练脚本：把模型放到显卡上\nimport torch\nx = torch.zeros(1).cuda('cuda:0')  # 第一块显卡\n"
@@ -137,7 +137,7 @@ def test_each_kind_of_unreadable_file_has_its_own_message(
 ) -> None:
     (tmp_path / "bad.py").write_bytes(data)
     with pytest.raises(Unreadable) as raised:
-        read(tmp_path / "bad.py")
+        read_source(tmp_path / "bad.py")
     assert raised.value.key == key
     told = [finding for finding in scan(tmp_path).findings if finding.key == "MIG100.unreadable"]
     assert len(told) == 1 and words in told[0].message("en") and step in told[0].hint("en")

@@ -7,13 +7,13 @@ from types import ModuleType
 
 import pytest
 
-from helpers.migration.reading.source import parse
-from helpers.migration.repair import class_of
-from helpers.migration.rewrite import apply, judge, migrate
-from helpers.migration.rewrite.explicit import PARTS, commands
-from helpers.migration.scan import scan_source
-from helpers.migration.texts import text_source
-from helpers.words import say
+from ascend_workbook.findings.sentence import say
+from ascend_workbook.migration.reading.source import parse_text
+from ascend_workbook.migration.repair import class_of
+from ascend_workbook.migration.rewrite import apply_edits, judge_source, migrate_source
+from ascend_workbook.migration.rewrite.explicit import PARTS, commands
+from ascend_workbook.migration.scan import scan_source
+from ascend_workbook.migration.texts import text_source
 
 EXAMPLES = [(part, *example) for part in PARTS for example in part.EXAMPLES]
 NEAR_MISSES = [(part, code) for part in PARTS for code in part.NEAR_MISSES]
@@ -21,18 +21,18 @@ IMPORT = "import torch_npu\n"
 
 
 def _explicit(code: str) -> str:
-    return migrate(parse(code), mode="explicit")[0]
+    return migrate_source(parse_text(code), mode="explicit")[0]
 
 
 @pytest.mark.parametrize(("part", "code", "after"), EXAMPLES)
 def test_the_example_is_rewritten_once(part: ModuleType, code: str, after: str) -> None:
-    text, made = migrate(parse(code), mode="explicit")
+    text, made = migrate_source(parse_text(code), mode="explicit")
     assert text.replace(IMPORT, "", 1) == after.replace(IMPORT, "", 1)
     ast.parse(text)
     for finding in made:
         assert say(finding.key, "en", **finding.args) and say(finding.key, "zh", **finding.args)
     assert _explicit(text) == text
-    left = {class_of(finding) for finding in scan_source(parse(text), strict=True)}
+    left = {class_of(finding) for finding in scan_source(parse_text(text), strict=True)}
     assert "rewrite" not in left and ("auto" not in left or "cu' 'da" in code)
 
 
@@ -44,9 +44,9 @@ def test_the_near_miss_is_left_alone(part: ModuleType, code: str) -> None:
 
 def _only_inject(code: str, text: str) -> bool:
     """A place that both modes edit alike."""
-    source = parse(code)
+    source = parse_text(code)
     edits = [edit for finding in scan_source(source) if class_of(finding) == "rewrite" for edit in finding.edits]
-    return bool(edits) and apply(source, edits) == text.replace(IMPORT, "", 1)
+    return bool(edits) and apply_edits(source, edits) == text.replace(IMPORT, "", 1)
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
@@ -62,7 +62,7 @@ def test_at_least_two_fifths_in_all() -> None:
 @pytest.mark.parametrize(("line", "after"), commands.EXAMPLES)
 def test_a_command_hands_on_the_device(line: str, after: str) -> None:
     source = text_source(line, "run.sh")
-    assert apply(source, [edit for finding in commands.check(source) for edit in finding.edits]) == after
+    assert apply_edits(source, [edit for finding in commands.check(source) for edit in finding.edits]) == after
     assert not list(commands.check(text_source(after, "run.sh")))
 
 
@@ -87,8 +87,8 @@ def test_what_is_for_cuda_alone_stays(code: str) -> None:
     """A script with a place of its own for an NPU keeps the one for CUDA, and the scan is silent about it then."""
     after = _explicit(code)
     assert after == IMPORT + code
-    assert not {class_of(finding) for finding in scan_source(parse(after), strict=True)} & {"auto", "rewrite"}
-    assert class_of(scan_source(parse(code), strict=True)[-1]) == "auto"
+    assert not {class_of(finding) for finding in scan_source(parse_text(after), strict=True)} & {"auto", "rewrite"}
+    assert class_of(scan_source(parse_text(code), strict=True)[-1]) == "auto"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_another_branch_is_rewritten(code: str) -> None:
 def test_arguments_of_a_script_follow() -> None:
     given = "--device=cuda:1 --device cuda --backend NCCL --name cuda --distributed-backend nccl"
     asked = "--device=npu:1 --device npu --backend hccl --name cuda --distributed-backend nccl"
-    assert " ".join(commands.arguments(given.split())) == asked
+    assert " ".join(commands.rewrite_arguments(given.split())) == asked
 
 
 @pytest.mark.parametrize(
@@ -119,17 +119,19 @@ def test_arguments_of_a_script_follow() -> None:
     ],
 )
 def test_only_the_option_of_the_value_itself_counts(given: str, asked: str) -> None:
-    assert " ".join(commands.arguments(given.split())) == asked
+    assert " ".join(commands.rewrite_arguments(given.split())) == asked
 
 
 def test_what_has_no_form_is_named_and_stays() -> None:
     code = (
         "import torch\ntorch.cuda.caching_allocator_enable(False)\nx = name.split('cuda')\nfrom torch.cuda import *\n"
     )
-    made, left = judge(parse(code), mode="explicit")
+    made, left = judge_source(parse_text(code), mode="explicit")
     assert [finding.args["name"] for finding in left if finding.rule == "MIG138"] == [
-        "torch.cuda.caching_allocator_enable", "cuda", "torch.cuda.*",
-    ]  # fmt: skip
+        "torch.cuda.caching_allocator_enable",
+        "cuda",
+        "torch.cuda.*",
+    ]
     assert _explicit(code) == IMPORT + code
 
 
@@ -142,7 +144,7 @@ def test_what_has_no_form_is_named_and_stays() -> None:
     ],
 )
 def test_a_name_that_another_edit_would_break_is_told(code: str, name: str) -> None:
-    _, left = judge(parse(code), mode="explicit")
+    _, left = judge_source(parse_text(code), mode="explicit")
     assert [finding.args["name"] for finding in left] == [name]
 
 
@@ -161,14 +163,14 @@ def test_a_name_that_another_edit_would_break_is_told(code: str, name: str) -> N
     ],
 )
 def test_what_other_files_say_is_left_to_a_person(code: str, key: str, line: int) -> None:
-    made, left = judge(parse(code), mode="explicit")
+    made, left = judge_source(parse_text(code), mode="explicit")
     assert [(finding.key, finding.place and finding.place.line) for finding in left] == ([(key, line)] if key else [])
     assert bool([finding for finding in made if finding.key == "MIG138.device"]) == (not key)
 
 
 def test_a_migrated_script_of_the_other_mode_is_taken_over() -> None:
     code = "import torch\nm = m.cuda()\nx = x.cuda('cuda:0')\nif x.device.type == 'cuda':\n    pass\n"
-    injected = migrate(parse(code))[0]
+    injected = migrate_source(parse_text(code))[0]
     assert "transfer_to_npu" in injected
     after = _explicit(injected)
     assert "transfer_to_npu" not in after and "m.npu()" in after and "x.to('npu:0')" in after

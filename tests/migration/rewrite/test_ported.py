@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.migration.rewrite import ported, rewrite
+from ascend_workbook.migration.rewrite import ported, rewrite
 from tests.conftest import ROOT
 
 TWO = "import torch_npu\nfrom torch_npu.contrib import transfer_to_npu\n"
@@ -110,7 +110,7 @@ def test_a_module_that_says_nothing_of_torch_npu_is_not_parsed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, parsed: list[str]
 ) -> None:
     read: list[str] = []
-    monkeypatch.setattr(ported, "_read", lambda file: read.append(file.name) or ported.Said(False))
+    monkeypatch.setattr(ported, "_read_words", lambda file: read.append(file.name) or ported.Said(False))
     _tree(tmp_path, {"a.py": GPU.replace("torch\n", "torch\nimport model\n", 1), "model.py": says})
     assert rewrite(tmp_path / "a.py").facts["sha256"] and read == parsed
 
@@ -124,13 +124,15 @@ def test_many_modules_in_a_tree_without_torch_ask_for_nothing(tmp_path: Path) ->
     ("files", "told"),
     [
         ({"a.py": NPU, "c.py": GPU, "plugin.py": CUDA}, "plugin.py:2:12"),
-        ({"run.py": f"import importlib\nimportlib.import_module('plugin')\n{TAIL}", "c.py": GPU, "plugin.py": CUDA},
-         "plugin.py:2:12"),
+        (
+            {"run.py": f"import importlib\nimportlib.import_module('plugin')\n{TAIL}", "c.py": GPU, "plugin.py": CUDA},
+            "plugin.py:2:12",
+        ),
         ({"a.py": NPU, "c.py": f"import plugin\n{GPU}", "plugin.py": CUDA}, ""),
         ({"a.py": NPU, "c.py": GPU}, ""),
         ({"b.py": NEUTRAL, "c.py": GPU, "plugin.py": CUDA}, ""),
     ],
-)  # fmt: skip
+)
 def test_what_no_script_with_the_import_reaches_is_told(tmp_path: Path, files: dict[str, str], told: str) -> None:
     report = rewrite(_tree(tmp_path, files))
     assert [str(one.place) for one in report.findings if one.key == "MIG131.not_reached"] == [told][: bool(told)]

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from helpers.__main__ import main
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.migration.files import tree
-from helpers.migration.reading.source import read
-from helpers.migration.rewrite import out_folder, rewrite, writing
-from helpers.migration.rewrite.change import change
-from helpers.migration.rewrite.work import MODES
-from helpers.migration.scan import scan
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.migration.files import collect_files
+from ascend_workbook.migration.reading.source import read_source
+from ascend_workbook.migration.rewrite import out_folder, rewrite, writing
+from ascend_workbook.migration.rewrite.change import make_change
+from ascend_workbook.migration.rewrite.work import MODES
+from ascend_workbook.migration.scan import scan
 from tests.conftest import ROOT
 
 #: Names and bytes that a patch may get wrong.
@@ -160,10 +160,10 @@ def test_what_must_not_be_written_is_left_and_the_rest_goes_on(tmp_path: Path, k
 
 def test_a_file_that_changes_while_it_is_judged_is_refused(tmp_path: Path) -> None:
     source = _tree(tmp_path, {"a.py": AWKWARD["a.py"]})
-    one = read(source / "a.py")
-    made = change(one, source / "a.py", AWKWARD["a.py"], "import torch\n", [])
+    one = read_source(source / "a.py")
+    made = make_change(one, source / "a.py", AWKWARD["a.py"], "import torch\n", [])
     (source / "a.py").write_bytes(b"import torch\nmine = 1\n")
-    kept, failed = writing.in_place(tree(source), [made])
+    kept, failed = writing.in_place(collect_files(source), [made])
     assert not kept and len(failed) == 1 and (source / "a.py").read_bytes() == b"import torch\nmine = 1\n"
 
 
@@ -342,7 +342,7 @@ def test_wrong_words_are_told(tmp_path: Path, options: dict[str, object], words:
 
 def test_the_command_prints_the_diff_alone_and_applies_it(tmp_path: Path) -> None:
     source = _tree(tmp_path / "in", {"a.py": AWKWARD["crlf.py"]})
-    command = [sys.executable, "-m", "helpers", "rewrite", str(source), "--mode", "explicit", "--diff"]
+    command = [sys.executable, "-m", "ascend_workbook", "rewrite", str(source), "--mode", "explicit", "--diff"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     subprocess.run(["git", "init", "-q"], cwd=source, check=True)

@@ -10,14 +10,14 @@ from typing import Any, Callable
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.precision.attempts.helped import helped
-from helpers.precision.attempts.history import FOLDER, keep, load, numbers
-from helpers.precision.attempts.record import Attempt
-from helpers.precision.attempts.verb import attempts
-from helpers.precision.compare import compare
-from helpers.report import Report
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.attempts.helped import judge_change
+from ascend_workbook.precision.attempts.history import FOLDER, list_numbers, load_attempts, save_attempt
+from ascend_workbook.precision.attempts.record import Attempt
+from ascend_workbook.precision.attempts.verb import attempts
+from ascend_workbook.precision.compare import compare
 from tests.precision.baselines.bundles import SIDE, capture_of
 
 RELU, NORM = "Functional.relu.1.forward", "Functional.batch_norm.1.forward"
@@ -25,9 +25,15 @@ RELU, NORM = "Functional.relu.1.forward", "Functional.batch_norm.1.forward"
 
 def attempt(first: dict[str, Any] | None = None, **told: Any) -> Attempt:
     known: dict[str, Any] = {
-        "at": "2026-11-01T00:00:00+00:00", "status": "FAIL" if first else "OK", "judged": True, "parting": 3,
-        "compared": 9, "loss": {"worst": 0.1}, "baseline": "abc", "scope": {"level": "L1"},
-    }  # fmt: skip
+        "at": "2026-11-01T00:00:00+00:00",
+        "status": "FAIL" if first else "OK",
+        "judged": True,
+        "parting": 3,
+        "compared": 9,
+        "loss": {"worst": 0.1},
+        "baseline": "abc",
+        "scope": {"level": "L1"},
+    }
     return Attempt(**{**known, "first": first, **told})
 
 
@@ -58,7 +64,7 @@ def place(operator: str = "conv2d", step: int = 0, row: int = 4, error: float | 
     ],
 )
 def test_two_attempts_are_held_against_each_other(before: Attempt, now: Attempt, key: str, status: Status) -> None:
-    found = helped(before, replace(now, number=2))
+    found = judge_change(before, replace(now, number=2))
     assert (found.key, found.status) == (f"ACC285.{key}", status)
     assert found.message("en") and found.message("zh")
 
@@ -83,16 +89,20 @@ def test_a_fix_is_followed_from_attempt_to_attempt(gpu: Path, tmp_path: Path) ->
         ("later", {"faults": {RELU: lambda x: 1.5 * x}, "losses": (2.1, 1.5)}),
         ("gone", {}),
         ("new", {"faults": {NORM: lambda x: 1.5 * x}}),
-    ]  # fmt: skip
+    ]
     for at, (key, options) in enumerate(steps, 1):
         report = compare(gpu, npu(tmp_path / str(at), **options), attempts=run)
         assert told(report) == f"ACC285.{key}" and report.facts["attempt"] == at
     shown = attempts(run)
     assert shown.headline is not None and shown.headline.key == "ACC285.new" and shown.status is Status.WARN
     assert shown.table is not None
-    assert shown.table.values("first_divergence")[:2] == [NORM, RELU]
-    assert shown.table.values("loss_difference")[0] == pytest.approx(0.2 / 2.0, rel=0.2)
-    assert shown.table.values("status") == ["FAIL", "FAIL", "NOTE", "FAIL"] and shown.text("zh") and shown.html("en")
+    assert shown.table.column_values("first_divergence")[:2] == [NORM, RELU]
+    assert shown.table.column_values("loss_difference")[0] == pytest.approx(0.2 / 2.0, rel=0.2)
+    assert (
+        shown.table.column_values("status") == ["FAIL", "FAIL", "NOTE", "FAIL"]
+        and shown.text("zh")
+        and shown.html("en")
+    )
 
 
 def test_what_changed_is_told(gpu: Path, tmp_path: Path) -> None:
@@ -135,8 +145,8 @@ def test_a_damaged_dump_helps_nothing(gpu: Path, tmp_path: Path, plain: bool, da
     report = compare(gpu, folders[1], attempts=tmp_path / "run")
     assert told(report) == "ACC285.not_judged" and report.status is Status.FAIL
     shown = attempts(tmp_path / "run")
-    assert shown.table is not None and shown.table.values("parting")[1] is None
-    kept = load(tmp_path / "run")[0]
+    assert shown.table is not None and shown.table.column_values("parting")[1] is None
+    kept = load_attempts(tmp_path / "run")[0]
     assert kept[0].scope["compared_steps"] == ["step 0 rank 0"], "with fewer steps it would be another scope"
     if damage is spoiled:
         assert [one.compared > 0 for one in kept] == [True, False]
@@ -150,9 +160,9 @@ def test_a_copy_of_the_baseline_is_the_same_baseline(gpu: Path, tmp_path: Path) 
 
 def test_kept_at_once_each_has_its_number(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        given = list(pool.map(lambda at: keep(tmp_path, attempt(place(row=at))), range(24)))
-    assert sorted(given) == numbers(tmp_path) == list(range(1, 25))
-    found, troubles = load(tmp_path)
+        given = list(pool.map(lambda at: save_attempt(tmp_path, attempt(place(row=at))), range(24)))
+    assert sorted(given) == list_numbers(tmp_path) == list(range(1, 25))
+    found, troubles = load_attempts(tmp_path)
     assert not troubles and sorted(one.first["row"] for one in found if one.first) == list(range(24))
 
 
@@ -166,20 +176,25 @@ def content(**fields: Any) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda path: path.write_text(""), lambda path: path.write_bytes(b"\xff\xfe"),
+        lambda path: path.write_text(""),
+        lambda path: path.write_bytes(b"\xff\xfe"),
         lambda path: path.write_text("[1]"),
-        content(schema="ascend-workbook/attempt/9"), content(status="GREAT"), content(first={"step": "x"}),
-        content(first={**place(), "operator": "x\x1b[2J"}), content(settings={"machine": 3}), content(parting="3"),
+        content(schema="ascend-workbook/attempt/9"),
+        content(status="GREAT"),
+        content(first={"step": "x"}),
+        content(first={**place(), "operator": "x\x1b[2J"}),
+        content(settings={"machine": 3}),
+        content(parting="3"),
     ],
-)  # fmt: skip
+)
 def test_a_damaged_attempt_is_told_and_the_others_are_read(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     for _ in range(3):
-        keep(tmp_path, attempt(place()))
+        save_attempt(tmp_path, attempt(place()))
     damage(tmp_path / FOLDER / "0002.json")
     report = attempts(tmp_path)
-    assert report.table is not None and report.table.values("attempt") == [1, 3]
+    assert report.table is not None and report.table.column_values("attempt") == [1, 3]
     (found,) = (one for one in report.findings if one.rule == "ACC286")
-    assert "0002.json" in found.message("en") and keep(tmp_path, attempt(None)) == 4
+    assert "0002.json" in found.message("en") and save_attempt(tmp_path, attempt(None)) == 4
 
 
 def test_where_nothing_is_kept(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from helpers.precision.baselines.bundle import Bundle, listed
-from helpers.precision.baselines.packing import packed
-from helpers.precision.baselines.writing import write
+from ascend_workbook.precision.baselines.bundle import Bundle, list_files
+from ascend_workbook.precision.baselines.packing import pack_capture
+from ascend_workbook.precision.baselines.writing import write_bundle
 from tests.precision.dumps import as_capture
 from tests.precision.networks import convolutions
 
@@ -26,19 +26,34 @@ def capture_of(folder: Path, *, losses: tuple[float, ...] = (2.0, 1.5), tier: st
 
 
 def log(folder: Path, losses: tuple[float, ...], tier: str = "cuda") -> None:
-    steps = [{"step": at, "loss": loss, "lr": 0.1, "grad_norm": 1.0, "micro_batches": 1, "time_s": 0.1}
-             for at, loss in enumerate(losses, 1)]  # fmt: skip
+    steps = [
+        {"step": at, "loss": loss, "lr": 0.1, "grad_norm": 1.0, "micro_batches": 1, "time_s": 0.1}
+        for at, loss in enumerate(losses, 1)
+    ]
     meta = {"argv": ["/home/wanglei/secret-project/train.py"], "cwd": "/home/wanglei", "pid": 7, "tier": tier}
-    content = {"schema": "ascend-workbook/gpulog/1", "status": "stopped_after", "meta": meta, "steps": steps,
-               "skipped_steps": 0, "notes": [], "error": None}  # fmt: skip
+    content = {
+        "schema": "ascend-workbook/gpulog/1",
+        "status": "stopped_after",
+        "meta": meta,
+        "steps": steps,
+        "skipped_steps": 0,
+        "notes": [],
+        "error": None,
+    }
     (folder / "gpulog.json").write_text(json.dumps(content), encoding="utf-8")
 
 
 def bundle_of(capture: Path, out: Path, **told: Any) -> Path:
     """The capture's files as a bundle."""
-    files = packed(capture)
+    files = pack_capture(capture)
     hardware = {"tier": "cuda", "name": "NVIDIA H200", "count": 1}
-    facts = {"recorded": "2026-11-01", "hardware": hardware, "run": {"steps": 1}, "statistics": True,
-             "throughput": None, **told}  # fmt: skip
-    write(out, Bundle(**{**facts, "files": listed(files)}), files)
+    facts = {
+        "recorded": "2026-11-01",
+        "hardware": hardware,
+        "run": {"steps": 1},
+        "statistics": True,
+        "throughput": None,
+        **told,
+    }
+    write_bundle(out, Bundle(**{**facts, "files": list_files(files)}), files)
     return out

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.precision.baselines.bundle import NAME, sha256
-from helpers.precision.baselines.packing import packed
-from helpers.precision.baselines.reading import opened
-from helpers.precision.baselines.verb import baseline
-from helpers.precision.capturing import manifest
-from helpers.precision.experiment import differences
-from helpers.precision.layouts import read_dump
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.precision.baselines.bundle import NAME, hash_bytes
+from ascend_workbook.precision.baselines.packing import pack_capture
+from ascend_workbook.precision.baselines.reading import open_side
+from ascend_workbook.precision.baselines.verb import baseline
+from ascend_workbook.precision.capturing import manifest
+from ascend_workbook.precision.experiment import differences
+from ascend_workbook.precision.layouts import read_dump
 from tests.precision.baselines.bundles import bundle_of, capture_of
 
 Entries = dict[str, bytes]
@@ -46,19 +46,19 @@ def rewritten(source: Path, out: Path, change: Callable[[Entries], None]) -> Pat
 def resigned(entries: Entries, name: str, data: bytes) -> None:
     """A file changed, and its checksum with it, as a forger would."""
     content = json.loads(entries[NAME])
-    content["files"][name] = {"bytes": len(data), "sha256": sha256(data)}
+    content["files"][name] = {"bytes": len(data), "sha256": hash_bytes(data)}
     entries.update({name: data, NAME: json.dumps(content).encode()})
 
 
 @pytest.mark.parametrize("name", ["gpu.zip", "gpu"])
 def test_zip_and_folder_read_the_same(tmp_path: Path, name: str) -> None:
     capture = capture_of(tmp_path / "capture")
-    with opened(bundle_of(capture, tmp_path / name)) as found:
-        assert found.bundle is not None and found.bundle.machine == "NVIDIA H200"
+    with open_side(bundle_of(capture, tmp_path / name)) as found:
+        assert found.bundle is not None and found.bundle.describe_machine == "NVIDIA H200"
         (run,) = read_dump(found.folder / manifest.DUMP)
         (original,) = read_dump(capture / manifest.DUMP, Path("/home/user"))
-        about = manifest.load(found.folder)
-        assert about is not None and not about.changed() and about.about["device"] == "NVIDIA H200"
+        about = manifest.load_manifest(found.folder)
+        assert about is not None and not about.changed_files() and about.about["device"] == "NVIDIA H200"
     assert [op.name for op in run.operators] == [op.name for op in original.operators]
     assert [op.outputs[0].norm for op in run.operators] == [op.outputs[0].norm for op in original.operators]
     assert str(run.operators[0].place) == str(original.operators[0].place) == "train.py:20"
@@ -90,16 +90,18 @@ def test_no_credential_among_the_arguments_travels(tmp_path: Path) -> None:
     capture = capture_of(tmp_path / "capture", args=given)
     log = json.loads((capture / "gpulog.json").read_text())
     (capture / "gpulog.json").write_text(json.dumps({**log, "meta": {**log["meta"], "argv": argv}}))
-    files = packed(capture)
+    files = pack_capture(capture)
     kept = ["--lr", "0.1", "--num-tokens", "5", "--tokenizer=gpt2"]
     sent = [re.sub(r"^[KX]9|[TP]9|me:S9", "***", word) for word in CREDENTIALS] + kept
     assert json.loads(files[manifest.NAME])["about"]["args"] == sent
     assert json.loads(files["gpulog.json"])["meta"]["argv"] == ["train.py", *sent]
     assert not re.search(r"\b[KTPSX]9\b", b"\n".join(files.values()).decode())
-    with opened(bundle_of(capture, tmp_path / "gpu.zip")) as found:
-        there, here = manifest.load(found.folder), manifest.load(capture)
+    with open_side(bundle_of(capture, tmp_path / "gpu.zip")) as found:
+        there, here = manifest.load_manifest(found.folder), manifest.load_manifest(capture)
         assert [one.name for one in differences(there, here) if one.fact == "option"] == []
-    other = manifest.load(capture_of(tmp_path / "other", args=["--api-key", "K9", *given[2:-1], "--tokenizer=t5"]))
+    other = manifest.load_manifest(
+        capture_of(tmp_path / "other", args=["--api-key", "K9", *given[2:-1], "--tokenizer=t5"])
+    )
     assert [one.name for one in differences(there, other) if one.fact == "option"] == ["args"]
 
 
@@ -121,21 +123,23 @@ def test_nothing_private_travels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     given = ["--data=/home/wanglei/secret-project/digits", "--note", "wanglei@gpu-node-17", "--lr", "0.1"]
     side = {"weights": {"key.weight": "float32[2]:0123456789abcdef", "extra": "hf-planted-0123456789", "none": "None"}}
     capture = capture_of(tmp_path / "capture", args=given, side=side, root="/home/wanglei/secret-project")
-    files = packed(capture)
+    files = pack_capture(capture)
     text = b"\n".join(files.values()).decode()
     assert not [word for word in ("wanglei", "secret-project", "gpu-node-17", "planted", "pid") if word in text]
     content = json.loads(files[manifest.NAME])
     assert content["about"]["args"][0] == "--data=.../digits" and content["about"]["args"][-1] == "0.1"
     assert content["sides"]["rank0"]["weights"] == {
-        "key.weight": "float32[2]:0123456789abcdef", "extra": "***", "none": "None",
-    }  # fmt: skip
+        "key.weight": "float32[2]:0123456789abcdef",
+        "extra": "***",
+        "none": "None",
+    }
 
 
 def test_a_key_among_the_facts_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OBS_SECRET_ACCESS_KEY", "planted0secret1key2")
     side = {"weights": {"planted0secret1key2.weight": "float32[2]:0123456789abcdef"}}
     with pytest.raises(WorkbookError) as caught:
-        packed(capture_of(tmp_path / "capture", side=side))
+        pack_capture(capture_of(tmp_path / "capture", side=side))
     assert caught.value.key == "baseline.leak" and "planted" not in str(caught.value)
 
 
@@ -177,16 +181,23 @@ def told(**fields: object) -> Callable[[Entries], None]:
         (told(files={"x.json": {"bytes": 1 << 40, "sha256": "0" * 64}}), "size of at most"),
         (told(hardware={"tier": "cuda", "name": "x\x1b[2J", "count": 1}), "hardware"),
         (lambda entries: resigned(entries, "capture.json", b'{"schema": 1}'), "schema"),
-        (lambda entries: resigned(entries, "capture.json", json.dumps({
-            "schema": manifest.SCHEMA, "complete": True, "about": {}, "files": {}, "sides": {"rank0": 3}}).encode()),
-         "baseline.zip"),
+        (
+            lambda entries: resigned(
+                entries,
+                "capture.json",
+                json.dumps(
+                    {"schema": manifest.SCHEMA, "complete": True, "about": {}, "files": {}, "sides": {"rank0": 3}}
+                ).encode(),
+            ),
+            "baseline.zip",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_as_it_was_written_is_refused(
     made: Path, tmp_path: Path, change: Callable[[Entries], None], expected: str
 ) -> None:
     bad = rewritten(made, tmp_path / "baseline.zip", change)
-    with pytest.raises(WorkbookError, match=expected) as caught, opened(bad):
+    with pytest.raises(WorkbookError, match=expected) as caught, open_side(bad):
         pass
     assert caught.value.key == "baseline.damaged" and "baseline.zip" in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["baseline.zip"]
@@ -208,10 +219,13 @@ def more_logs(folder: Path) -> None:
 def test_what_a_folder_holds_unlisted_is_not_read(tmp_path: Path, change: Callable[[Path], None]) -> None:
     folder = bundle_of(capture_of(tmp_path / "capture"), tmp_path / "gpu")
     (folder / "notes.txt").write_text("ours")
-    with opened(folder) as found:
+    with open_side(folder) as found:
         assert found.bundle is not None, "what no comparison reads may lie there"
     change(folder)
-    with pytest.raises(WorkbookError, match=r"(step9|gpulog\.rank1\.json).* is not listed") as caught, opened(folder):
+    with (
+        pytest.raises(WorkbookError, match=r"(step9|gpulog\.rank1\.json).* is not listed") as caught,
+        open_side(folder),
+    ):
         pass
     assert caught.value.key == "baseline.damaged"
 
@@ -219,7 +233,7 @@ def test_what_a_folder_holds_unlisted_is_not_read(tmp_path: Path, change: Callab
 def test_a_file_that_unpacks_to_more_than_told_costs_no_more_than_told(made: Path, tmp_path: Path) -> None:
     bad = rewritten(made, tmp_path / "bomb.zip", put("gpulog.json", bytes(200 << 20)))
     assert bad.stat().st_size < 1 << 20
-    with pytest.raises(WorkbookError, match=r"gpulog\.json is not what was written"), opened(bad):
+    with pytest.raises(WorkbookError, match=r"gpulog\.json is not what was written"), open_side(bad):
         pass
 
 
@@ -232,25 +246,25 @@ def test_links_are_refused(made: Path, tmp_path: Path) -> None:
         link.external_attr = (stat.S_IFLNK | 0o777) << 16
         out.writestr(link, "/etc/passwd")
     (tmp_path / "link.zip").write_bytes(stream.getvalue())
-    with pytest.raises(WorkbookError, match="is a link"), opened(tmp_path / "link.zip"):
+    with pytest.raises(WorkbookError, match="is a link"), open_side(tmp_path / "link.zip"):
         pass
     folder = bundle_of(capture_of(tmp_path / "capture"), tmp_path / "gpu")
     (folder / "gpulog.json").rename(tmp_path / "outside.json")
     (folder / "gpulog.json").symlink_to(tmp_path / "outside.json")
-    with pytest.raises(WorkbookError, match="is a link"), opened(folder):
+    with pytest.raises(WorkbookError, match="is a link"), open_side(folder):
         pass
 
 
 @pytest.mark.parametrize("size", [0, 10, 200])
 def test_a_cut_zip_is_said(made: Path, tmp_path: Path, size: int) -> None:
     (tmp_path / "cut.zip").write_bytes(made.read_bytes()[:size])
-    with pytest.raises(WorkbookError, match=r"cut\.zip"), opened(tmp_path / "cut.zip"):
+    with pytest.raises(WorkbookError, match=r"cut\.zip"), open_side(tmp_path / "cut.zip"):
         pass
 
 
 def test_other_places_are_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    with opened(tmp_path) as found:
+    with open_side(tmp_path) as found:
         assert found.bundle is None and found.folder == tmp_path
-    with pytest.raises(WorkbookError, match="no keys for object storage"), opened("obs://bucket/gpu.zip"):
+    with pytest.raises(WorkbookError, match="no keys for object storage"), open_side("obs://bucket/gpu.zip"):
         pass

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.precision.compare import compare
-from helpers.precision.curves import curves
-from helpers.report import Report
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.curves import curves
 from tests.precision.baselines.bundles import SIDE, bundle_of, capture_of
 from tests.precision.dumps import as_capture
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helpers.precision.capturing.portable import portable
+from ascend_workbook.precision.capturing.portable import make_portable
 
 
 @pytest.mark.parametrize(
@@ -18,9 +18,9 @@ from helpers.precision.capturing.portable import portable
     ],
 )
 def test_absolute_paths_lose_their_folders(given: str, expected: str) -> None:
-    assert portable([given]) == [expected]
+    assert make_portable([given]) == [expected]
 
 
 @pytest.mark.parametrize("kept", ["--lr", "0.1", "data/digits", "../x", "s3://bucket/x", "a/b=/c", "", "-d", "1e-3"])
 def test_what_is_no_absolute_path_stays(kept: str) -> None:
-    assert portable([kept]) == [kept]
+    assert make_portable([kept]) == [kept]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.finding import Status
-from helpers.precision.curves import curves
-from helpers.report import Report
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.curves import curves
 
 
 def printed(path: Path, *epochs: tuple[str, str]) -> Path:
@@ -25,9 +25,14 @@ def judged(tmp_path: Path, target: str, *, wanted: str = "acc>=0.7", acc: str = 
 
 @pytest.mark.parametrize(
     ("target", "key"),
-    [("0.75", "ACC250.undecided"), ("0.7", "ACC250.undecided"), ("0.70", "ACC250.undecided"),
-     ("0.76", "ACC250.apart"), ("0.7512", "ACC250.apart")],
-)  # fmt: skip
+    [
+        ("0.75", "ACC250.undecided"),
+        ("0.7", "ACC250.undecided"),
+        ("0.70", "ACC250.undecided"),
+        ("0.76", "ACC250.apart"),
+        ("0.7512", "ACC250.apart"),
+    ],
+)
 def test_coarse_prints_are_undecided_and_not_together(tmp_path: Path, target: str, key: str) -> None:
     """0.7 may be 0.75 rounded down: only what no rounding of either side gives is a difference."""
     report = judged(tmp_path, target)

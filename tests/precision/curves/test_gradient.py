@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.precision.views.questions import DIVERGENCE, question_of
 from helpers import curves
-from helpers.finding import Finding, Status
-from helpers.precision.views.questions import DIVERGENCE, question_of
 
 LOSSES = [2.0 / (1 + at / 20) for at in range(40)]
 NORMS = [1.5 + 0.5 * (at % 3) for at in range(40)]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.curves import Follow
 from helpers import curves
-from helpers.errors import WorkbookError
-from helpers.finding import Finding, Status
-from helpers.precision.curves import Follow
-from helpers.report import Report
 from tests.precision.curves import logs
 
 FALLING = [2.0 + 3.0 * math.exp(-at / 80) for at in range(300)]
@@ -131,9 +131,13 @@ def test_the_loss_scale_and_its_minimum(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("wanted", "key", "status"),
-    [("loss<=2.1", "ACC255.met", Status.NOTE), ("loss<2.05", "ACC255.missed", Status.FAIL),
-     ("loss >= 2", "ACC255.met", Status.NOTE), ("accuracy>=0.9", "ACC255.absent", Status.FAIL)],
-)  # fmt: skip
+    [
+        ("loss<=2.1", "ACC255.met", Status.NOTE),
+        ("loss<2.05", "ACC255.missed", Status.FAIL),
+        ("loss >= 2", "ACC255.met", Status.NOTE),
+        ("accuracy>=0.9", "ACC255.absent", Status.FAIL),
+    ],
+)
 def test_final_metrics_against_their_targets(tmp_path: Path, wanted: str, key: str, status: Status) -> None:
     left = logs.plain(tmp_path / "a.log", FALLING)
     report = curves(left, left, target_metric=[wanted])
@@ -147,7 +151,7 @@ def test_a_long_run_keeps_a_small_table_with_what_is_pointed_out(tmp_path: Path)
     left = logs.plain(tmp_path / "a.log", values)
     report = curves(left, logs.plain(tmp_path / "b.log", raised(values, 12_345, (4.0,))))
     assert report.table is not None and len(report.table.rows) < 1500
-    assert 12_345 in report.table.values("step") and report.facts["steps_compared"] == 20_000
+    assert 12_345 in report.table.column_values("step") and report.facts["steps_compared"] == 20_000
 
 
 def test_following_reads_what_is_appended_until_the_baselines_last_step(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.errors import WorkbookError
-from helpers.precision.curves import curves
-from helpers.precision.curves.readers import Log, read
-from helpers.precision.curves.readers.text import TextFeed
-from helpers.precision.curves.series import Curve
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.precision.curves import curves
+from ascend_workbook.precision.curves.readers import Log, read
+from ascend_workbook.precision.curves.readers.text import TextFeed
+from ascend_workbook.precision.curves.series import Curve
 from tests.precision.curves import logs
 
 VALUES = [2.5, 2.25, 2.125]
@@ -31,33 +31,53 @@ def loss(curve: Curve) -> dict[int, float]:
         ("a.json", '[{"step": 1, "loss": 2.5}, {"step": 2, "loss": 2.25}, {"step": 3, "loss": 2.125}]'),
         ("b.json", '{"step": [1, 2, 3], "loss": [2.5, 2.25, 2.125]}'),
         ("c.json", '{"1": {"loss": 2.5}, "2": {"loss": 2.25}, "3": {"loss": 2.125}}'),
-        ("trainer_state.json", '{"global_step": 3, "log_history": [{"step": 1, "loss": 2.5}, {"step": 2, "loss": 2.25},'
-                               ' {"step": 3, "loss": 2.125, "learning_rate": 1e-4}]}'),
+        (
+            "trainer_state.json",
+            '{"global_step": 3, "log_history": [{"step": 1, "loss": 2.5}, {"step": 2, "loss": 2.25},'
+            ' {"step": 3, "loss": 2.125, "learning_rate": 1e-4}]}',
+        ),
         ("a.csv", "epoch,step,train_loss,val\n0,1,2.5,\n0,2,2.25,\n0,2,,7\n0,3,2.125,\n"),
         ("a.tsv", "step\tloss\n1\t2.5\n2\t2.25\n3\t2.125\n"),
         ("tb.csv", "Wall time,Step,Value\n1.5,1,2.5\n1.6,2,2.25\n1.7,3,2.125\n"),
         ("plain.log", "hello\nstep 1 loss 2.5\nstep 2 loss 2.25 \nstep=3, loss=2.125, lr=1e-4\n"),
-        ("nano.log", "step 1: train loss 9.0, val loss 9.1\niter 1: loss 2.5000, time 3.00ms, mfu 1.00%\n"
-                     "iter 2: loss 2.2500, time 3.00ms\niter 3: loss 2.1250, time 3.00ms\n"),
-        ("mm.log", "12:00 - mmengine - INFO - Iter(train) [    1/80000]  lr: 1.0e-02  eta: 0:01:00  loss: 2.5000\n"
-                   "12:00 - mmengine - INFO - Iter(train) [    2/80000]  lr: 1.0e-02  loss: 2.2500\n"
-                   "12:00 - mmengine - INFO - Iter(train) [    3/80000]  lr: 1.0e-02  loss: 2.1250\n"),
-        ("bar.log", "Epoch 0:   1%|#  | 1/64 [00:01<00:01, 30it/s, loss=2.5]\rEpoch 0:   2%|#  | 2/64 [00:01<00:01,"
-                    " 30it/s, loss=2.25]\rEpoch 0:   3%|#  | 3/64 [00:01<00:01, 30it/s, loss=2.125]\n"),
-        ("hf.log", " 1%|# | 1/500 [00:01<00:30]\n{'loss': 2.5, 'epoch': 0.1}\n 1%|# | 2/500 [00:01<00:30]\n"
-                   "{'loss': '2.25', 'epoch': 0.1}\n 1%|# | 3/500 [00:01<00:30]\n{'loss': 2.125, 'epoch': 0.1}\n"),
-        ("Epochs.log", "Epoch: [0][1/10]\tTime 0.3 (0.4)\tLoss 2.5e+00 (2.5e+00)\n"
-                       "Epoch: [0][2/10]\tTime 0.3 (0.4)\tLoss 2.25e+00 (2.5e+00)\n"
-                       "Train Epoch: 0 [3/10 (1%)]\tLoss: 2.125\n"),
+        (
+            "nano.log",
+            "step 1: train loss 9.0, val loss 9.1\niter 1: loss 2.5000, time 3.00ms, mfu 1.00%\n"
+            "iter 2: loss 2.2500, time 3.00ms\niter 3: loss 2.1250, time 3.00ms\n",
+        ),
+        (
+            "mm.log",
+            "12:00 - mmengine - INFO - Iter(train) [    1/80000]  lr: 1.0e-02  eta: 0:01:00  loss: 2.5000\n"
+            "12:00 - mmengine - INFO - Iter(train) [    2/80000]  lr: 1.0e-02  loss: 2.2500\n"
+            "12:00 - mmengine - INFO - Iter(train) [    3/80000]  lr: 1.0e-02  loss: 2.1250\n",
+        ),
+        (
+            "bar.log",
+            "Epoch 0:   1%|#  | 1/64 [00:01<00:01, 30it/s, loss=2.5]\rEpoch 0:   2%|#  | 2/64 [00:01<00:01,"
+            " 30it/s, loss=2.25]\rEpoch 0:   3%|#  | 3/64 [00:01<00:01, 30it/s, loss=2.125]\n",
+        ),
+        (
+            "hf.log",
+            " 1%|# | 1/500 [00:01<00:30]\n{'loss': 2.5, 'epoch': 0.1}\n 1%|# | 2/500 [00:01<00:30]\n"
+            "{'loss': '2.25', 'epoch': 0.1}\n 1%|# | 3/500 [00:01<00:30]\n{'loss': 2.125, 'epoch': 0.1}\n",
+        ),
+        (
+            "Epochs.log",
+            "Epoch: [0][1/10]\tTime 0.3 (0.4)\tLoss 2.5e+00 (2.5e+00)\n"
+            "Epoch: [0][2/10]\tTime 0.3 (0.4)\tLoss 2.25e+00 (2.5e+00)\n"
+            "Train Epoch: 0 [3/10 (1%)]\tLoss: 2.125\n",
+        ),
         ("it.log", "1it [00:10, 9.5it/s, loss=2.5]\r2it [00:20, 9.5it/s, loss=2.25]\r3it [00:30, 9.5it/s, loss=2.125]"),
-        ("zh.log", "第1步：损失=2.5，学习率=0.001\n第 2/9 步：损失为 2.25，总步数：9\n"
-                   "步数３：损失：２．１２５，步长：0.1\n"),
+        (
+            "zh.log",
+            "第1步：损失=2.5，学习率=0.001\n第 2/9 步：损失为 2.25，总步数：9\n步数３：损失：２．１２５，步长：0.1\n",
+        ),
         ("zh_epochs.log", "第1轮 平均损失 2.5\n轮次：2，平均损失：2.25，每步: 3ms\n第3轮：平均损失=2.125\n"),
         ("comma.csv", "iter;train_loss;learn_rate\n1;2,5;0,001\n2;2,25;1,0e-3\n3;2,125;0,001\n"),
         ("zh.csv", "步数,训练损失\n1,2.5\n2,2.25\n3,2.125\n"),
         ("unnumbered.log", "Loss: 2.5\nLoss: 2.25 after\nLoss: 2.125\n"),
     ],
-)  # fmt: skip
+)
 def test_formats_give_the_same_curve(tmp_path: Path, name: str, text: str) -> None:
     path = tmp_path / name
     path.write_text(text)
@@ -71,8 +91,10 @@ def test_megatron_and_its_checkpoints(tmp_path: Path) -> None:
     assert {"loss", "lr", "grad_norm", "loss_scale"} <= curve.series.keys()
     assert not {name for name in curve.series if "time" in name or "samples" in name}
     assert [(one.step, one.where) for one in curve.checkpoints] == [
-        (50, f"{tmp_path}/m.log:52"), (100, f"{tmp_path}/m.log:103")]  # fmt: skip
-    assert curve.place(curve.series["loss"], 119) == (str(tmp_path / "m.log"), 123)
+        (50, f"{tmp_path}/m.log:52"),
+        (100, f"{tmp_path}/m.log:103"),
+    ]
+    assert curve.place_of_value(curve.series["loss"], 119) == (str(tmp_path / "m.log"), 123)
 
 
 def test_a_pattern_reads_what_is_left(tmp_path: Path) -> None:
@@ -146,7 +168,7 @@ def test_reading_in_pieces_is_reading_at_once(values: list[float], data: st.Data
         ("a.json", b'{"a": 1}', "curves.no_records"),
         ("a.csv", b"1,2.5\n2,2.25\n", "curves.no_heading"),
     ],
-)  # fmt: skip
+)
 def test_bad_files_are_one_clear_error(tmp_path: Path, name: str, content: bytes, key: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(WorkbookError) as caught:
@@ -175,8 +197,8 @@ def test_odd_characters_are_no_traceback(tmp_path: Path) -> None:
 
 
 def test_what_is_kept_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("helpers.precision.curves.series.MOST_VALUES", 50)
-    monkeypatch.setattr("helpers.precision.curves.series.MOST_SERIES", 3)
+    monkeypatch.setattr("ascend_workbook.precision.curves.series.MOST_VALUES", 50)
+    monkeypatch.setattr("ascend_workbook.precision.curves.series.MOST_SERIES", 3)
     record = {f"n{at}": at for at in range(9)}
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"step": at, **record}) + "\n" for at in range(100)))
     curve = read(tmp_path / "a.jsonl")
@@ -187,12 +209,12 @@ def test_what_is_kept_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_grown_and_a_replaced_log_are_read_on(tmp_path: Path) -> None:
     path = logs.plain(tmp_path / "a.log", [3.0, 2.0])
     log = Log(path)
-    assert log.update() and not log.update()
+    assert log.read_new() and not log.read_new()
     with path.open("a") as stream:
         stream.write("step 3 loss 1.5\nstep 4 lo")
-    assert log.update() and loss(log.curve(final=False)) == {1: 3.0, 2: 2.0, 3: 1.5}
+    assert log.read_new() and loss(log.make_curve(final=False)) == {1: 3.0, 2: 2.0, 3: 1.5}
     path.write_text("step 1 loss 9\n")
-    assert log.update() and loss(log.curve()) == {1: 9.0}
+    assert log.read_new() and loss(log.make_curve()) == {1: 9.0}
 
 
 def test_folders(tmp_path: Path) -> None:
@@ -210,18 +232,34 @@ def test_folders(tmp_path: Path) -> None:
 
 
 def test_chinese_names_are_ours(tmp_path: Path) -> None:
-    (tmp_path / "a.log").write_text("迭代 7：损失 2.5，验证损失：3.0，学习率 1e-4，准确率＝0.7，"
-                                    "测试集精度 0.6，梯度范数 1.5\n")  # fmt: skip
+    (tmp_path / "a.log").write_text(
+        "迭代 7：损失 2.5，验证损失：3.0，学习率 1e-4，准确率＝0.7，测试集精度 0.6，梯度范数 1.5\n"
+    )
     curve = read(tmp_path / "a.log")
     assert {name: list(series.values) for name, series in curve.series.items()} == {
-        "loss": [2.5], "val_loss": [3.0], "lr": [1e-4],
-        "accuracy": [0.7], "test_accuracy": [0.6], "grad_norm": [1.5]}  # fmt: skip
+        "loss": [2.5],
+        "val_loss": [3.0],
+        "lr": [1e-4],
+        "accuracy": [0.7],
+        "test_accuracy": [0.6],
+        "grad_norm": [1.5],
+    }
     assert list(curve.series["lr"].steps) == [7]
 
 
-@given(st.integers(0, 10**9), st.floats(allow_nan=False, allow_infinity=False),
-       st.sampled_from(["第{}步：损失={}，学习率=0.1", "步数：{}，损失：{}", "迭代{} 损失值为{}", "第{}轮 损失 {}",
-                        "【第 {} 次迭代】损失＝{}。"]))  # fmt: skip
+@given(
+    st.integers(0, 10**9),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(
+        [
+            "第{}步：损失={}，学习率=0.1",
+            "步数：{}，损失：{}",
+            "迭代{} 损失值为{}",
+            "第{}轮 损失 {}",
+            "【第 {} 次迭代】损失＝{}。",
+        ]
+    ),
+)
 @settings(max_examples=150, deadline=None)
 def test_chinese_lines_give_their_step_and_loss(step: int, value: float, line: str) -> None:
     curve = Curve(Path("a.log"), "text")
@@ -242,8 +280,10 @@ def test_decimal_commas_are_the_same_numbers(tmp_path_factory: pytest.TempPathFa
 
 @given(st.integers(0, 10**11), st.integers(1, 10**11), st.floats(0, 1e9))
 def test_progress_bars_count_their_own_steps(done: int, more: int, value: float) -> None:
-    for state in (f"{done}it [00:10, 9.5it/s, loss={value!r}]",
-                  f" 10%|#  | {done}/{done + more} [00:10<00:30, 9.5it/s, loss={value!r}]"):  # fmt: skip
+    for state in (
+        f"{done}it [00:10, 9.5it/s, loss={value!r}]",
+        f" 10%|#  | {done}/{done + more} [00:10<00:30, 9.5it/s, loss={value!r}]",
+    ):
         curve = Curve(Path("a.log"), "text")
         feed = TextFeed(curve, "a.log")
         feed.feed(f"0it [00:00, ?it/s]\r{state}\r".encode())
@@ -268,8 +308,10 @@ def test_a_log_without_numbers_shows_what_was_not_understood(tmp_path: Path) -> 
 def test_a_scale_that_fell_is_told_of_the_step_that_was_left_out(tmp_path: Path) -> None:
     """torch_npu's GradScaler tells it within the update, before the loop prints its step and the scale it used."""
     path = tmp_path / "a.log"
-    path.write_text("Loss scaler reducing loss scale to 512.0\nstep 1 loss 2.5 loss_scale 1024\n"
-                    "step 2 loss 2.5 loss_scale 512\nstep 3 loss 2.4 loss_scale 512\n")  # fmt: skip
+    path.write_text(
+        "Loss scaler reducing loss scale to 512.0\nstep 1 loss 2.5 loss_scale 1024\n"
+        "step 2 loss 2.5 loss_scale 512\nstep 3 loss 2.4 loss_scale 512\n"
+    )
     curve = read(path)
     steps, places = curve.series["loss_scale"].last_of_each()
     assert dict(zip(steps.tolist(), np.asarray(curve.series["loss_scale"].values)[places])) == {1: 1024, 2: 512, 3: 512}

@@ -8,19 +8,34 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Finding, Status
-from helpers.precision.align import join
-from helpers.precision.curves import curves
-from helpers.report import Column, Report, Table
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.precision.align import join
+from ascend_workbook.precision.curves import curves
 
 
 def log(path: Path, losses: list[float | None], status: str = "stopped_after", tier: str = "cpu") -> Path:
-    steps = [{"step": number, "loss": str(loss) if isinstance(loss, float) and not math.isfinite(loss) else loss,
-              "lr": 0.1, "grad_norm": 1.0, "time_s": 0.1, "micro_batches": 1}
-             for number, loss in enumerate(losses, 1)]  # fmt: skip
-    content = {"schema": "ascend-workbook/gpulog/1", "status": status, "meta": {"tier": tier}, "steps": steps,
-               "skipped_steps": 0, "notes": [], "error": None}  # fmt: skip
+    steps = [
+        {
+            "step": number,
+            "loss": str(loss) if isinstance(loss, float) and not math.isfinite(loss) else loss,
+            "lr": 0.1,
+            "grad_norm": 1.0,
+            "time_s": 0.1,
+            "micro_batches": 1,
+        }
+        for number, loss in enumerate(losses, 1)
+    ]
+    content = {
+        "schema": "ascend-workbook/gpulog/1",
+        "status": status,
+        "meta": {"tier": tier},
+        "steps": steps,
+        "skipped_steps": 0,
+        "notes": [],
+        "error": None,
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content))
     return path
@@ -79,13 +94,27 @@ def test_logs_that_cannot_be_compared(tmp_path: Path) -> None:
 
 
 ROUNDED = {"count": 1, "agrees": 1, "explained": 0, "left": 0, "own": 1e-7, "operator": "relu"}
+UNCLEAR = {"allowed": 1e-3, "operators": ["Torch.matmul.0"]}
+UPDATES = {
+    "unseen": (Status.NOTE, {"steps": [0]}),
+    "parted": (Status.WARN, {"step": 0, "rank": 0, "operator": "conv", "error": 1e-2, "limit": 1e-5}),
+}
 
 
-def comparison(status: Status, steps: list[int], weights: str = "", key: str = "ACC230.none",
-               *more: Finding, errors: tuple[tuple[int, float, float], ...] = ()) -> Report:  # fmt: skip
-    found = Finding("ACC230", status, key, {**ROUNDED}, weight=100)
-    update = {"unseen": Status.NOTE, "parted": Status.WARN, "": None}[weights]
-    told = (found, Finding("ACC235", update, f"ACC235.{weights}")) if update else (found, *more)
+def comparison(
+    status: Status,
+    steps: list[int],
+    weights: str = "",
+    key: str = "ACC230.none",
+    *more: Finding,
+    errors: tuple[tuple[int, float, float], ...] = (),
+) -> Report:
+    unclear = UNCLEAR if key == "ACC230.possible" else {}
+    found = Finding("ACC230", status, key, {**ROUNDED, **unclear}, weight=100)
+    told: tuple[Finding, ...] = (found, *more)
+    if weights:
+        update, args = UPDATES[weights]
+        told = (found, Finding("ACC235", update, f"ACC235.{weights}", {**args}))
     facts = {"steps": steps, "judged": True, "outcomes": {"agrees": 1}}
     table = Table(tuple(map(Column, ("step", "error_in", "error_out"))), errors)
     return Report("precision", "compare", told, table, facts=facts, tier="cpu")
@@ -93,12 +122,18 @@ def comparison(status: Status, steps: list[int], weights: str = "", key: str = "
 
 @pytest.mark.parametrize(
     ("status", "steps", "weights", "expected"),
-    [(Status.OK, [0, 1, 2], "", Status.NOTE), (Status.OK, [0], "unseen", Status.WARN),
-     (Status.OK, [2], "unseen", Status.WARN), (Status.OK, [0, 2], "unseen", Status.WARN),
-     (Status.OK, [0, 1, 2], "parted", Status.WARN), (Status.OK, [1, 2], "", Status.WARN),
-     (Status.OK, [0, 1], "", Status.WARN),
-     (Status.WARN, [0, 1, 2], "", Status.WARN), (Status.FAIL, [0, 1, 2], "", Status.FAIL)],
-)  # fmt: skip
+    [
+        (Status.OK, [0, 1, 2], "", Status.NOTE),
+        (Status.OK, [0], "unseen", Status.WARN),
+        (Status.OK, [2], "unseen", Status.WARN),
+        (Status.OK, [0, 2], "unseen", Status.WARN),
+        (Status.OK, [0, 1, 2], "parted", Status.WARN),
+        (Status.OK, [1, 2], "", Status.WARN),
+        (Status.OK, [0, 1], "", Status.WARN),
+        (Status.WARN, [0, 1, 2], "", Status.WARN),
+        (Status.FAIL, [0, 1, 2], "", Status.FAIL),
+    ],
+)
 def test_drift_is_explained_only_where_both_ends_were_compared(
     tmp_path: Path, status: Status, steps: list[int], weights: str, expected: Status
 ) -> None:
@@ -112,9 +147,14 @@ def test_drift_is_explained_only_where_both_ends_were_compared(
     assert ("ACC250.amplified" in keys) == (expected is Status.NOTE)
 
 
-@pytest.mark.parametrize(("steps", "errors", "key"), [
-    ([0], ((0, 0.0, 1e-7),), "ACC250.later"), ([0, 1, 2], ((0, 0.0, 1e-7), (1, 1e-7, 2e-7)), "ACC250.beside"),
-    ([0, 1, 2], ((0, 0.0, 1e-7), (1, 2e-2, 1e-3)), "ACC250.amplified")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("steps", "errors", "key"),
+    [
+        ([0], ((0, 0.0, 1e-7),), "ACC250.later"),
+        ([0, 1, 2], ((0, 0.0, 1e-7), (1, 1e-7, 2e-7)), "ACC250.beside"),
+        ([0, 1, 2], ((0, 0.0, 1e-7), (1, 2e-2, 1e-3)), "ACC250.amplified"),
+    ],
+)
 def test_losses_are_held_against_the_tensors_of_the_dumped_steps(
     tmp_path: Path, steps: list[int], errors: tuple[tuple[int, float, float], ...], key: str
 ) -> None:
@@ -128,12 +168,17 @@ def test_losses_are_held_against_the_tensors_of_the_dumped_steps(
 
 @pytest.mark.parametrize(
     ("key", "more"),
-    [("ACC230.identical", ()), ("ACC230.possible", ()),
-     ("ACC230.none", (Finding("ACC217", Status.NOTE, "ACC217.selected", {"count": 1, "names": ["mean"]}),)),
-     ("ACC230.none", (Finding("ACC217", Status.NOTE, "ACC217.sampled", {"share": 0.1, "seed": 0, "count": 1,
-                                                                       "worst": 0.1}),)),
-     ("ACC230.none", (Finding("ACC215", Status.SKIPPED, "ACC215.replay", {"error": "killed"}),))],
-)  # fmt: skip
+    [
+        ("ACC230.identical", ()),
+        ("ACC230.possible", ()),
+        ("ACC230.none", (Finding("ACC217", Status.NOTE, "ACC217.selected", {"count": 1, "names": ["mean"]}),)),
+        (
+            "ACC230.none",
+            (Finding("ACC217", Status.NOTE, "ACC217.sampled", {"share": 0.1, "seed": 0, "count": 1, "worst": 0.1}),),
+        ),
+        ("ACC230.none", (Finding("ACC215", Status.SKIPPED, "ACC215.replay", {"error": "killed"}),)),
+    ],
+)
 def test_drift_without_rounding_that_was_seen_stays_a_warning(
     tmp_path: Path, key: str, more: tuple[Finding, ...]
 ) -> None:

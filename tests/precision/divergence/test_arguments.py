@@ -9,8 +9,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from ascend_workbook.precision.divergence.arguments import _same_value, plain_arguments
 from helpers import compare
-from helpers.precision.divergence.arguments import plain
 from tests.precision.dumps import Dump
 
 
@@ -30,9 +30,15 @@ def layer(root: Path, eps: float, *, mask: bool = True, factor: float = 0.25) ->
 
 def test_arguments_are_read_wherever_they_nest() -> None:
     tensor, text = {"type": "torch.Tensor", "shape": []}, {"type": "str", "value": "x"}
-    entry = [{"type": "int", "value": 2}, None, [{"type": "float", "value": 0.5}], tensor, text,
-             {"type": "bool", "value": True}]  # fmt: skip
-    assert list(plain(entry, "input")) == [("input.0", 2), ("input.2.0", 0.5), ("input.5", True)]
+    entry = [
+        {"type": "int", "value": 2},
+        None,
+        [{"type": "float", "value": 0.5}],
+        tensor,
+        text,
+        {"type": "bool", "value": True},
+    ]
+    assert list(plain_arguments(entry, "input")) == [("input.0", 2), ("input.2.0", 0.5), ("input.5", True)]
 
 
 @pytest.mark.parametrize("eps", [1e-6, 1e-5 * (1 + 2e-6)])
@@ -76,3 +82,27 @@ def test_a_dtypes_limits_are_no_difference(tmp_path: Path, limits: tuple[float, 
         dump.forward("Tensor.masked_fill", [x, x > 2, limit], [x])
         dump.save()
     assert compare(tmp_path / "a", tmp_path / "b").facts["first_divergence"] is None
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "allowed", "same"),
+    [
+        (True, False, 9.0, False),
+        (True, 1.0, 0.0, True),
+        (2, 3, 9.0, False),
+        (2, 2, 0.0, True),
+        (1.0, 1.5, 0.3, False),
+        (1.0, 1.5, 0.34, True),
+        (1.0, 1.25, 0.2, True),
+        (0.5, -0.5, 1.9, False),
+        (2, 2.5, 0.2, True),
+        (math.nan, math.nan, 0.0, True),
+        (math.nan, 1.0, 0.0, False),
+        (-1.5e4, -2e4, 0.0, True),
+        (1e4, 2e4, 0.1, False),
+        (1.0, 2e4, 0.1, False),
+    ],
+)
+def test_when_two_arguments_are_the_same(left: float, right: float, allowed: float, same: bool) -> None:
+    """Flags and whole numbers exactly, others to a share of the larger; what stands for infinity always."""
+    assert _same_value(left, right, allowed) is same and _same_value(right, left, allowed) is same

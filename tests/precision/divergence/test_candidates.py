@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.compare import compare
 from benchmarks.matrix.replaying import in_this_process
-from helpers.precision.compare import compare
-from helpers.report import Report
 from tests.precision.networks import convolutions
 
 FIRST = "Functional.conv2d.1.forward"
@@ -39,18 +39,22 @@ def report(sides: Path) -> Report:
 def ranked(report: Report) -> list[tuple[object, ...]]:
     (part,) = report.parts
     assert part.table
-    reasons = [str(cell["say"]) for cell in part.table.values("why_here") if isinstance(cell, dict)]
-    return list(zip(part.table.values("operator"), part.table.values("step"), reasons))
+    reasons = [str(cell["say"]) for cell in part.table.column_values("why_here") if isinstance(cell, dict)]
+    return list(zip(part.table.column_values("operator"), part.table.column_values("step"), reasons))
 
 
 def test_the_first_divergence_leads_and_every_other_has_its_reason(report: Report) -> None:
     told = ranked(report)
-    assert told[:4] == [(FAULTS[0], 0, "suspects.first"), (FAULTS[1], 0, "suspects.kind"),
-                        (FAULTS[2], 0, "suspects.own"), (FIRST, 1, "suspects.again")]  # fmt: skip
+    assert told[:4] == [
+        (FAULTS[0], 0, "suspects.first"),
+        (FAULTS[1], 0, "suspects.kind"),
+        (FAULTS[2], 0, "suspects.own"),
+        (FIRST, 1, "suspects.again"),
+    ]
     assert told[4:] and {reason for _, _, reason in told[4:]} == {"suspects.consequence"}
     table = report.parts[0].table
-    assert table and table.values("candidate") == list(range(1, len(told) + 1))
-    times, own, allowed = (table.values(name)[0] for name in ("times_allowed", "own_error", "allowed"))
+    assert table and table.column_values("candidate") == list(range(1, len(told) + 1))
+    times, own, allowed = (table.column_values(name)[0] for name in ("times_allowed", "own_error", "allowed"))
     assert isinstance(times, float) and isinstance(own, float) and isinstance(allowed, float)
     assert times == own / allowed > 100
     assert "float64" in report.parts[0].text("en") and "后果" in report.parts[0].text("zh")
@@ -69,7 +73,7 @@ def test_steps_that_were_not_captured_may_hold_the_beginning(tmp_path: Path) -> 
     report = compare(tmp_path / "a", tmp_path / "b", replaying=False)
     assert ranked(report)[0] == (FIRST, 4, "suspects.first_since")
     assert report.parts[0].table
-    told = report.parts[0].table.values("why_here")[0]
+    told = report.parts[0].table.column_values("why_here")[0]
     assert isinstance(told, dict) and told["args"] == {"before": 0, "begin": 1, "end": 3}
 
 

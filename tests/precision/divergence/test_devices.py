@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from helpers.finding import Status
-from helpers.precision.compare import compare
-from helpers.precision.divergence.devices import AGAIN, NOT_AGAIN, ONLY_DTYPE, UNKNOWN, Again, _verdict
-from helpers.report import Report
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.comparison import examine_captures
+from ascend_workbook.precision.divergence import DIVERGES, STRUCTURE, devices
+from ascend_workbook.precision.divergence.devices import AGAIN, NOT_AGAIN, ONLY_DTYPE, UNKNOWN, Again, _choose_verdict
 from tests.precision.dumps import as_capture
 from tests.precision.networks import convolutions
 
 NAME = "Functional.conv2d.1.forward"
 
 
-@pytest.mark.parametrize(("saved", "single", "coarse", "failed", "verdict"), [
-    (1e-2, 1e-2, False, "", AGAIN), (1e-2, 1e-2, True, "", AGAIN), (1e-2, 1e-8, True, "", ONLY_DTYPE),
-    (1e-2, 1e-8, False, "", AGAIN), (1e-8, 1e-8, False, "", NOT_AGAIN), (1e-8, 1e-8, True, "no device", UNKNOWN),
-    (float("inf"), 1e-8, True, "", ONLY_DTYPE)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("saved", "single", "coarse", "failed", "verdict"),
+    [
+        (1e-2, 1e-2, False, "", AGAIN),
+        (1e-2, 1e-2, True, "", AGAIN),
+        (1e-2, 1e-8, True, "", ONLY_DTYPE),
+        (1e-2, 1e-8, False, "", AGAIN),
+        (1e-8, 1e-8, False, "", NOT_AGAIN),
+        (1e-8, 1e-8, True, "no device", UNKNOWN),
+        (float("inf"), 1e-8, True, "", ONLY_DTYPE),
+    ],
+)
 def test_the_verdict(saved: float, single: float, coarse: bool, failed: str, verdict: str) -> None:
-    assert _verdict(Again("npu", saved, single, failed), 1e-5, coarse) == verdict
+    assert _choose_verdict(Again("npu", saved, single, failed), 1e-5, coarse) == verdict
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +77,31 @@ def test_another_device_does_not_clear_an_operator(sides: tuple[Path, Path], tmp
 
 def test_no_device_no_word(sides: tuple[Path, Path]) -> None:
     assert not [one for one in on(sides).findings if one.rule == "ACC233"]
+
+
+def test_a_run_at_the_limit_is_right_this_time() -> None:
+    assert _choose_verdict(Again("npu", 1e-5, 1e-5), 1e-5, False) == NOT_AGAIN
+    assert (
+        _choose_verdict(Again("npu", 1e-2, 1e-5), 1e-5, True) == ONLY_DTYPE
+        and _choose_verdict(None, 1.0, False) == UNKNOWN
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "outcome", "confirmed"),
+    [([NAME], DIVERGES, True), ([NAME, "b"], DIVERGES, False), ([NAME], STRUCTURE, False)],
+)
+def test_only_a_single_operator_that_a_replay_blames_is_confirmed(
+    names: list[str], outcome: str, confirmed: bool, sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = examine_captures(*sides)
+    assert facts.first is not None
+    step, judged = facts.first
+    first = step, dataclasses.replace(judged, outcome=outcome)
+    monkeypatch.setattr(devices, "_run_on_device", lambda tier, *_: Again(tier, 1.0, 1.0))
+    told: Any = SimpleNamespace(first=first, named=names, baseline=facts.baseline, target=facts.target)
+    answer = devices.confirm_divergence(told, ("cpu", "cpu", "npu"))
+    assert (answer is not None) is confirmed
+    if answer:
+        assert [run.tier for run in answer.runs] == ["cpu", "npu"]
+    assert devices.confirm_divergence(facts) is None, "both captures were made on one device"

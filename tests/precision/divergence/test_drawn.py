@@ -8,9 +8,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from helpers.finding import Status
-from helpers.precision.compare import compare
-from helpers.precision.views.answers import next_steps
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.divergence.drawn import draws_numbers
+from ascend_workbook.precision.record import Operator
+from ascend_workbook.precision.views.answers import next_steps
 from tests.precision.dumps import Dump
 
 
@@ -50,3 +52,31 @@ def test_a_dropout_that_computes_wrongly_is_at_fault(tmp_path: Path, p: float) -
     sick = network(tmp_path / "b", seed=1, task="tensor", p=p, scale=1.01)
     report = compare(network(tmp_path / "a", seed=0, task="tensor", p=p), sick)
     assert report.facts["first_divergence"] == "Functional.dropout.0.forward"
+
+
+def call(api: str, **given: float) -> Operator:
+    arguments = tuple((f"input.{name.strip('_')}", value) for name, value in given.items())
+    return Operator(f"F.{api}.0.forward", f"F.{api}", 0, "forward", 0, (), (), arguments=arguments)
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        (call("randn"), True),
+        (call("relu"), False),
+        (call("dropout"), True),
+        (call("dropout", p=0.0), False),
+        (call("dropout", p=0.1), True),
+        (call("dropout", _1=0.0), False),
+        (call("dropout", training=False), False),
+        (call("dropout", _2=False), False),
+        (call("rrelu"), False),
+        (call("rrelu", training=True), True),
+        (call("rrelu", _3=True), True),
+        (call("scaled_dot_product_attention"), False),
+        (call("scaled_dot_product_attention", dropout_p=0.1), True),
+        (call("scaled_dot_product_attention", _4=0.1), True),
+    ],
+)
+def test_which_calls_draw(operator: Operator, expected: bool) -> None:
+    assert draws_numbers(operator) is expected

@@ -8,12 +8,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from ascend_workbook.precision.comparison import Comparison, examine_captures
+from ascend_workbook.precision.divergence import handing
+from ascend_workbook.precision.layouts import read_runs
+from ascend_workbook.precision.pairing import pair_runs
 from benchmarks.matrix.recorder import Recorder, Tampering
 from benchmarks.matrix.replaying import in_this_process
-from helpers.precision.comparison import Comparison, examine
-from helpers.precision.divergence import handing
-from helpers.precision.layouts import read_runs
-from helpers.precision.pairing import pair
 
 #: Parallel products of one activation, whose backward entries are views: only gelu's entry shows what they hand back.
 WEIGHTS = [torch.randn(6, 6, generator=torch.Generator().manual_seed(i)) for i in range(3)]
@@ -43,7 +43,7 @@ def examined(tmp_path: Path, **target: object) -> Comparison:
     takers, turned = int(str(target["takers"])), bool(target.get("turned"))
     baseline = recorded(tmp_path / "a", takers, turned)
     with in_this_process():
-        return examine(baseline, recorded(tmp_path / "b", **target))  # type: ignore[arg-type]
+        return examine_captures(baseline, recorded(tmp_path / "b", **target))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["as it is", "transposed between"])
@@ -69,9 +69,9 @@ def test_a_right_gradient_names_nobody(tmp_path: Path) -> None:
 
 def test_only_doubtful_receivers_are_asked_for(tmp_path: Path) -> None:
     ((run,), _) = read_runs(recorded(tmp_path, 2))
-    pairing = pair(run, run)
-    asked = handing.orders(pairing, frozenset({"Functional.gelu.0.backward"}), 0.0)
+    pairing = pair_runs(run, run)
+    asked = handing.list_handings(pairing, frozenset({"Functional.gelu.0.backward"}), 0.0)
     assert [order["receiver"]["target"] for order in asked] == ["Functional.gelu.0.backward"]
     names = {taker["name"]["target"] for taker in asked[0]["takers"]}
     assert names == {"Torch.matmul.0.backward", "Torch.matmul.1.backward", "Functional.linear.1.backward"}
-    assert handing.orders(pairing, frozenset(), 0.0) == []
+    assert handing.list_handings(pairing, frozenset(), 0.0) == []

@@ -7,17 +7,24 @@ from pathlib import Path
 import pytest
 import torch
 
-from helpers.finding import Status
-from helpers.precision.compare import compare
-from helpers.report import Report
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.compare import compare
 from tests.precision.dumps import Dump
 
 X = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
 INF, NAN = torch.full((2, 2), float("inf")), torch.full((2, 2), float("nan"))
 
 
-def dump(root: Path, *, middle: torch.Tensor = X, last: torch.Tensor = X, first: torch.Tensor = X, grads: tuple[
-         torch.Tensor, torch.Tensor] = (X, X), dtype: torch.dtype = torch.float32) -> Path:  # fmt: skip
+def dump(
+    root: Path,
+    *,
+    middle: torch.Tensor = X,
+    last: torch.Tensor = X,
+    first: torch.Tensor = X,
+    grads: tuple[torch.Tensor, torch.Tensor] = (X, X),
+    dtype: torch.dtype = torch.float32,
+) -> Path:
     """relu -> exp -> linear, and back; the gradient that linear hands back shows only where exp takes it."""
     made = Dump(root, task="statistics")
     values = {name: value.to(dtype) for name, value in (("first", first), ("middle", middle), ("last", last))}
@@ -36,13 +43,16 @@ def told(baseline: Path, target: Path) -> list[tuple[str, object, object]]:
     return [(one.key, one.args["operator"], one.args["side"]) for one in report.findings if one.rule == "ACC232"]
 
 
-@pytest.mark.parametrize(("wrong", "key", "name"), [
-    ({"middle": INF, "last": NAN}, "made", "Torch.exp.0.forward"),
-    ({"last": NAN}, "made", "Functional.linear.0.forward"),
-    ({"first": NAN, "middle": NAN, "last": NAN}, "came", "Functional.relu.0.forward"),
-    ({"grads": (NAN, NAN)}, "handed", "Functional.linear.0.backward"),
-    ({"grads": (X, INF)}, "made", "Functional.relu.0.backward"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wrong", "key", "name"),
+    [
+        ({"middle": INF, "last": NAN}, "made", "Torch.exp.0.forward"),
+        ({"last": NAN}, "made", "Functional.linear.0.forward"),
+        ({"first": NAN, "middle": NAN, "last": NAN}, "came", "Functional.relu.0.forward"),
+        ({"grads": (NAN, NAN)}, "handed", "Functional.linear.0.backward"),
+        ({"grads": (X, INF)}, "made", "Functional.relu.0.backward"),
+    ],
+)
 def test_who_made_it(tmp_path: Path, wrong: dict[str, torch.Tensor], key: str, name: str) -> None:
     found = told(dump(tmp_path / "a"), dump(tmp_path / "b", **wrong))  # type: ignore[arg-type]
     assert found == [(f"ACC232.{key}", [name], {"say": "precision.side_target"})]
@@ -63,8 +73,10 @@ def test_the_baseline_is_looked_at_as_well(tmp_path: Path) -> None:
 
 def test_an_overflow_is_told_with_the_limit_of_its_dtype(tmp_path: Path) -> None:
     large = torch.full((2, 2), 64000.0)
-    report = compare(dump(tmp_path / "a", middle=large, dtype=torch.float16),
-                     dump(tmp_path / "b", middle=INF, last=INF, dtype=torch.float16))  # fmt: skip
+    report = compare(
+        dump(tmp_path / "a", middle=large, dtype=torch.float16),
+        dump(tmp_path / "b", middle=INF, last=INF, dtype=torch.float16),
+    )
     found = next(one for one in report.findings if one.rule == "ACC232")
     assert found.args["limit"] == 65504.0 and found.args["expected"] == pytest.approx(64000.0, rel=1e-2)
     assert "6.55e+04" in found.message("zh") and "float16" in found.message("en")
@@ -88,11 +100,14 @@ def test_a_mask_of_one_side_alone_is_no_overflow(tmp_path: Path) -> None:
     assert report.status is Status.WARN and told(masked(tmp_path / "c", alone=True), plain) == []
 
 
-@pytest.mark.parametrize(("given", "key", "name"), [
-    (INF, "made", "Tensor.masked_fill.0.forward"), (X, "made", "Functional.softmax.0.forward")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "key", "name"),
+    [(INF, "made", "Tensor.masked_fill.0.forward"), (X, "made", "Functional.softmax.0.forward")],
+)
 def test_an_operator_of_one_side_alone_is_named_where_a_paired_one_is_given_its_value(
     tmp_path: Path, given: torch.Tensor, key: str, name: str
 ) -> None:
     wrong = masked(tmp_path / "b", alone=True, given=given, result=NAN)
-    assert told(masked(tmp_path / "a", alone=False), wrong) == [(f"ACC232.{key}", [name],
-                                                                 {"say": "precision.side_target"})]  # fmt: skip
+    assert told(masked(tmp_path / "a", alone=False), wrong) == [
+        (f"ACC232.{key}", [name], {"say": "precision.side_target"})
+    ]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
+from ascend_workbook.precision.comparison import examine_captures
 from benchmarks.matrix.replaying import in_this_process
-from helpers.precision.comparison import examine
 from tests.precision.networks import convolutions
 
 
@@ -22,7 +22,7 @@ def test_a_dump_that_was_cut_is_replayed(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     path.write_text(text[: text.index("Functional.batch_norm.2.backward")], encoding="utf-8")
     with in_this_process():
-        found = examine(tmp_path / "a", tmp_path / "b")
+        found = examine_captures(tmp_path / "a", tmp_path / "b")
     assert found.named == ["Functional.conv2d.1.forward"] and found.first is not None
     own = found.first[1].own
     assert own is not None and abs(own.target - 0.0099) < 2e-4, "judged by its own inputs, not by amplification"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from helpers.finding import Finding, Status
-from helpers.precision.capturing.manifest import Manifest
-from helpers.precision.experiment import differences, remarks, surroundings, unlooked
-from helpers.precision.rules import experiment, participants, settings
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.precision.capturing.manifest import Manifest
+from ascend_workbook.precision.experiment import compare_surroundings, differences, find_remarks, list_unrecorded
+from ascend_workbook.precision.rules import captures, experiment
 
 
 def side(batches: dict[str, str], weights: dict[str, str] | None = None, **about: Any) -> Manifest:
@@ -31,20 +31,32 @@ def test_a_step_that_one_side_did_not_take_is_no_other_batch() -> None:
 def test_a_weight_that_one_side_lacks_is_a_difference_and_a_renamed_one_is_not() -> None:
     assert facts_of(side({}, {"w": "1"}), side({}, {"w": "1", "v": "2"})) == [("weights_missing", "v")]
     left, right = side({}, {"w": "1", "u": "2"}), side({}, {"module.w": "1", "u": "2"})
-    assert facts_of(left, right) == [] and [one.fact for one in remarks(left, right)] == ["weights_renamed"]
+    assert facts_of(left, right) == [] and [one.fact for one in find_remarks(left, right)] == ["weights_renamed"]
 
 
 def told(prints: dict[str, str] | None = None, batches: Any = None, about: Any = None, **experiment: Any) -> Manifest:
     """A capture whose plugin told this of its experiment."""
-    base = {"seeds": {"torch": 1, "calls": [{"call": "torch.manual_seed", "seed": 1}]}, "autocast": [], "scaler": {},
-            "optimizers": [{"class": "AdamW", "groups": [{"lr": 0.1, "betas": [0.9, 0.95], "fused": None}]}],
-            "modules": {"": ["Net", ""], "norm": ["LayerNorm", "(8,), eps=1e-05"]}, "loss": "NllLossBackward",
-            "rates": {"0": [0.1], "1": [0.05]}, "schedulers": [{"class": "StepLR", "step_size": 3}],
-            "loaders": [{"sampler": "RandomSampler", "batch_size": 4}], "weights": {"w": [2.0, 1.0, -1.0, 0.5]},
-            "batches": {}, "imported": ["torch", "transformers"], **experiment}  # fmt: skip
-    part = {"weights": prints or {"w": "float32[4]:1"}, "batches": batches or {"0": ["int64[2]:a"]},
-            "experiment": base,
-            "settings": {"packages": {"torch": "2.9.0"}, "environment": {}, "flags": {}}}  # fmt: skip
+    base = {
+        "seeds": {"torch": 1, "calls": [{"call": "torch.manual_seed", "seed": 1}]},
+        "autocast": [],
+        "scaler": {},
+        "optimizers": [{"class": "AdamW", "groups": [{"lr": 0.1, "betas": [0.9, 0.95], "fused": None}]}],
+        "modules": {"": ["Net", ""], "norm": ["LayerNorm", "(8,), eps=1e-05"]},
+        "loss": "NllLossBackward",
+        "rates": {"0": [0.1], "1": [0.05]},
+        "schedulers": [{"class": "StepLR", "step_size": 3}],
+        "loaders": [{"sampler": "RandomSampler", "batch_size": 4}],
+        "weights": {"w": [2.0, 1.0, -1.0, 0.5]},
+        "batches": {},
+        "imported": ["torch", "transformers"],
+        **experiment,
+    }
+    part = {
+        "weights": prints or {"w": "float32[4]:1"},
+        "batches": batches or {"0": ["int64[2]:a"]},
+        "experiment": base,
+        "settings": {"packages": {"torch": "2.9.0"}, "environment": {}, "flags": {}},
+    }
     return Manifest(Path("capture"), True, {"seed": 1, "tier": "cpu", **(about or {})}, sides={"rank0": part})
 
 
@@ -87,7 +99,7 @@ NOTED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("change", "fact"), NOTED)
 def test_what_makes_no_other_experiment_is_only_noted(change: dict[str, Any], fact: str) -> None:
     left, right = told(), told(**change)
-    assert differences(left, right) == () and [one.fact for one in remarks(left, right)] == [fact]
+    assert differences(left, right) == () and [one.fact for one in find_remarks(left, right)] == [fact]
 
 
 def test_a_weight_scaled_by_two_percent_is_named_with_its_factor() -> None:
@@ -144,7 +156,7 @@ def test_a_batch_that_differs_by_rounding_is_the_same_data(numbers: list[float],
     left.sides["rank0"]["experiment"]["batches"] = {"0": [{"samples": ["a", "b"], "numbers": [2.0, 1.0, -0.5]}]}
     right.sides["rank0"]["experiment"]["batches"] = {"0": [{"samples": ["c", "d"], "numbers": numbers}]}
     assert [one.fact for one in differences(left, right)] == ([fact] if fact else [])
-    assert [one.fact for one in remarks(left, right)] == ([] if fact else ["batches_near"])
+    assert [one.fact for one in find_remarks(left, right)] == ([] if fact else ["batches_near"])
 
 
 @pytest.mark.parametrize(
@@ -166,17 +178,18 @@ def test_deterministic_kernels_on_one_side_only_are_another_experiment() -> None
         side_.sides["rank0"]["settings"]["flags"] = {"deterministic_algorithms": chosen}
     (found,) = differences(left, right)
     assert (found.fact, found.name, found.baseline) == ("setting", "deterministic_algorithms", True)
-    assert surroundings(left, right) == []
+    assert compare_surroundings(left, right) == []
 
 
 def test_what_a_side_did_not_record_is_not_looked_at() -> None:
     whole, bare = told(), side({"0": "a"})
-    assert unlooked(whole, whole) == ["samples"], "no sample was recorded one by one"
-    assert {"settings", "seeds", "modules", "optimizer"} <= set(unlooked(whole, bare))
-    assert "seeds" in unlooked(whole, None)
-    judged: Any = SimpleNamespace(baseline=SimpleNamespace(about=whole), target=SimpleNamespace(about=bare),
-                                  differences=())  # fmt: skip
-    assert "ACC205.not_looked" in [finding.key for finding in experiment.check(judged)]
+    assert list_unrecorded(whole, whole) == ["samples"], "no sample was recorded one by one"
+    assert {"settings", "seeds", "modules", "optimizer"} <= set(list_unrecorded(whole, bare))
+    assert "seeds" in list_unrecorded(whole, None)
+    judged: Any = SimpleNamespace(
+        baseline=SimpleNamespace(about=whole), target=SimpleNamespace(about=bare), differences=()
+    )
+    assert "ACC205.not_looked" in [finding.key for finding in experiment.check_experiment(judged)]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +206,7 @@ def test_a_target_whose_parameters_stayed_on_the_cpu_says_nothing_of_an_npu(
 ) -> None:
     left, right = side({}, tier="cpu"), side({}, tier=tier, parameter_devices=devices)
     facts: Any = SimpleNamespace(baseline=SimpleNamespace(about=left), target=SimpleNamespace(about=right))
-    assert [finding.key for finding in participants.check(facts)] == expected
+    assert [finding.key for finding in captures.check_participants(facts)] == expected
 
 
 def recorded(tier: str, **settings: Any) -> Manifest:
@@ -204,7 +217,7 @@ def recorded(tier: str, **settings: Any) -> Manifest:
 
 def noted(left: Manifest | None, right: Manifest | None) -> list[Any]:
     facts: Any = SimpleNamespace(baseline=SimpleNamespace(about=left), target=SimpleNamespace(about=right))
-    return list(settings.check(facts))
+    return list(experiment.check_settings(facts))
 
 
 def test_settings_that_change_numbers_are_noted_riskiest_first() -> None:
@@ -217,4 +230,4 @@ def test_settings_that_change_numbers_are_noted_riskiest_first() -> None:
 def test_what_the_tolerances_allow_for_and_what_is_not_recorded_is_not_noted() -> None:
     assert not noted(recorded("cpu"), recorded("npu-simulated", flags={"conv_format": "hf32"}))
     assert not noted(recorded("cpu"), None) and not noted(side({}), side({}))
-    assert surroundings(side({}), recorded("npu")) == []
+    assert compare_surroundings(side({}), recorded("npu")) == []

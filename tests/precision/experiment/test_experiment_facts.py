@@ -12,9 +12,9 @@ import numpy
 import pytest
 import torch
 
-import helpers
+import ascend_workbook
 
-CHILD = Path(helpers.__file__).parent / "precision" / "child"
+CHILD = Path(ascend_workbook.__file__).parent / "precision" / "child"
 
 
 def loaded(name: str) -> Any:
@@ -31,9 +31,13 @@ facts, prints = loaded("experiment_facts"), loaded("fingerprint")
 @pytest.fixture
 def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Installed, and everything it replaced is put back afterwards."""
-    for owner, name in ((torch.autocast, "__enter__"), (torch.amp.GradScaler, "__init__"),
-                        (torch.optim.lr_scheduler.LRScheduler, "__init__"), (numpy.random, "default_rng"),
-                        (torch.utils.data.DataLoader, "__init__")):  # fmt: skip
+    for owner, name in (
+        (torch.autocast, "__enter__"),
+        (torch.amp.GradScaler, "__init__"),
+        (torch.optim.lr_scheduler.LRScheduler, "__init__"),
+        (numpy.random, "default_rng"),
+        (torch.utils.data.DataLoader, "__init__"),
+    ):
         monkeypatch.setattr(owner, name, getattr(owner, name))
     log = SimpleNamespace(content={"meta": {"seeds": [{"call": "torch.manual_seed", "seed": 5}]}})
     losses = SimpleNamespace(backward_from=lambda tensors: None)

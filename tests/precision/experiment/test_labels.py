@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.precision.capturing.manifest import DUMP
+from ascend_workbook.precision.compare import compare
 from benchmarks.matrix import cases, fooled
 from benchmarks.matrix.replaying import in_this_process
-from helpers.finding import Status
-from helpers.precision.capturing.manifest import DUMP
-from helpers.precision.compare import compare
 
 
 def captured(folder: Path, labels: Tensor) -> Path:

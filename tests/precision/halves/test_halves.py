@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.precision.halves import BFLOAT16, FLOAT16, gradient_exponents, scale_history, scale_moves
-from helpers.precision.halves.formats import LOST, NORMAL, OVERFLOW, SUBNORMAL, shown
-from helpers.view.charts import facts
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.precision.halves import BFLOAT16, FLOAT16, gradient_exponents, scale_history, scale_moves
+from ascend_workbook.precision.halves.formats import LOST, NORMAL, OVERFLOW, SUBNORMAL, format_scale
+from ascend_workbook.show.charts import describe_chart
 
 
 def dump(folder: Path, gradients: np.ndarray, direction: str = "backward", shape: bool = True) -> Path:
@@ -21,11 +21,25 @@ def dump(folder: Path, gradients: np.ndarray, direction: str = "backward", shape
     tensors.mkdir(parents=True)
     name = f"Torch.mul.0.{direction}"
     np.save(tensors / f"{name}.output.0.npy", gradients)
-    record = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": list(gradients.shape), "Max": 1.0, "Min": 0.0,
-              "Mean": 0.5, "Norm": 1.0, "requires_grad": False, "data_name": f"{name}.output.0.npy"}  # fmt: skip
+    record = {
+        "type": "torch.Tensor",
+        "dtype": "torch.float32",
+        "shape": list(gradients.shape),
+        "Max": 1.0,
+        "Min": 0.0,
+        "Mean": 0.5,
+        "Norm": 1.0,
+        "requires_grad": False,
+        "data_name": f"{name}.output.0.npy",
+    }
     entry = {"input": [], "output": [record]} if direction == "backward" else {"input_args": [], "output": [record]}
-    told = {"task": "tensor", "level": "L1", "framework": "pytorch", "dump_data_dir": str(tensors),
-            "data": {name: entry}}  # fmt: skip
+    told = {
+        "task": "tensor",
+        "level": "L1",
+        "framework": "pytorch",
+        "dump_data_dir": str(tensors),
+        "data": {name: entry},
+    }
     (tensors.parent / "dump.json").write_text(json.dumps(told), encoding="utf-8")
     return folder
 
@@ -41,16 +55,25 @@ def test_a_fate_is_what_rounding_makes_of_a_value(exponent: int) -> None:
     with np.errstate(over="ignore"):
         became = float(np.float32(1.5 * 2.0**exponent).astype(np.float16))
     smallest = float(np.finfo(np.float16).smallest_normal)
-    kinds = {LOST: became == 0, SUBNORMAL: 0 < became < smallest, NORMAL: smallest <= became < np.inf,
-             OVERFLOW: became == np.inf}  # fmt: skip
-    assert kinds[FLOAT16.fate(exponent)], (exponent, became)
+    kinds = {
+        LOST: became == 0,
+        SUBNORMAL: 0 < became < smallest,
+        NORMAL: smallest <= became < np.inf,
+        OVERFLOW: became == np.inf,
+    }
+    assert kinds[FLOAT16.fate_of_exponent(exponent)], (exponent, became)
 
 
 def test_the_ends_of_both_formats() -> None:
     assert FLOAT16.largest == float(np.finfo(np.float16).max) and FLOAT16.smallest == -24
     assert float(np.float64(FLOAT16.infinite * (1 - 1e-9)).astype(np.float16)) == FLOAT16.largest
-    assert BFLOAT16.largest == pytest.approx(3.3895314e38) and BFLOAT16.fate(-120) == NORMAL
-    assert [shown(65536), shown(2.0**34), shown(3e9), shown(0.5)] == ["65536", "2**34", "3e+09", "0.5"]
+    assert BFLOAT16.largest == pytest.approx(3.3895314e38) and BFLOAT16.fate_of_exponent(-120) == NORMAL
+    assert [format_scale(65536), format_scale(2.0**34), format_scale(3e9), format_scale(0.5)] == [
+        "65536",
+        "2**34",
+        "3e+09",
+        "0.5",
+    ]
 
 
 def test_gradients_are_counted_as_float16_would_keep_them(tmp_path: Path) -> None:
@@ -107,7 +130,7 @@ def test_moves_tell_which_gradient_made_them(tmp_path: Path) -> None:
 def test_the_history_marks_falls_alone(tmp_path: Path) -> None:
     report = scale_history(log(tmp_path, 1024, 512, 512, 1024))
     assert report.chart and report.chart.marks == (2,)
-    assert facts(report).startswith("lines by step: loss_scale (4 points 512..1024)")
+    assert describe_chart(report).startswith("lines by step: loss_scale (4 points 512..1024)")
 
 
 def test_a_scale_that_never_moves_and_a_log_without_one(tmp_path: Path) -> None:

@@ -28,8 +28,10 @@ class OldDump:
         """`prefix` as `Functional_conv2d_0_forward`; a lone output is not in a list."""
         self._value(inputs, f"{prefix}_input")
         self._value(outputs, f"{prefix}_output")
-        frames = [["/x/site-packages/torch/nn/functional.py", "5", "f", "pass"],
-                  ["/home/user/train.py", str(line), "forward", "x = f(x)"]]  # fmt: skip
+        frames = [
+            ["/x/site-packages/torch/nn/functional.py", "5", "f", "pass"],
+            ["/home/user/train.py", str(line), "forward", "x = f(x)"],
+        ]
         self.lines.append([f"{prefix}_stack_info", frames])
 
     def save(self) -> Path:

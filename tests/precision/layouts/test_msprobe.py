@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import torch
 
-from helpers.errors import WorkbookError
-from helpers.finding import Place, Status
-from helpers.precision.compare import compare
-from helpers.precision.layouts import read_dump, read_runs
-from helpers.precision.layouts.entries import split_name
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Place, Status
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.layouts import read_dump, read_runs
+from ascend_workbook.precision.layouts.entries import split_name
 from tests.precision.dumps import Dump
 
 
@@ -83,10 +83,16 @@ def test_eight_x(tmp_path: Path) -> None:
     """A bare `rank` folder, parameter gradients without a number, frames by name, no `framework`."""
     folder = Dump(tmp_path, rank="rank").save()
     tensor = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "Max": 1, "Min": 0, "Mean": 0, "Norm": 1}
-    data = {"Module.fc.Linear.forward.0": {"input_args": [tensor], "input_kwargs": {}, "output": [tensor],
-                                           "parameters": {"weight": tensor}},
-            "Module.fc.Linear.parameters_grad": {"weight": [tensor]},
-            "Module.fc.Linear.backward.0": {"input": [tensor], "output": [tensor]}}  # fmt: skip
+    data = {
+        "Module.fc.Linear.forward.0": {
+            "input_args": [tensor],
+            "input_kwargs": {},
+            "output": [tensor],
+            "parameters": {"weight": tensor},
+        },
+        "Module.fc.Linear.parameters_grad": {"weight": [tensor]},
+        "Module.fc.Linear.backward.0": {"input": [tensor], "output": [tensor]},
+    }
     (folder / "dump.json").write_text(json.dumps({"task": "statistics", "level": "L0", "data": data}))
     frames = ["File /x/train.py, line 3, in f, \n f()", "File /x/train.py, line 9, in main, \n main()"]
     (folder / "stack.json").write_text(json.dumps({"Module.fc.Linear.forward.0": frames}))
@@ -104,7 +110,7 @@ def test_before_eight_x_backward_goes_by_autograds_names(tmp_path: Path) -> None
     (folder / "dump.json").write_text(json.dumps({"task": "statistics", "level": "L1", "data": data}))
     (operator,) = read_dump(tmp_path)[0].operators
     assert operator.inputs[0].shape == (2,) and operator.outputs[0].shape == (3,)
-    assert operator.outputs[0].dtype == "float32" and operator.outputs[0].floating, "MindSpore writes Float32"
+    assert operator.outputs[0].dtype == "float32" and operator.outputs[0].is_floating, "MindSpore writes Float32"
 
 
 def test_two_folders_of_one_rank_are_both_left_out(tmp_path: Path) -> None:
@@ -187,8 +193,10 @@ def test_msprobes_own_samples(shared: Path, name: str, operators: int) -> None:
         assert "Module.blocks.0.qkv.Linear.forward.0" in run.containers
 
 
-@pytest.mark.parametrize(("beta", "slots"), [(0.0, ["input.1", "input.2"]), (0, ["input.1", "input.2"]),
-                                             (1.0, ["input.0", "input.1", "input.2"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("beta", "slots"),
+    [(0.0, ["input.1", "input.2"]), (0, ["input.1", "input.2"]), (1.0, ["input.0", "input.1", "input.2"])],
+)
 def test_an_input_that_is_ignored_is_none(tmp_path: Path, beta: float, slots: list[str]) -> None:
     """Attention calls baddbmm(torch.empty(...), q, k, beta=0): what lies in that memory is chance."""
     dump = Dump(tmp_path)
@@ -204,8 +212,13 @@ def saved(root: Path, factor: float = 1.0) -> Path:
     folder, data = root / "step0" / "proc7", {}
     (folder / "dump_tensor_data").mkdir(parents=True)
     for name, value in (("out.0.debug", torch.ones(3)), ("out_grad.0.debug", torch.ones(3) * factor)):
-        data[name] = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [3], "Norm": float(value.norm()),
-                      "data_name": f"{name}.pt"}  # fmt: skip
+        data[name] = {
+            "type": "torch.Tensor",
+            "dtype": "torch.float32",
+            "shape": [3],
+            "Norm": float(value.norm()),
+            "data_name": f"{name}.pt",
+        }
         torch.save(value, folder / "dump_tensor_data" / f"{name}.pt")
     record: dict[str, Any] = {"task": "tensor", "level": "debug", "data": {**data, "list.1.debug": [*data.values()]}}
     (folder / "debug.json").write_text(json.dumps(record))

@@ -13,10 +13,10 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.errors import WorkbookError
-from helpers.finding import Place, Status
-from helpers.precision.compare import compare
-from helpers.precision.layouts import names, read_dump
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Place, Status
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.layouts import names, read_dump
 from tests.precision.dumps import Dump
 from tests.precision.layouts.old import OldDump
 
@@ -151,18 +151,24 @@ def test_a_missing_array_is_told(tmp_path: Path) -> None:
 NAMES = st.from_regex(r"[A-Za-z_]+[A-Za-z0-9_.]*", fullmatch=True)
 
 
-@given(st.sampled_from(names.KINDS), NAMES, st.integers(0, 10**6), st.sampled_from(["forward", "backward"]),
-       st.sampled_from(["input", "output"]), st.lists(st.integers(0, 99), max_size=3))  # fmt: skip
+@given(
+    st.sampled_from(names.KINDS),
+    NAMES,
+    st.integers(0, 10**6),
+    st.sampled_from(["forward", "backward"]),
+    st.sampled_from(["input", "output"]),
+    st.lists(st.integers(0, 99), max_size=3),
+)
 def test_any_api_name_falls_into_its_parts(
     kind: str, api: str, call: int, way: str, slot: str, rest: list[int]
 ) -> None:
-    found = names.old(f"{kind}_{api}_{call}_{way}_{slot}{''.join(f'.{one}' for one in rest)}")
+    found = names.parse_ptdbg_name(f"{kind}_{api}_{call}_{way}_{slot}{''.join(f'.{one}' for one in rest)}")
     expected = ".".join([slot, *map(str, rest or [0])])
     assert found == names.Call(f"{kind}.{api}.{call}.{way}", f"{kind}.{api}", way, call, expected)
-    assert names.new(f"{found.name}.{found.slot}") == found
+    assert names.parse_msprobe_name(f"{found.name}.{found.slot}") == found
 
 
 @given(st.text())
 def test_any_name_is_survived(name: str) -> None:
-    found = names.of(name)
+    found = names.parse_tensor_name(name)
     assert found is None or found.call >= 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.precision.layouts.salvage import whole
+from ascend_workbook.precision.layouts.salvage import whole
 
 KEYS = st.text(max_size=3)
 LEAVES = st.none() | st.integers() | st.floats(allow_nan=False) | KEYS
@@ -33,7 +33,9 @@ def test_any_text_is_survived(text: str) -> None:
     assert isinstance(whole(text), dict)
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"data"', '{"data":', '{"data":[1]}', '{"data":{"a":1', "[" * 100_000,
-                                  '{"a":' * 100_000, '{1:2}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", '{"data"', '{"data":', '{"data":[1]}', '{"data":{"a":1', "[" * 100_000, '{"a":' * 100_000, "{1:2}"],
+)
 def test_no_whole_entry(text: str) -> None:
     assert not whole(text).get("data")

@@ -11,21 +11,22 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.precision import layouts
-from helpers.precision.layouts import read_runs
-from helpers.precision.record import Run
-from helpers.precision.tensors.tensorfile import locate
-from helpers.storage import natural
+from ascend_workbook.precision import layouts
+from ascend_workbook.precision.layouts import read_runs
+from ascend_workbook.precision.record import Run
+from ascend_workbook.precision.tensors.tensorfile import locate_tensor
+from ascend_workbook.storage import natural_key
 from tests.precision.layouts.old import OldDump
 from tests.precision.networks import convolutions
 
 
 class Far:
-    """Files by name, none of them on this machine until one is asked for by `local`."""
+    """Files by name, none of them on this machine until one is asked for by `local_path`."""
 
     def __init__(self, folder: Path, copies: Path) -> None:
-        self.files = {path.relative_to(folder).as_posix(): path.read_bytes()
-                      for path in folder.rglob("*") if path.is_file()}  # fmt: skip
+        self.files = {
+            path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+        }
         self.copies = copies
 
     def read_bytes(self, name: str) -> bytes:
@@ -34,26 +35,26 @@ class Far:
     def read_text(self, name: str) -> str:
         return self.files[name].decode()
 
-    def start(self, name: str, count: int) -> bytes:
+    def read_start(self, name: str, count: int) -> bytes:
         return self.files[name][:count]
 
     def exists(self, name: str) -> bool:
         return name in self.files
 
-    def children(self, name: str = "") -> Sequence[str]:
+    def list_children(self, name: str = "") -> Sequence[str]:
         rests = [found[len(name) :] for found in self.files if found.startswith(name)]
-        return sorted({rest.partition("/")[0] + "/" * ("/" in rest) for rest in rests}, key=natural)
+        return sorted({rest.partition("/")[0] + "/" * ("/" in rest) for rest in rests}, key=natural_key)
 
-    def list(self, prefix: str = "") -> Iterator[str]:
+    def list_files(self, prefix: str = "") -> Iterator[str]:
         return iter(sorted(name for name in self.files if name.startswith(prefix)))
 
-    def shown(self, name: str) -> str:
+    def describe_place(self, name: str) -> str:
         return f"far://bucket/{name}"
 
-    def identity(self, name: str) -> str:
+    def identify(self, name: str) -> str:
         return name
 
-    def local(self, name: str) -> Path:
+    def local_path(self, name: str) -> Path:
         name = name.rstrip("/")
         for found, data in self.files.items():
             if found == name or found.startswith(f"{name}/" if name else ""):
@@ -88,8 +89,10 @@ def plain(run: Run, folder: Path) -> Any:
     def here(record: Any) -> Any:
         return replace(record, file=record.file and record.file.relative_to(folder))
 
-    operators = tuple(replace(one, inputs=tuple(map(here, one.inputs)), outputs=tuple(map(here, one.outputs)))
-                      for one in run.operators)  # fmt: skip
+    operators = tuple(
+        replace(one, inputs=tuple(map(here, one.inputs)), outputs=tuple(map(here, one.outputs)))
+        for one in run.operators
+    )
     return replace(run, folder=run.folder.relative_to(folder), operators=operators)
 
 
@@ -105,4 +108,4 @@ def test_a_dump_elsewhere_is_read_as_one_in_a_folder(
     assert not troubles and there
     assert [plain(run, tmp_path / "copies") for run in there] == [plain(run, folder) for run in here]
     files = [record.file for run in there for one in run.operators for record in (*one.inputs, *one.outputs)]
-    assert any(files) and all(locate(file) for file in files if file)
+    assert any(files) and all(locate_tensor(file) for file in files if file)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.precision.compare import compare
-from helpers.precision.layouts import read_dump
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.layouts import read_dump
 from tests.precision.networks import convolutions
 from tests.precision.test_compare import keys, scaled
 

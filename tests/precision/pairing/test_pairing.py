@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.precision.pairing import Pairing, pair
-from helpers.precision.record import Operator, Run, TensorRecord
+from ascend_workbook.precision.pairing import Pairing, pair_runs
+from ascend_workbook.precision.record import Operator, Run, TensorRecord
 
 
 def run_of(calls: list[tuple[str, int]], backward: bool = True) -> Run:
@@ -21,10 +21,11 @@ def run_of(calls: list[tuple[str, int]], backward: bool = True) -> Run:
         counts[api] = counts.get(api, 0) + 1
     entries += [(api, call, "backward", size) for api, call, _, size in reversed(entries)] if backward else []
     operators = tuple(
-        Operator(f"F.{api}.{call}.{way}", f"F.{api}", call, way, order, (),
-                 (TensorRecord("output.0", "float32", (size,)),))
+        Operator(
+            f"F.{api}.{call}.{way}", f"F.{api}", call, way, order, (), (TensorRecord("output.0", "float32", (size,)),)
+        )
         for order, (api, call, way, size) in enumerate(entries)
-    )  # fmt: skip
+    )
     return Run(Path("x"), 0, 0, "tensor", "L1", operators)
 
 
@@ -37,7 +38,7 @@ CALLS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3)), max_size=
 
 @given(CALLS)
 def test_equal_runs_pair_completely_by_name(calls: list[tuple[str, int]]) -> None:
-    found = pair(run_of(calls), run_of(calls))
+    found = pair_runs(run_of(calls), run_of(calls))
     assert all(left == right for left, right in names(found)) and len(found.pairs) == 2 * len(calls)
     assert not found.only_target and not found.only_baseline
 
@@ -45,7 +46,7 @@ def test_equal_runs_pair_completely_by_name(calls: list[tuple[str, int]]) -> Non
 @given(CALLS, CALLS)
 def test_nothing_is_lost_and_nothing_paired_twice(left: list[tuple[str, int]], right: list[tuple[str, int]]) -> None:
     target, baseline = run_of(left), run_of(right)
-    found = pair(target, baseline)
+    found = pair_runs(target, baseline)
     mine, theirs = [p.target.name for p in found.pairs], [p.baseline.name for p in found.pairs]
     assert sorted(mine + [op.name for op in found.only_target]) == sorted(target.by_name)
     assert sorted(theirs + [op.name for op in found.only_baseline]) == sorted(baseline.by_name)
@@ -56,7 +57,7 @@ def test_nothing_is_lost_and_nothing_paired_twice(left: list[tuple[str, int]], r
 def test_an_inserted_call_shifts_no_partner() -> None:
     """A further gelu in the target: the gelus behind it keep their partners although their numbers moved."""
     plain = [("linear", 1), ("gelu", 2), ("linear", 3), ("gelu", 4), ("linear", 5)]
-    found = pair(run_of(plain[:1] + [("gelu", 9)] + plain[1:]), run_of(plain))
+    found = pair_runs(run_of(plain[:1] + [("gelu", 9)] + plain[1:]), run_of(plain))
     assert ("F.gelu.1.forward", "F.gelu.0.forward") in names(found)
     assert ("F.gelu.2.backward", "F.gelu.1.backward") in names(found)
     assert {op.name for op in found.only_target} == {"F.gelu.0.forward", "F.gelu.0.backward"}
@@ -64,7 +65,7 @@ def test_an_inserted_call_shifts_no_partner() -> None:
 
 
 def test_a_decomposed_operator_is_left_on_both_sides() -> None:
-    found = pair(run_of([("a", 1), ("mul", 2), ("erf", 2), ("c", 3)]), run_of([("a", 1), ("gelu", 2), ("c", 3)]))
+    found = pair_runs(run_of([("a", 1), ("mul", 2), ("erf", 2), ("c", 3)]), run_of([("a", 1), ("gelu", 2), ("c", 3)]))
     assert ("F.c.0.forward", "F.c.0.forward") in names(found)
     assert {op.api for op in found.only_target} == {"mul", "erf"}
     assert {op.api for op in found.only_baseline} == {"gelu"}
@@ -73,5 +74,5 @@ def test_a_decomposed_operator_is_left_on_both_sides() -> None:
 @pytest.mark.parametrize("extra", [[], [("z", 1)]])
 def test_another_shape_is_still_a_partner(extra: list[tuple[str, int]]) -> None:
     """The shape may be what is wrong: it must be reported, not passed over as unpaired."""
-    found = pair(run_of([("a", 1), ("b", 7), ("c", 3), *extra]), run_of([("a", 1), ("b", 2), ("c", 3)]))
+    found = pair_runs(run_of([("a", 1), ("b", 7), ("c", 3), *extra]), run_of([("a", 1), ("b", 2), ("c", 3)]))
     assert ("F.b.0.forward", "F.b.0.forward") in names(found)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.precision.pairing import pair, sequences
-from helpers.precision.pairing.reasons import reasons
-from helpers.precision.pairing.sequences import Keys, align, gaps
-from helpers.precision.record import Operator, Run, TensorRecord
+from ascend_workbook.precision.pairing import pair_runs, sequences
+from ascend_workbook.precision.pairing.reasons import find_reasons
+from ascend_workbook.precision.pairing.sequences import Keys, align_keys, find_gaps
+from ascend_workbook.precision.record import Operator, Run, TensorRecord
 from tests.precision.pairing.test_pairing import names, run_of
 
 LETTERS = st.lists(st.sampled_from("abcd"), max_size=12)
@@ -27,10 +28,10 @@ def longest(left: Keys, right: Keys) -> int:
 
 @given(LETTERS, LETTERS)
 def test_as_many_as_can_be(left: list[str], right: list[str]) -> None:
-    found = align(left, right)
+    found = align_keys(left, right)
     assert all(left[i] == right[j] for i, j in found) and len(found) == longest(left, right)
     assert all(a[0] < b[0] and a[1] < b[1] for a, b in zip(found, found[1:]))
-    between = gaps(found, len(left), len(right))
+    between = find_gaps(found, len(left), len(right))
     assert all(a < b and c < d for a, b, c, d in between)
 
 
@@ -40,23 +41,25 @@ def test_windows_lose_nothing_in_repeated_layers(monkeypatch: pytest.MonkeyPatch
     cast = [key for n, key in enumerate(plain) for key in ([f"to{n % 3}", key] if n % 2 else [key])]
     dropped = [key for n, key in enumerate(plain) if n % 50]
     monkeypatch.setattr(sequences, "DIFFERENCES", 10)
-    assert len(align(cast, plain)) == len(plain) and len(align(plain, dropped)) == len(dropped)
+    assert len(align_keys(cast, plain)) == len(plain) and len(align_keys(plain, dropped)) == len(dropped)
 
 
 def modules(path: str, classes: list[str]) -> Run:
     record = (TensorRecord("output.0", "float32", (4,)),)
     heads = [f"Module.{path}.{n}.{kind}" for n, kind in enumerate(classes)]
     operators = [Operator(f"{head}.forward.0", head, 0, "forward", n, record, record) for n, head in enumerate(heads)]
-    grads = [Operator(f"{head}.parameters_grad.0", head, 0, "parameters_grad", n + len(heads), (), record)
-             for n, head in enumerate(heads)]  # fmt: skip
+    grads = [
+        Operator(f"{head}.parameters_grad.0", head, 0, "parameters_grad", n + len(heads), (), record)
+        for n, head in enumerate(heads)
+    ]
     return Run(Path("x"), 0, 0, "statistics", "L0", (*operators, *grads))
 
 
 def test_renamed_modules_are_partners_and_told() -> None:
     classes = ["Linear", "GELU", "Linear", "Dropout", "LayerNorm"] * 3
     fewer = [kind for kind in classes if kind != "Dropout"]
-    found = pair(modules("transformer.h", fewer), modules("model.layers", classes))
-    assert len(found.pairs) == 2 * len(fewer) == len(found.renamed) and not found.only_target
+    found = pair_runs(modules("transformer.h", fewer), modules("model.layers", classes))
+    assert len(found.pairs) == 2 * len(fewer) == len(found.renamed_pairs) and not found.only_target
     assert {op.head.rpartition(".")[2] for op in found.only_baseline} == {"Dropout"}
     order = [int(one.baseline.head.split(".")[3]) for one in found.pairs[: len(fewer)]]
     assert order == [n for n, kind in enumerate(classes) if kind != "Dropout"]
@@ -77,11 +80,49 @@ CASES = [
 @pytest.mark.parametrize(("side", "target", "baseline", "expected"), CASES)
 def test_the_likely_reason(side: str, target: list[str], baseline: list[str], expected: dict[str, str]) -> None:
     left, right = ([(api, 1) for api in apis] for apis in (target, baseline))
-    found = pair(run_of(left, backward=False), run_of(right, backward=False))
-    assert {operator.api: why for operator, why in reasons(found, side)} == expected
+    found = pair_runs(run_of(left, backward=False), run_of(right, backward=False))
+    assert {operator.api: why for operator, why in find_reasons(found, side)} == expected
     assert all(mine.split(".")[1] == other.split(".")[1] for mine, other in names(found))
 
 
 def test_a_backward_that_one_side_lacks() -> None:
     left, right = run_of([("a", 1), ("b", 1)]), run_of([("a", 1), ("b", 1)], backward=False)
-    assert {why for _, why in reasons(pair(left, right), "target")} == {"backward"}
+    assert {why for _, why in find_reasons(pair_runs(left, right), "target")} == {"backward"}
+
+
+def test_what_lies_between_matches() -> None:
+    assert find_gaps([(1, 2), (4, 3)], 7, 5) == [(0, 1, 0, 2), (5, 7, 4, 5)]
+    assert find_gaps([], 2, 3) == [(0, 2, 0, 3)] and find_gaps([(0, 0)], 1, 4) == []
+
+
+@given(LETTERS, LETTERS)
+def test_windows_give_pairs_in_order(left: list[str], right: list[str]) -> None:
+    """However small the windows, nothing is paired twice, and equal sequences are paired whole."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("DIFFERENCES", 0), ("WINDOW", 4), ("CERTAIN", 2)):
+            patch.setattr(sequences, name, value)
+        found, same = align_keys(left, right), sequences._align_windows(left, left)
+    assert all(left[i] == right[j] for i, j in found) and same == [(at, at) for at in range(len(left))]
+    assert all(a[0] < b[0] and a[1] < b[1] for a, b in zip(found, found[1:]))
+
+
+def test_of_several_alignments_one_is_taken_always() -> None:
+    """A swap has two: the elements of the right side come first."""
+    assert align_keys("abxcd", "abycd") == [(0, 0), (1, 1), (3, 3), (4, 4)]
+    assert align_keys("ab", "ba") == [(1, 0)] and align_keys("aba", "bab") == [(1, 0), (2, 1)]
+
+
+@pytest.mark.parametrize(("more", "why"), [(3, "extra"), (4, "stopped")])
+def test_a_short_tail_is_no_stop(more: int, why: str) -> None:
+    tail = [(api, 1) for api in "cdef"[:more]]
+    found = pair_runs(run_of([("a", 1), ("b", 1)], backward=False), run_of([("a", 1), ("b", 1), *tail], backward=False))
+    assert {reason for _, reason in find_reasons(found, "baseline")} == {why}
+
+
+def test_what_a_damaged_record_lacks_is_cut() -> None:
+    whole = run_of([("a", 1), ("x", 1), ("b", 1), ("c", 1)], backward=False)
+    rest = dataclasses.replace(run_of([("a", 1), ("b", 1)], backward=False), cut=True)
+    assert {operator.api: why for operator, why in find_reasons(pair_runs(rest, whole), "baseline")} == {
+        "x": "extra",
+        "c": "cut",
+    }

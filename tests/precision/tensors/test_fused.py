@@ -11,14 +11,14 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helpers import native
-from helpers.errors import WorkbookError
-from helpers.precision.tensors import fused
-from helpers.precision.tensors.measuring import WHOLE, Job, Sample, measure_files
-from helpers.precision.tensors.metrics import Meter
-from helpers.precision.tensors.tensorfile import locate
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.machine import native
+from ascend_workbook.precision.tensors import fused
+from ascend_workbook.precision.tensors.measuring import WHOLE, Job, Sample, measure_files
+from ascend_workbook.precision.tensors.metrics import Meter
+from ascend_workbook.precision.tensors.tensorfile import locate_tensor
 
-pytestmark = pytest.mark.skipif(native.compiler() is None, reason="no C++ compiler")
+pytestmark = pytest.mark.skipif(native.find_compiler() is None, reason="no C++ compiler")
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 #: Bits of both sides: any, so that NaN, infinities, subnormals and zeros of both signs come too; alike or apart.
 BITS = st.integers(0, 2**32 - 1)
@@ -27,15 +27,19 @@ BITS = st.integers(0, 2**32 - 1)
 @st.composite
 def sides(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
     dtype, size = draw(st.sampled_from(DTYPES)), draw(st.integers(1, 60))
-    wide = draw(st.lists(st.one_of(BITS, st.sampled_from([0, 2**31, 0x7F800000, 0x7FC00000])), min_size=size,
-                         max_size=size))  # fmt: skip
+    wide = draw(
+        st.lists(st.one_of(BITS, st.sampled_from([0, 2**31, 0x7F800000, 0x7FC00000])), min_size=size, max_size=size)
+    )
     finite = draw(st.booleans())
     found = []
     for _ in range(2):
         flips = draw(st.lists(st.sampled_from([0, 0, 1, 2, 4096]), min_size=size, max_size=size))
         bits = np.array(wide, np.uint32) ^ np.array(flips, np.uint32)
-        value = torch.from_numpy(bits.view(np.float32).copy()) if dtype == torch.float32 else torch.from_numpy(
-            (bits >> 16).astype(np.uint16).view(np.int16)).view(dtype)  # fmt: skip
+        value = (
+            torch.from_numpy(bits.view(np.float32).copy())
+            if dtype == torch.float32
+            else torch.from_numpy((bits >> 16).astype(np.uint16).view(np.int16)).view(dtype)
+        )
         found.append(torch.nan_to_num(value, 1.0, 2.0, -2.0) if finite else value)
     return found[0], found[1]
 
@@ -48,7 +52,7 @@ def both(folder: Path, one: torch.Tensor, other: torch.Tensor, sample: Sample, b
     job = Job(paths[0], paths[1], tuple(one.shape), tuple(other.shape))
     with pytest.MonkeyPatch.context() as patch:
         quick = measure_files(job, sample, block)
-        patch.setattr(fused, "kernel", lambda: None)
+        patch.setattr(fused, "load_kernel", lambda: None)
         return [asdict(quick), asdict(measure_files(job, sample, block))]
 
 
@@ -78,8 +82,8 @@ def test_nan_in_one_block_leaves_the_others_to_the_kernel(tmp_path: Path, monkey
     base = torch.ones(1000)
     base[450] = torch.nan
     by_python: list[int] = []
-    plain = Meter.add
-    monkeypatch.setattr(Meter, "add", lambda self, x, y: (by_python.append(x.size), plain(self, x, y)))
+    plain = Meter.add_block
+    monkeypatch.setattr(Meter, "add_block", lambda self, x, y: (by_python.append(x.size), plain(self, x, y)))
     found = both(tmp_path, base, torch.ones(1000), WHOLE, 100)
     assert by_python[:1] == [100] and len(by_python) == 11
     assert found[0] == found[1] and found[0]["nonfinite_places"] == 1
@@ -95,11 +99,11 @@ def test_every_half_has_its_value(tmp_path: Path) -> None:
 def test_a_file_that_ends_too_early_is_told(tmp_path: Path) -> None:
     path = tmp_path / "short.npy"
     np.save(path, np.ones(1000, np.float32))
-    whole = locate(path)
+    whole = locate_tensor(path)
     with path.open("r+b") as stream:
         stream.truncate(path.stat().st_size - 40)
     meter = Meter(np.float32, np.float32, 200)
-    assert fused.takes(whole, whole)
+    assert fused.kernel_takes(whole, whole)
     with pytest.raises(WorkbookError, match=r"short\.npy"):
         fused.add_all(meter, whole, whole, 100, None)
 
@@ -107,6 +111,6 @@ def test_a_file_that_ends_too_early_is_told(tmp_path: Path) -> None:
 def test_other_dtypes_are_left_to_python(tmp_path: Path) -> None:
     for name, value in (("double", np.ones(3)), ("single", np.ones(3, np.float32)), ("half", np.ones(3, np.float16))):
         np.save(tmp_path / f"{name}.npy", value)
-    double, single, half = (locate(tmp_path / f"{name}.npy") for name in ("double", "single", "half"))
-    assert not fused.takes(double, double) and not fused.takes(single, half)
-    assert fused.takes(single, single) and fused.takes(half, half)
+    double, single, half = (locate_tensor(tmp_path / f"{name}.npy") for name in ("double", "single", "half"))
+    assert not fused.kernel_takes(double, double) and not fused.kernel_takes(single, half)
+    assert fused.kernel_takes(single, single) and fused.kernel_takes(half, half)

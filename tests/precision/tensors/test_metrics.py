@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from helpers.precision.tensors.metrics import measure
+from ascend_workbook.precision.tensors.metrics import Meter, measure_arrays
 
 FLOATS = st.sampled_from([np.float16, np.float32, np.float64])
 SHAPES = hnp.array_shapes(max_dims=3, max_side=9)
@@ -26,7 +26,7 @@ def pairs(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
 @given(pairs(), st.integers(1, 40))
 def test_equals_the_definition_whatever_the_block(pair: tuple[np.ndarray, np.ndarray], block: int) -> None:
     target, baseline = pair
-    found = measure(target, baseline, block)
+    found = measure_arrays(target, baseline, block)
     a, b = target.astype(np.longdouble), baseline.astype(np.longdouble)
     size = float(np.sqrt(((b) ** 2).sum()))
     apart = float(np.sqrt(((a - b) ** 2).sum()))
@@ -39,7 +39,7 @@ def test_equals_the_definition_whatever_the_block(pair: tuple[np.ndarray, np.nda
 
 @given(pairs())
 def test_equal_arrays_do_not_differ(pair: tuple[np.ndarray, np.ndarray]) -> None:
-    found = measure(pair[0], pair[0].copy())
+    found = measure_arrays(pair[0], pair[0].copy())
     assert (found.max_absolute, found.relative_l2, found.unequal, found.nonfinite_places) == (0.0, 0.0, 0, 0)
 
 
@@ -48,8 +48,8 @@ def test_equal_arrays_do_not_differ(pair: tuple[np.ndarray, np.ndarray]) -> None
 def test_relative_error_does_not_depend_on_the_scale(pair: tuple[np.ndarray, np.ndarray], exponent: int) -> None:
     """Squares of 1e200 overflow float64, those of 1e-200 vanish: the sums must not."""
     a, b = (values.astype(np.float64) for values in pair)
-    plain = measure(a, b).relative_l2
-    scaled = measure(np.ldexp(a, exponent), np.ldexp(b, exponent))
+    plain = measure_arrays(a, b).relative_l2
+    scaled = measure_arrays(np.ldexp(a, exponent), np.ldexp(b, exponent))
     assert scaled.relative_l2 == pytest.approx(plain, rel=1e-12) and math.isfinite(scaled.max_absolute)
 
 
@@ -58,31 +58,90 @@ def test_nonfinite_places_are_counted_only_where_the_sides_differ(values: np.nda
     odd = {"n": np.nan, "i": np.inf, "-": -np.inf}[kind]
     left, right = values.copy(), values.copy()
     left[at] = odd
-    assert measure(left, right).nonfinite_places == 1 and measure(right, left).nonfinite_places == 1
+    assert measure_arrays(left, right).nonfinite_places == 1 and measure_arrays(right, left).nonfinite_places == 1
     right[at] = odd
-    both = measure(left, right)
+    both = measure_arrays(left, right)
     assert (both.nonfinite_places, both.relative_l2, both.unequal) == (0, 0.0, 0)
     right[at] = -1.0 if kind == "n" else -odd
-    assert measure(left, right).nonfinite_places == 1
+    assert measure_arrays(left, right).nonfinite_places == 1
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.int8, np.bool_, np.complex64, np.uint64])
 def test_other_dtypes(dtype: type) -> None:
     a = np.array([0, 1, 1, 0, 1], dtype)
     b = np.array([0, 1, 0, 0, 1], dtype)
-    found = measure(a, b)
+    found = measure_arrays(a, b)
     assert found.max_absolute == 1.0 and found.unequal == 1 and found.relative_l2 == pytest.approx(1 / math.sqrt(2))
 
 
 def test_large_integers_keep_their_last_bit() -> None:
     a = np.array([2**62 + 1, -(2**62)], np.int64)
-    assert measure(a, a - np.array([1, 0])).max_absolute == 1.0
-    assert measure(np.array([2**63 - 1]), np.array([-(2**63)])).max_absolute == pytest.approx(2.0**64)
+    assert measure_arrays(a, a - np.array([1, 0])).max_absolute == 1.0
+    assert measure_arrays(np.array([2**63 - 1]), np.array([-(2**63)])).max_absolute == pytest.approx(2.0**64)
 
 
 def test_empty_scalar_zero_and_wrong_shape() -> None:
-    assert measure(np.empty((0, 3)), np.empty((0, 3))).relative_l2 == 0.0
-    assert measure(np.float32(2).reshape(()), np.float32(1).reshape(())).relative_l2 == 1.0
-    assert measure(np.ones(3), np.zeros(3)).relative_l2 == math.inf
+    assert measure_arrays(np.empty((0, 3)), np.empty((0, 3))).relative_l2 == 0.0
+    assert measure_arrays(np.float32(2).reshape(()), np.float32(1).reshape(())).relative_l2 == 1.0
+    assert measure_arrays(np.ones(3), np.zeros(3)).relative_l2 == math.inf
     with pytest.raises(ValueError, match=r"\(2,\) and \(3,\)"):
-        measure(np.ones(2), np.ones(3))
+        measure_arrays(np.ones(2), np.ones(3))
+
+
+def test_every_figure_by_hand() -> None:
+    """Differences 0, 0.004, 0.5 and 2 of 1, 1, 2 and -2."""
+    found = measure_arrays(np.array([1.0, 1.004, 2.5, -4.0]), np.array([1.0, 1.0, 2.0, -2.0]))
+    assert (found.max_absolute, found.max_relative, found.unequal, found.size, found.measured) == (2.0, 1.0, 3, 4, 4)
+    assert (found.within_thousandth, found.within_five_thousandths) == (0.25, 0.5)
+    assert found.euclidean == pytest.approx(math.sqrt(4.250016)) and found.norm_baseline == pytest.approx(math.sqrt(10))
+    assert found.norm_target == pytest.approx(math.sqrt(1 + 1.004**2 + 6.25 + 16))
+    assert found.relative_l2 == pytest.approx(math.sqrt(0.4250016))
+    assert found.cosine == pytest.approx(15.004 / math.sqrt(10 * (1 + 1.004**2 + 6.25 + 16)))
+    assert found.sampling is None
+
+
+def test_a_zero_in_the_baseline_is_raised_by_its_dtypes_epsilon() -> None:
+    """(1 + e - e) / e, as msprobe has it."""
+    for dtype in (np.float32, np.float64):
+        epsilon = float(np.finfo(dtype).eps)
+        assert measure_arrays(np.array([1.0], dtype), np.array([0.0], dtype)).max_relative == pytest.approx(1 / epsilon)
+
+
+def test_odd_places_are_told_apart() -> None:
+    """The same on both sides, not the same, and one beside an ordinary difference."""
+    left = np.array([np.nan, np.inf, np.inf, 3.0, 1.0], np.float32)
+    right = np.array([np.nan, np.inf, -np.inf, 2.0, np.nan], np.float32)
+    found = measure_arrays(left, right)
+    assert (found.nonfinite, found.nonfinite_places, found.unequal, found.max_absolute) == (4, 2, 3, 1.0)
+    assert found.relative_l2 == 0.5 and found.norm_target == 3.0 and found.norm_baseline == 2.0
+
+
+def sampled(*blocks: tuple[list[float], list[float]]) -> float | None:
+    meter = Meter(np.float64, np.float64, 4, parts=True)
+    meter.add_all((np.array(left), np.array(right)) for left, right in blocks)
+    return meter.make_metrics(1000).sampling
+
+
+def test_the_error_of_a_sample_by_hand() -> None:
+    """Blocks with squares 1 of 4 and 4 of 4: relative error R = sqrt(5/8), residuals 1 - 4 R^2 and 4 - 4 R^2, each 1.5;
+    their spread sqrt(2 * 2.25 * 2) / 8, over 2 R."""
+    apart = ([3.0], [2.0]), ([4.0], [2.0])
+    assert sampled(*apart) == pytest.approx(3 / 8 / (2 * math.sqrt(5 / 8)))
+    assert sampled(apart[0]) == math.inf and sampled(([2.0], [2.0])) == 0.0 and sampled() == 0.0
+    assert sampled(([1.0], [0.0]), ([1.0], [0.0])) == math.inf
+
+
+@pytest.mark.parametrize("left", [1.0, -1.0, 1e200, -1e200])
+@pytest.mark.parametrize("right", [2e200, -2e200])
+def test_the_largest_magnitude_of_either_sign_and_side_sets_the_scale(left: float, right: float) -> None:
+    """Squares of 1e200 are beyond float64."""
+    found, other = (
+        measure_arrays(np.array(pair[0]), np.array(pair[1])) for pair in (([left], [right]), ([right], [left]))
+    )
+    assert found.relative_l2 == pytest.approx(abs(left - right) / 2e200)
+    assert found.norm_baseline == other.norm_target == pytest.approx(2e200)
+
+
+def test_a_float32_is_no_widened_bfloat16_unless_told() -> None:
+    sides = np.array([1 + 2**-7], np.float32), np.array([1.0], np.float32)
+    assert measure_arrays(*sides).max_ulp == 2**16 and measure_arrays(*sides, bfloat16=True).max_ulp == 1

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-import helpers.scheduler
-from helpers.__main__ import main
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.precision.compare import compare
-from helpers.precision.tensors import scheduler, workers
-from helpers.precision.tensors.measuring import Job, Sample
+import ascend_workbook.machine.scheduler
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.tensors import scheduler, workers
+from ascend_workbook.precision.tensors.measuring import Job, Sample
 from tests.precision.networks import convolutions
 from tests.precision.test_compare import scaled
 
@@ -45,7 +45,7 @@ def test_the_numbers_are_the_same_to_the_last_bit(
     monkeypatch.setattr(workers, "ALONE", 1 << 30 if few else 0)
     jobs, sample = pairs(tmp_path), Sample(share)
     here = workers.measure_all(jobs, sample)
-    with scheduler.cluster(address) as measure:
+    with scheduler.open_cluster(address) as measure:
         there = measure(jobs, sample)
     assert here[:-1] == there[:-1] and len(there) == len(jobs)
     assert isinstance(there[-1], WorkbookError) and str(there[-1]) == str(here[-1]) and "No such file" in str(there[-1])
@@ -60,38 +60,39 @@ def test_a_comparison_says_the_same(address: str, tmp_path: Path) -> None:
 
 
 def test_both_machines_take_part(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler, "batches", lambda jobs: [[number] for number in range(len(jobs))])
-    with scheduler.cluster(address) as measure:
+    monkeypatch.setattr(scheduler, "split_batches", lambda jobs: [[number] for number in range(len(jobs))])
+    with scheduler.open_cluster(address) as measure:
         measure(pairs(tmp_path, count=12, size=2_000_000), Sample())
     with distributed.Client(address, set_as_default=False) as client:
         assert all(client.run(lambda: len(workers._resting)).values()), "each has kept its worker process"
 
 
 def test_a_cluster_without_workers_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(helpers.scheduler, "CONNECT", 3)
+    monkeypatch.setattr(ascend_workbook.machine.scheduler, "CONNECT", 3)
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0", processes=False) as empty:  # noqa: SIM117
-        with pytest.raises(WorkbookError, match="has no worker"), scheduler.cluster(empty.scheduler_address):
+        with pytest.raises(WorkbookError, match="has no worker"), scheduler.open_cluster(empty.scheduler_address):
             pass
 
 
 @pytest.mark.parametrize("where", ["tcp://127.0.0.1:9", "nonsense://x"])
-def test_nobody_there_is_one_error(where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-                                   tmp_path: Path) -> None:  # fmt: skip
-    monkeypatch.setattr(helpers.scheduler, "CONNECT", 1)
+def test_nobody_there_is_one_error(
+    where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(ascend_workbook.machine.scheduler, "CONNECT", 1)
     convolutions(tmp_path)
     assert main(["compare", str(tmp_path), str(tmp_path), "--scheduler", where]) == 2
     assert where in capsys.readouterr().err
 
 
 def test_a_task_that_cannot_run_is_one_error(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler.worker, "order", lambda *_: "no line of jobs")
+    monkeypatch.setattr(scheduler.worker, "write_order", lambda *_: "no line of jobs")
     with pytest.raises(WorkbookError, match="did not run the task: JSONDecodeError"):  # noqa: SIM117
-        with scheduler.cluster(address) as measure:
+        with scheduler.open_cluster(address) as measure:
             measure(pairs(tmp_path, count=2), Sample())
 
 
 def test_without_distributed_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(WorkbookError, match=r"needs dask\.distributed") as caught, scheduler.cluster("tcp://x:1"):
+    with pytest.raises(WorkbookError, match=r"needs dask\.distributed") as caught, scheduler.open_cluster("tcp://x:1"):
         pass
     assert "pip install distributed" in caught.value.hint("en")

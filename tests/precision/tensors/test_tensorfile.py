@@ -13,18 +13,36 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.errors import WorkbookError
-from helpers.precision.tensors.tensorfile import read_tensor
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.precision.tensors.tensorfile import read_tensor
 
-DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16,
-          torch.int8, torch.uint8, torch.bool, torch.complex64, torch.complex128]  # fmt: skip
+DTYPES = [
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.int8,
+    torch.uint8,
+    torch.bool,
+    torch.complex64,
+    torch.complex128,
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_the_values_are_torchs(tmp_path: Path, dtype: torch.dtype) -> None:
     whole = (torch.randn(4, 5, 6) * 3).to(dtype)
-    kinds = {"plain": whole, "strided": whole.transpose(0, 2)[::2], "offset": whole[2:, 1:3], "scalar": whole[0, 0, 0],
-             "empty": whole[:0], "parameter": torch.nn.Parameter(whole, requires_grad=False)}  # fmt: skip
+    kinds = {
+        "plain": whole,
+        "strided": whole.transpose(0, 2)[::2],
+        "offset": whole[2:, 1:3],
+        "scalar": whole[0, 0, 0],
+        "empty": whole[:0],
+        "parameter": torch.nn.Parameter(whole, requires_grad=False),
+    }
     for name, value in kinds.items():
         torch.save(value, tmp_path / f"{name}.pt")
         found = read_tensor(tmp_path / f"{name}.pt")

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers.__main__ import main
-from helpers.errors import WorkbookError
-from helpers.finding import Finding, Status
-from helpers.precision.compare import compare
-from helpers.precision.curves import curves
-from helpers.precision.views import questions
-from helpers.precision.views.cases import head
-from helpers.report import Report
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.curves import curves
+from ascend_workbook.precision.views import questions
+from ascend_workbook.precision.views.cases import head_of_name
 from tests.precision.dumps import as_capture
 from tests.precision.networks import convolutions
 from tests.run import count
@@ -61,8 +61,9 @@ def test_the_command_and_the_api_agree(
     assert (report.status is Status.FAIL) == bool(code) and report.facts["failed_on"] == failed
     options = [word for name in fail_on for word in ("--fail-on", name)]
     junit = tmp_path / "junit.xml"
-    assert main(["compare", str(sides["gpu"]), str(sides[target]), "--no-replay", *options, "--junit",
-                 str(junit)]) == code  # fmt: skip
+    assert (
+        main(["compare", str(sides["gpu"]), str(sides[target]), "--no-replay", *options, "--junit", str(junit)]) == code
+    )
     assert bool(count(junit)[1]) == bool(code), "the file fails exactly where the command does"
     if target == "sick":
         assert report.headline is not None and report.headline.rule == "ACC230", "the reason stays the headline"
@@ -80,16 +81,19 @@ def test_what_could_not_be_looked_at_does_not_pass(sides: dict[str, Path], tmp_p
 def cases(report: Report) -> dict[str, str]:
     """Name -> what a CI server shows."""
     found = xml.fromstring(report.junit("zh")).iter("testcase")
-    return {case.get("name", ""): next((child.tag for child in case if child.tag in ("failure", "skipped")), "passed")
-            for case in found}  # fmt: skip
+    return {
+        case.get("name", ""): next((child.tag for child in case if child.tag in ("failure", "skipped")), "passed")
+        for case in found
+    }
 
 
 def test_a_case_for_each_group_of_operators(sides: dict[str, Path]) -> None:
     found = cases(compare(sides["gpu"], sides["sick"], replaying=False))
     assert found["Functional.conv2d backward"] == "failure" and found["Functional.conv2d forward"] == "passed"
     assert found["divergence"] == "failure" and found["unpaired"] == "passed"
-    assert list(found)[: len(questions.OF_COMPARE)] == [name for name in questions.CLASSES
-                                                         if name in questions.OF_COMPARE]  # fmt: skip
+    assert list(found)[: len(questions.OF_COMPARE)] == [
+        name for name in questions.CLASSES if name in questions.OF_COMPARE
+    ]
     assert cases(compare(sides["gpu"], sides["short"]))["Functional.relu forward"] == "passed", "two were compared"
 
 
@@ -99,15 +103,20 @@ def test_operators_of_another_experiment_are_not_judged(sides: dict[str, Path], 
     found = cases(report)
     asked = ["divergence", "nan", "unpaired", "dtype"]
     assert {found[name] for name in asked} == {"skipped"}, "an empty case would pass"
-    assert questions.gated(report, asked).facts["failed_on"] == asked
+    assert questions.apply_gate(report, asked).facts["failed_on"] == asked
     assert found["experiment"] == "failure" and not any(name.startswith("Functional") for name in found)
 
 
-@pytest.mark.parametrize(("losses", "fail_on", "status"), [
-    ([2.0, 1.5, 1.2], [], Status.OK), ([2.0, 1.5, 1.2], ["divergence", "nan"], Status.OK),
-    ([2.0, 1.6, 1.4], [], Status.WARN), ([2.0, 1.6, 1.4], ["divergence"], Status.FAIL),
-    ([2.0, 1.6, 1.4], ["nan"], Status.WARN),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("losses", "fail_on", "status"),
+    [
+        ([2.0, 1.5, 1.2], [], Status.OK),
+        ([2.0, 1.5, 1.2], ["divergence", "nan"], Status.OK),
+        ([2.0, 1.6, 1.4], [], Status.WARN),
+        ([2.0, 1.6, 1.4], ["divergence"], Status.FAIL),
+        ([2.0, 1.6, 1.4], ["nan"], Status.WARN),
+    ],
+)
 def test_curves(tmp_path: Path, losses: list[float], fail_on: list[str], status: Status) -> None:
     left, right = log(tmp_path / "a.json", [2.0, 1.5, 1.2]), log(tmp_path / "b.json", losses)
     assert curves(left, right, fail_on=fail_on).status is status
@@ -123,14 +132,17 @@ def test_an_unknown_class_is_said_before_anything_is_read(tmp_path: Path) -> Non
     assert main(["compare", "a", "b", "--fail-on", "colour"]) == 2
 
 
-@pytest.mark.parametrize(("rule", "key", "status", "expected"), [
-    ("ACC250", "curves.no_loss", Status.SKIPPED, questions.OF_CURVES),
-    ("ACC284", "ACC284.no_curves", Status.SKIPPED, questions.OF_CURVES),
-    ("ACC284", "ACC284.statistics", Status.SKIPPED, ("incomplete",)),
-    ("ACC250", "ACC250.together", Status.SKIPPED, ("divergence",)),  # looked at, with a remark that lowers it
-    ("ACC230", "ACC230.nothing", Status.FAIL, ("incomplete", "divergence", "nan", "unpaired", "dtype")),
-    ("ACC230", "ACC230.none", Status.OK, ("divergence",)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rule", "key", "status", "expected"),
+    [
+        ("ACC250", "curves.no_loss", Status.SKIPPED, questions.OF_CURVES),
+        ("ACC284", "ACC284.no_curves", Status.SKIPPED, questions.OF_CURVES),
+        ("ACC284", "ACC284.statistics", Status.SKIPPED, ("incomplete",)),
+        ("ACC250", "ACC250.together", Status.SKIPPED, ("divergence",)),  # looked at, with a remark that lowers it
+        ("ACC230", "ACC230.nothing", Status.FAIL, ("incomplete", "divergence", "nan", "unpaired", "dtype")),
+        ("ACC230", "ACC230.none", Status.OK, ("divergence",)),
+    ],
+)
 def test_what_was_not_there_speaks_for_all_that_ask_about_it(
     rule: str, key: str, status: Status, expected: tuple[str, ...]
 ) -> None:
@@ -139,15 +151,19 @@ def test_what_was_not_there_speaks_for_all_that_ask_about_it(
 
 def test_several_classes_in_one_text() -> None:
     found = Finding("ACC210", Status.WARN, "ACC210.only", {"count": 1, "side": "target", "names": ["x"]})
-    report = questions.gated(Report("precision", "compare", (found,)), "unpaired, dtype")
+    report = questions.apply_gate(Report("precision", "compare", (found,)), "unpaired, dtype")
     assert report.facts["failed_on"] == ["unpaired"] and report.facts["fail_on"] == ["unpaired", "dtype"]
     assert "x" in report.text("zh") and "--fail-on unpaired" in report.text("en")
 
 
-@pytest.mark.parametrize(("name", "expected"), [
-    ("Functional.conv2d.3.forward", "Functional.conv2d"),
-    ("Module.layer1.0.Conv2d.forward.0", "Module.layer1.0.Conv2d"),
-    ("Module.head.Linear.parameters_grad", "Module.head.Linear"), ("Tensor.__add__.12.backward", "Tensor.__add__"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Functional.conv2d.3.forward", "Functional.conv2d"),
+        ("Module.layer1.0.Conv2d.forward.0", "Module.layer1.0.Conv2d"),
+        ("Module.head.Linear.parameters_grad", "Module.head.Linear"),
+        ("Tensor.__add__.12.backward", "Tensor.__add__"),
+    ],
+)
 def test_the_name_of_a_group(name: str, expected: str) -> None:
-    assert head(name) == expected
+    assert head_of_name(name) == expected

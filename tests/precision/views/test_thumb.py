@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from helpers.finding import Status
-from helpers.precision.compare import compare
-from helpers.precision.views.thumb import fixed_limits
-from helpers.report import Report
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.views.thumb import fixed_limits
 from tests.precision.dumps import as_capture
 from tests.precision.networks import convolutions
 

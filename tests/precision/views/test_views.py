@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 import torch
 
-from helpers.__main__ import main
-from helpers.finding import Status
-from helpers.precision import divergence
-from helpers.precision.compare import compare
-from helpers.precision.divergence import PARTING, SEVERITY
-from helpers.precision.tensors import agreement
-from helpers.precision.views.cases import cases
-from helpers.precision.views.factors import FACTORS, measures, out, tolerances
-from helpers.precision.views.layers import layers
-from helpers.precision.views.outcomes import outcome, told
-from helpers.report import Report
-from helpers.view import tolerance
-from helpers.view.boxed import HEADLESS
-from helpers.words import say, show
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import say, show
+from ascend_workbook.precision import divergence
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.divergence import PARTING, SEVERITY
+from ascend_workbook.precision.tensors import agreement
+from ascend_workbook.precision.views import tolerance
+from ascend_workbook.precision.views.cases import make_cases
+from ascend_workbook.precision.views.factors import FACTORS, find_operators_out, read_measures, tolerances
+from ascend_workbook.precision.views.layers import layers
+from ascend_workbook.precision.views.outcomes import judgement_cell, read_outcome
+from ascend_workbook.show.boxed import HEADLESS
 from tests.precision.curves.test_verb import log
 from tests.precision.dumps import Dump, as_capture
 from tests.precision.networks import convolutions
@@ -38,12 +38,18 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     root = tmp_path_factory.mktemp("views")
     convolutions(root / "gpu" / "dump")
     convolutions(root / "npu" / "dump", faults={WRONG: lambda value: value * 1.01}, skip="Functional.relu.0.backward")
-    told = {"numerics": "ascend", "faults": ["aten::native_batch_norm@2:scale=1.01"], "fallbacks": {},
-            "dtypes_unknown": []}  # fmt: skip
+    told = {
+        "numerics": "ascend",
+        "faults": ["aten::native_batch_norm@2:scale=1.01"],
+        "fallbacks": {},
+        "dtypes_unknown": [],
+    }
     for name in ("gpu", "npu"):
         log(root / name / "gpulog.json", [1.0])
-    return (as_capture(root / "gpu", tier="cuda", versions={"torch": "2.13.0"}),
-            as_capture(root / "npu", tier="npu-simulated", simulator=told, versions={"torch": "2.13.0"}))  # fmt: skip
+    return (
+        as_capture(root / "gpu", tier="cuda", versions={"torch": "2.13.0"}),
+        as_capture(root / "npu", tier="npu-simulated", simulator=told, versions={"torch": "2.13.0"}),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -81,28 +87,35 @@ def test_the_platform_is_told_and_simulated_said(sick: Report) -> None:
 def test_of_another_experiment_no_layer_passes(sides: tuple[Path, Path], tmp_path: Path) -> None:
     convolutions(tmp_path / "dump", seed=3)
     report = layers(compare(sides[0], as_capture(tmp_path, tier="npu", seed=9)))
-    assert report.status is Status.SKIPPED and not report.table or {row[6]["say"] for row in rows(report).values()} <= {
-        "layer.unseen"}  # fmt: skip
+    assert (
+        report.status is Status.SKIPPED
+        and not report.table
+        or {row[6]["say"] for row in rows(report).values()} <= {"layer.unseen"}
+    )
 
 
 def test_at_factor_one_it_is_the_comparisons_own_judgement(sick: Report) -> None:
-    found = measures(sick)
-    assert [one.name for one in out(found, 1.0)] == sick.facts["parting"] and out(found, 1.0)[0].name == WRONG
-    counts = [len(out(found, factor)) for factor in (1e-6, 0.01, 1.0, 100.0, 1e9)]
+    found = read_measures(sick)
+    assert [one.name for one in find_operators_out(found, 1.0)] == sick.facts["parting"] and find_operators_out(
+        found, 1.0
+    )[0].name == WRONG
+    counts = [len(find_operators_out(found, factor)) for factor in (1e-6, 0.01, 1.0, 100.0, 1e9)]
     assert counts == sorted(counts, reverse=True) and counts[-1] == 0 < counts[0]
 
 
 def test_the_table_over_several_factors(sick: Report) -> None:
     report = tolerances(sick)
-    assert report.table and report.table.values("factor")[3] == 1.0 and report.table.values("first")[3] == WRONG
+    assert (
+        report.table
+        and report.table.column_values("factor")[3] == 1.0
+        and report.table.column_values("first")[3] == WRONG
+    )
     assert WRONG in report.verdict("zh")
     assert tolerances(Report("precision", "compare")).status is Status.SKIPPED
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_the_slider_answers_without_comparing_again(
-    sick: Report, monkeypatch: pytest.MonkeyPatch, lang: str
-) -> None:
+def test_the_slider_answers_without_comparing_again(sick: Report, monkeypatch: pytest.MonkeyPatch, lang: str) -> None:
     assert tolerance.tolerance_box(sick, lang).table == tolerances(sick).table, "headless: the table"
     monkeypatch.delenv(HEADLESS)
     pytest.importorskip("ipywidgets")
@@ -112,7 +125,7 @@ def test_the_slider_answers_without_comparing_again(
     assert WRONG in told.value
     for factor in (0.01, 100.0):
         slider.value = factor
-        names = [one.name for one in out(measures(sick), factor)]
+        names = [one.name for one in find_operators_out(read_measures(sick), factor)]
         assert re.findall("<td class=k>([^<]*)</td>", told.value) == names, "the operators that are out, in order"
     slider.value = 1e4
     assert WRONG not in told.value and "10000" in told.value.replace("1e+04", "10000")
@@ -149,38 +162,49 @@ def one_layer(root: Path, result: torch.Tensor) -> Report:
     return compare(root / "a", root / "b", replaying=False)
 
 
-@pytest.mark.parametrize(("result", "problem", "expected", "differences"), [
-    (torch.tensor([1.0, 2.0, math.nan, 4.0], dtype=torch.float64), "nonfinite", "diverges", ("nan", "nan", "nan")),
-    (VALUE.float() * 3, "dtype", "diverges", (8.0, pytest.approx(math.sqrt(30.0)), pytest.approx(1.0))),
-    (torch.ones(5, dtype=torch.float64), "shape", "structure", (None, None, None)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("result", "problem", "expected", "differences"),
+    [
+        (torch.tensor([1.0, 2.0, math.nan, 4.0], dtype=torch.float64), "nonfinite", "diverges", ("nan", "nan", "nan")),
+        (VALUE.float() * 3, "dtype", "diverges", (8.0, pytest.approx(math.sqrt(30.0)), pytest.approx(1.0))),
+        (torch.ones(5, dtype=torch.float64), "shape", "structure", (None, None, None)),
+    ],
+)
 def test_a_problem_of_a_tensor_does_not_hide_its_operators_outcome(
     tmp_path: Path, result: torch.Tensor, problem: str, expected: str, differences: tuple[Any, ...]
 ) -> None:
     report = one_layer(tmp_path, result)
     name = f"{LAYER}.0.forward"
     assert report.facts["first_divergence"] == name and report.facts["first_divergence_outcome"] == expected
-    (judgement,) = report.table.values("judgement") if report.table else ()
-    assert outcome(judgement) == expected
+    (judgement,) = report.table.column_values("judgement") if report.table else ()
+    assert read_outcome(judgement) == expected
     words = [say(f"precision.{name}", "en") for name in (expected, f"problem_{problem}")]
     assert show(judgement, "en") == ": ".join(words)
     assert rows(layers(report))[name][3:] == (*differences, {"say": "layer.failed"})
     assert failing(report) == [f"{LAYER} forward"]
-    assert out(measures(report), 1.0)[0].name == name
+    assert find_operators_out(read_measures(report), 1.0)[0].name == name
 
 
 def test_every_outcome_and_problem_has_its_words() -> None:
     kinds = (*SEVERITY, *PARTING, divergence.NOT_COMPARED, divergence.CONTAINER)
-    problems = (agreement.SHAPE, agreement.DTYPE, agreement.ONLY_TARGET, agreement.ONLY_BASELINE, agreement.UNREADABLE,
-                agreement.NONFINITE, agreement.NO_VALUES, agreement.CHECKSUM)  # fmt: skip
-    cells = [told(kind, problem) for kind in kinds for problem in ("", *problems)]
+    problems = (
+        agreement.SHAPE,
+        agreement.DTYPE,
+        agreement.ONLY_TARGET,
+        agreement.ONLY_BASELINE,
+        agreement.UNREADABLE,
+        agreement.NONFINITE,
+        agreement.NO_VALUES,
+        agreement.CHECKSUM,
+    )
+    cells = [judgement_cell(kind, problem) for kind in kinds for problem in ("", *problems)]
     assert all(show(cell, lang) for cell in cells for lang in ("en", "zh"))
 
 
 def test_no_factor_makes_another_structure_agree(tmp_path: Path) -> None:
     report = tolerances(one_layer(tmp_path, torch.ones(5, dtype=torch.float64)))
-    assert report.table and report.table.values("first") == [f"{LAYER}.0.forward"] * len(FACTORS)
+    assert report.table and report.table.column_values("first") == [f"{LAYER}.0.forward"] * len(FACTORS)
 
 
 def failing(report: Report) -> list[str]:
-    return [one.name for one in cases(report, "en") if one.status is Status.FAIL and ".step" in one.classname]
+    return [one.name for one in make_cases(report, "en") if one.status is Status.FAIL and ".step" in one.classname]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from helpers.profiling.child.benchmark_plugin import _count
+from ascend_workbook.profiling.child.benchmark_plugin import _count_samples
 
 NUMBERS = torch.arange(12).reshape(3, 4)
 
@@ -26,5 +26,5 @@ NUMBERS = torch.arange(12).reshape(3, 4)
 )
 def test_tokens_of_a_batch(batch: Any, tokens: int) -> None:
     pulled = {"samples": 0.0, "tokens": 0.0}
-    _count(batch, pulled)
+    _count_samples(batch, pulled)
     assert pulled == {"samples": 3, "tokens": tokens}

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.device import Device
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.profiling.benchmark import answer, power, relative, statistics
-from helpers.profiling.benchmark.facts import FAILED, OUT_OF_MEMORY, Bench, Measured
-from helpers.profiling.benchmark.power import Power, watts_npu, watts_nvidia
-from helpers.report import Report
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine.device import Device
+from ascend_workbook.profiling.benchmark import answer, power, relative, statistics
+from ascend_workbook.profiling.benchmark.facts import FAILED, OUT_OF_MEMORY, Bench, Measured
+from ascend_workbook.profiling.benchmark.power import Power, watts_npu, watts_nvidia
 
 STEADY = (1.0, 1.01, 0.99, 1.0, 1.01, 0.99, 1.0, 1.01, 0.99, 1.0)
 
@@ -33,26 +33,29 @@ def bench(*rows: Measured, tier: str = "cuda", axes: tuple[str, ...] = (), **mor
 
 
 def keys(of: Bench) -> dict[str, Status]:
-    return {found.key: found.status for found in answer.report(of).findings}
+    return {found.key: found.status for found in answer.report_benchmark(of).findings}
 
 
 def test_percentiles_are_numpys() -> None:
     times = [3.0, 1.0, 2.0, 10.0]
     for percent in (0, 50, 90, 95, 99, 100):
-        assert statistics.percentile(times, percent) == pytest.approx(np.percentile(times, percent))
+        assert statistics.compute_percentile(times, percent) == pytest.approx(np.percentile(times, percent))
 
 
 def test_an_interval_holds_the_mean_and_narrows_with_steadier_runs() -> None:
-    wide, narrow = statistics.interval([[1.0], [1.2], [0.8]]), statistics.interval([[1.0], [1.02], [0.98]])
+    wide, narrow = (
+        statistics.confidence_interval([[1.0], [1.2], [0.8]]),
+        statistics.confidence_interval([[1.0], [1.02], [0.98]]),
+    )
     assert wide is not None and narrow is not None
     assert wide[0] < narrow[0] < 1 < narrow[1] < wide[1]
-    assert statistics.interval([[1.0, 1.0]]) is None, "two steps tell no uncertainty"
+    assert statistics.confidence_interval([[1.0, 1.0]]) is None, "two steps tell no uncertainty"
 
 
 def test_three_runs_that_differ_are_less_certain_than_the_steps_of_each() -> None:
     runs = [[1.0] * 10, [1.3] * 10, [0.7] * 10]
-    inside = statistics.interval(runs[:1])
-    between = statistics.interval(runs)
+    inside = statistics.confidence_interval(runs[:1])
+    between = statistics.confidence_interval(runs)
     assert inside is not None and between is not None
     assert inside[1] - inside[0] < 0.01 < 0.5 < between[1] - between[0]
 
@@ -62,7 +65,7 @@ def test_the_fastest_is_named_and_one_within_its_uncertainty_too() -> None:
     assert "PRF370.best" in keys(bench(fast, slow))
     alike = bench(fast, measured({"batch": 2}, 1.001))
     assert "PRF370.like" in keys(alike)
-    assert "batch=2" in answer.report(alike).verdict("en")
+    assert "batch=2" in answer.report_benchmark(alike).verdict("en")
 
 
 def test_the_rate_is_samples_over_the_mean_step() -> None:
@@ -84,15 +87,15 @@ def test_a_loader_that_delivers_in_bursts_is_as_fast_as_all_its_time() -> None:
     low, high = one.rate_interval or (0.0, 0.0)
     assert (low, high) == (pytest.approx(one.rate_per_s), pytest.approx(one.rate_per_s)), "each group has one wait"
     assert one.percentile_ms(50) == pytest.approx(1.0), "latency is told by its percentiles"
-    found = next(one for one in answer.report(bench(one)).findings if one.key == "PRF371.beyond")
+    found = next(one for one in answer.report_benchmark(bench(one)).findings if one.key == "PRF371.beyond")
     assert (found.args["long"], found.args["steps"], found.args["percent"]) == (5, 40, 99.1)
-    other = bench(measured({}), facts={}, baseline=answer.report(bench(one)))
-    assert relative.ratio(other, other.ran[0]) == pytest.approx(8 / one.rate_per_s, rel=0.01)
+    other = bench(measured({}), facts={}, baseline=answer.report_benchmark(bench(one)))
+    assert relative.compute_ratio(other, other.successful[0]) == pytest.approx(8 / one.rate_per_s, rel=0.01)
 
 
 def test_three_runs_with_a_slow_step_each_are_held_by_their_means() -> None:
     runs = [(*STEADY, late) for late in (5.0, 7.0, 9.0)]
-    low, high = statistics.interval(runs) or (0.0, 0.0)
+    low, high = statistics.confidence_interval(runs) or (0.0, 0.0)
     assert low < sum(map(sum, runs)) / 33 < high and high - low > 0.5
 
 
@@ -100,7 +103,7 @@ def test_what_is_not_steady_is_no_good_result() -> None:
     assert keys(bench(measured({})))["PRF371.steady"] is Status.OK
     drifting = measured({}, runs_s=(tuple(1 + at / 10 for at in range(12)),))
     assert keys(bench(drifting))["PRF371.shaky"] is Status.WARN
-    assert answer.report(bench(drifting)).headline.rule == "PRF370"  # type: ignore[union-attr]
+    assert answer.report_benchmark(bench(drifting)).headline.rule == "PRF370"  # type: ignore[union-attr]
     short = keys(bench(measured({}, runs_s=((1.0, 3.0),))))
     assert short["PRF371.few"] is Status.NOTE and not {"PRF371.steady", "PRF371.shaky"} & short.keys()
     one_late = measured({}, runs_s=((*STEADY, 9.0),))
@@ -112,12 +115,12 @@ def test_what_is_not_steady_is_no_good_result() -> None:
 
 def test_out_of_memory_is_a_row_and_a_failure_is_a_failure() -> None:
     full = Measured("batch=64", {"batch": "64"}, OUT_OF_MEMORY, "CUDA out of memory")
-    report = answer.report(bench(measured({"batch": "8"}), full))
+    report = answer.report_benchmark(bench(measured({"batch": "8"}), full))
     assert report.status is Status.NOTE
     assert report.table is not None and len(report.table.rows) == 2
     failed = Measured("batch=64", {"batch": "64"}, FAILED, "no such option")
-    assert answer.report(bench(measured({"batch": "8"}), failed)).status is Status.FAIL
-    assert answer.report(bench(full)).status is Status.FAIL, "nothing was measured"
+    assert answer.report_benchmark(bench(measured({"batch": "8"}), failed)).status is Status.FAIL
+    assert answer.report_benchmark(bench(full)).status is Status.FAIL, "nothing was measured"
 
 
 def sweep(*seconds: float, **more: Any) -> Bench:
@@ -126,7 +129,7 @@ def sweep(*seconds: float, **more: Any) -> Bench:
 
 
 def test_a_larger_batch_that_brings_little_is_the_knee() -> None:
-    found = next(one for one in answer.report(sweep(1.0, 1.1, 2.18)).findings if one.rule == "PRF373")
+    found = next(one for one in answer.report_benchmark(sweep(1.0, 1.1, 2.18)).findings if one.rule == "PRF373")
     assert (found.key, found.args["name"], found.args["gain"]) == ("PRF373.knee", "batch-size=16", 81.8)
     assert "PRF373.grows" in keys(sweep(1.0, 1.1, 1.3))
     assert keys(sweep(1.0, 1.1, unit="steps"))["PRF373.no_samples"] is Status.SKIPPED
@@ -144,7 +147,7 @@ def test_what_is_no_batch_size_is_not_judged_as_one(name: str, values: tuple[Any
 
 def test_float32_is_where_the_switch_is_off_not_what_comes_first() -> None:
     rows = (measured({"amp": "1"}, 0.5), measured({"amp": "0"}))
-    found = next(one for one in answer.report(bench(*rows, axes=("amp",))).findings if one.rule == "PRF374")
+    found = next(one for one in answer.report_benchmark(bench(*rows, axes=("amp",))).findings if one.rule == "PRF374")
     assert (found.key, found.args["name"], found.args["ratio"]) == ("PRF374.faster", "amp=1", 2.0)
     levels = bench(measured({"amp": "O1"}, 0.5), measured({"amp": "O2"}), axes=("amp",))
     assert keys(levels)["PRF374.no_switch"] is Status.SKIPPED
@@ -152,7 +155,9 @@ def test_float32_is_where_the_switch_is_off_not_what_comes_first() -> None:
 
 def test_float32_is_where_every_such_switch_is_off() -> None:
     rows = [measured({"amp": amp, "bf16": bf16}, 0.5) for amp in (False, True) for bf16 in (False, True)]
-    found = [one for one in answer.report(bench(*rows, axes=("amp", "bf16"))).findings if one.rule == "PRF374"]
+    found = [
+        one for one in answer.report_benchmark(bench(*rows, axes=("amp", "bf16"))).findings if one.rule == "PRF374"
+    ]
     assert [one.args["name"] for one in found] == ["amp=True, bf16=False", "amp=False, bf16=True"]
 
 
@@ -164,7 +169,9 @@ def test_mixed_precision_against_float32(seconds: float, key: str) -> None:
 
 def test_waiting_for_data_names_the_loader_that_waits_least() -> None:
     rows = [measured({"workers": at}, loading_s=(wait,) * 10) for at, wait in ((0, 0.5), (2, 0.01))]
-    found = next(one for one in answer.report(bench(*rows, axes=("workers",))).findings if one.rule == "PRF375")
+    found = next(
+        one for one in answer.report_benchmark(bench(*rows, axes=("workers",))).findings if one.rule == "PRF375"
+    )
     assert (found.key, found.args["name"], found.args["worst_ms"]) == ("PRF375.hidden_varied", "workers=2", 500.0)
     assert keys(bench(rows[0]))["PRF375.waits"] is Status.NOTE
     assert keys(bench(measured({})))["PRF375.unseen"] is Status.NOTE
@@ -173,14 +180,21 @@ def test_waiting_for_data_names_the_loader_that_waits_least() -> None:
 def test_loaders_are_compared_where_the_computing_is_the_same() -> None:
     rows = [
         measured({"workers": workers, "autocast": mixed}, seconds, loading_s=(wait,) * 10)
-        for mixed, seconds in ((False, 2.0), (True, 0.5)) for workers, wait in ((0, 0.2), (2, 0.1))
-    ]  # fmt: skip
-    found = [one for one in answer.report(bench(*rows, axes=("workers", "autocast"))).findings if one.rule == "PRF375"]
+        for mixed, seconds in ((False, 2.0), (True, 0.5))
+        for workers, wait in ((0, 0.2), (2, 0.1))
+    ]
+    found = [
+        one
+        for one in answer.report_benchmark(bench(*rows, axes=("workers", "autocast"))).findings
+        if one.rule == "PRF375"
+    ]
     assert [(one.key, one.args["name"], one.args["worst"]) for one in found] == [
         ("PRF375.hidden_varied", "workers=2, autocast=False", "workers=0, autocast=False"),
         ("PRF375.waits_varied", "workers=2, autocast=True", "workers=0, autocast=True"),
     ]
-    apart = [one for one in answer.report(bench(*rows[::2], axes=("autocast",))).findings if one.rule == "PRF375"]
+    apart = [
+        one for one in answer.report_benchmark(bench(*rows[::2], axes=("autocast",))).findings if one.rule == "PRF375"
+    ]
     assert [(one.key, one.args["percent"]) for one in apart] == [("PRF375.waits", 40.0)], "the one that waits most"
 
 
@@ -190,24 +204,26 @@ def test_a_loader_by_itself_is_not_said_to_be_unseen() -> None:
 
 def test_what_one_configuration_cannot_answer_is_listed_and_takes_no_answer_away() -> None:
     levels = [measured({"amp": level}) for level in ("O1", "O2")]
-    report = answer.report(bench(*levels, axes=("amp",)))
+    report = answer.report_benchmark(bench(*levels, axes=("amp",)))
     listed = {one.key for one in report.findings if one.status is Status.SKIPPED}
     assert "PRF374.no_switch" in listed and report.status is not Status.SKIPPED
     assert report.headline is not None and report.headline.rule == "PRF370"
 
 
 def test_a_baseline_that_cannot_be_held_against_it_leaves_the_question_open() -> None:
-    base = answer.report(bench(measured({"b": "1"})))
-    report = answer.report(bench(measured({"b": "2"}), baseline=base))
+    base = answer.report_benchmark(bench(measured({"b": "1"})))
+    report = answer.report_benchmark(bench(measured({"b": "2"}), baseline=base))
     assert report.status is Status.SKIPPED and report.headline is not None and report.headline.rule == "PRF370"
 
 
 def test_the_simulated_npu_is_never_called_fast() -> None:
     rows = [
         measured({"batch-size": batch, "autocast": mixed, "pin_memory": pin}, loading_s=(0.01,) * 10)
-        for batch in ("8", "16") for mixed in (False, True) for pin in (False, True)
-    ]  # fmt: skip
-    base = answer.report(bench(*rows))
+        for batch in ("8", "16")
+        for mixed in (False, True)
+        for pin in (False, True)
+    ]
+    base = answer.report_benchmark(bench(*rows))
     found = keys(bench(*rows, tier="npu-simulated", axes=("batch-size", "autocast", "pin_memory"), baseline=base))
     for rule in ("PRF370", "PRF373", "PRF374", "PRF375", "PRF376"):
         assert found[f"{rule}.simulated"] is Status.SKIPPED
@@ -222,13 +238,13 @@ def saved(tmp_path: Path, report: Report) -> Path:
 
 
 def test_against_an_earlier_benchmark_of_another_machine(tmp_path: Path) -> None:
-    earlier = answer.report(bench(measured({"b": "1"}, 1.0), facts={"args": ["--x"], "nproc": 1}))
+    earlier = answer.report_benchmark(bench(measured({"b": "1"}, 1.0), facts={"args": ["--x"], "nproc": 1}))
     base = relative.load_baseline(saved(tmp_path, earlier))
     here = bench(measured({"b": "1"}, 0.5), tier="npu", baseline=base, facts={"args": ["--x"], "nproc": 1})
-    report = answer.report(here)
+    report = answer.report_benchmark(here)
     found = next(one for one in report.findings if one.rule == "PRF376")
     assert found.args == {"device": "Ascend910B2", "baseline": "H100", "name": "b=1", "ratio": 2.0}
-    assert report.table is not None and report.table.values("bench_relative") == [2.0]
+    assert report.table is not None and report.table.column_values("bench_relative") == [2.0]
     other = bench(measured({"b": "1"}), baseline=base, facts={"args": ["--y"], "nproc": 8})
     assert {"PRF376.alike", "PRF376.other"} <= keys(other).keys()
     assert keys(bench(measured({"b": "2"}), baseline=base))["PRF376.nothing"] is Status.SKIPPED
@@ -236,10 +252,10 @@ def test_against_an_earlier_benchmark_of_another_machine(tmp_path: Path) -> None
 
 
 def test_another_kind_of_benchmark_is_no_baseline() -> None:
-    loading = answer.report(bench(measured({}), facts={"kind": "loading"}))
+    loading = answer.report_benchmark(bench(measured({}), facts={"kind": "loading"}))
     training = bench(measured({}, 0.5), baseline=loading, facts={"kind": "training"})
-    report = answer.report(training)
-    assert relative.ratio(training, training.ran[0]) is None
+    report = answer.report_benchmark(training)
+    assert relative.compute_ratio(training, training.successful[0]) is None
     found = {one.key: one for one in report.findings}
     assert found["PRF376.kinds"].status is Status.SKIPPED and "PRF376.apart" not in found
     assert "data loading alone" in found["PRF376.kinds"].message("en")
@@ -247,7 +263,7 @@ def test_another_kind_of_benchmark_is_no_baseline() -> None:
 
 def test_another_script_is_warned_of_and_another_folder_is_not() -> None:
     facts = {"script": "/home/a/train.py", "args": [], "nproc": 1, "steps": 20, "kind": "training"}
-    base = answer.report(bench(measured({}), facts=facts))
+    base = answer.report_benchmark(bench(measured({}), facts=facts))
     same = keys(bench(measured({}), baseline=base, facts={**facts, "script": "C:\\b\\train.py"}))
     assert not {"PRF376.other", "PRF376.lengths"} & same.keys()
     other = keys(bench(measured({}), baseline=base, facts={**facts, "script": "other.py"}))
@@ -270,7 +286,7 @@ def test_power_is_the_cards_together_or_not_known() -> None:
     assert watts_npu("") is None
     assert keys(bench(measured({}, power_w=100.0)))["PRF377.best"] is Status.OK
     assert keys(bench(measured({})))["PRF377.unknown"] is Status.NOTE
-    text = answer.report(bench(measured({}))).text("en")
+    text = answer.report_benchmark(bench(measured({}))).text("en")
     assert "power was not measured" in text and text.count("samples/s on H100") == 1, "notes shown, the verdict once"
 
 
@@ -305,7 +321,7 @@ def test_one_run_does_not_tell_what_differs_between_runs() -> None:
 
 
 def test_the_report_survives_its_json() -> None:
-    report = answer.report(sweep(1.0, 1.1))
+    report = answer.report_benchmark(sweep(1.0, 1.1))
     again = Report.from_json(report.to_json())
     assert again.facts == json.loads(json.dumps(report.facts))
     row = again.facts["benchmark"]["configurations"][0]

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.launch import LaunchResult, LaunchSpec
-from helpers.launch.result import ChildError
-from helpers.profiling import benchmark
-from helpers.profiling.benchmark import memory, script
-from helpers.report import Report
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine.launch import LaunchResult, LaunchSpec
+from ascend_workbook.machine.launch.result import ChildError
+from ascend_workbook.profiling import benchmark
+from ascend_workbook.profiling.benchmark import memory, script
 
 SCRIPT = """
 import sys, torch, torch.nn as nn
@@ -96,9 +96,17 @@ def test_a_model_by_batch_size_and_precision() -> None:
     model = torch.nn.Linear(4, 2)
     before = model.weight.clone()
     report = benchmark(
-        model, torch.randn(3, 4), loss=lambda out: out.float().sum(), optimizer=torch.optim.SGD, batch_sizes=(2, 8),
-        autocast=True, device="cpu", steps=6, warmup=1, seconds=0.01,
-    )  # fmt: skip
+        model,
+        torch.randn(3, 4),
+        loss=lambda out: out.float().sum(),
+        optimizer=torch.optim.SGD,
+        batch_sizes=(2, 8),
+        autocast=True,
+        device="cpu",
+        steps=6,
+        warmup=1,
+        seconds=0.01,
+    )
     assert [row["name"] for row in rows(report)][:2] == ["batch=2, autocast=off", "batch=2, autocast=on"]
     assert [row["samples_per_step"] for row in rows(report)] == [2, 2, 8, 8]
     assert report.facts["benchmark"]["kind"] == "training"
@@ -159,6 +167,6 @@ def test_a_loader_by_its_workers_keeps_its_batches() -> None:
     report = benchmark(loader, loader=["workers=0,1", "prefetch_factor=2"], device="cpu", steps=4, warmup=1)
     assert [row["samples_per_step"] for row in rows(report)] == [4, 4]
     assert report.facts["benchmark"]["kind"] == "loading"
-    assert report.facts["benchmark"]["no_power"] == {"say": "benchmark.power.loading", "args": {}}
+    assert report.facts["benchmark"]["no_power"] == {"say": "benchmark.power.loading"}
     short = benchmark(DataLoader([1, 2], batch_size=1), device="cpu", steps=4, warmup=1)
     assert rows(short)[0]["outcome"] == "failed"

@@ -9,28 +9,36 @@ from typing import Any
 
 import pytest
 
-from helpers.__main__ import main
-from helpers.errors import WorkbookError
-from helpers.finding import Finding, Status
-from helpers.profiling import analyse
-from helpers.profiling.compare import rules
-from helpers.profiling.compare.costs import side
-from helpers.profiling.compare.facts import Comparison
-from helpers.profiling.compare.report import compare
-from helpers.profiling.compare.scopes import own_name, scopes
-from helpers.profiling.facts import Profile, load_profile
-from helpers.profiling.readers import choice
-from helpers.profiling.trace import Event, build
-from helpers.report import Report
-from helpers.rules import judge, rules_of
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.profiling import analyse
+from ascend_workbook.profiling.compare import rules
+from ascend_workbook.profiling.compare.costs import compute_side
+from ascend_workbook.profiling.compare.facts import Comparison
+from ascend_workbook.profiling.compare.report import compare_profiles
+from ascend_workbook.profiling.compare.scopes import find_scopes, own_name
+from ascend_workbook.profiling.facts import Profile, load_profile
+from ascend_workbook.profiling.readers import choice
+from ascend_workbook.profiling.trace import Event, build_trace
 from tests.profiling.conftest import DATA, US, step
 from tests.profiling.readers.test_choice import write
 
 Made = list[tuple[str, str, int, int, str, int]]  # kind, name, start, duration (us), shape, launched by (in the list)
 
 
-def made(events: Made, *, tier: str = "npu", dialect: str = "ascend", length: int = 1000, steps: int = 4,
-         lanes: Mapping[str, str] | None = None, slower: int = 0) -> Profile:  # fmt: skip
+def made(
+    events: Made,
+    *,
+    tier: str = "npu",
+    dialect: str = "ascend",
+    length: int = 1000,
+    steps: int = 4,
+    lanes: Mapping[str, str] | None = None,
+    slower: int = 0,
+) -> Profile:
     """Steps of `length` us with these events in each; the second step takes `slower` us more."""
     starts = [length * at + (slower if at > 1 else 0) for at in range(steps)]
     every = [step(at, start, length + (slower if at == 1 else 0)) for at, start in enumerate(starts)]
@@ -38,9 +46,10 @@ def made(events: Made, *, tier: str = "npu", dialect: str = "ascend", length: in
         base = len(every)
         for kind, name, start, duration, shape, by in events:
             lane = (lanes or {}).get(name, kind if kind in ("compute", "communication", "copy") else "thread")
-            every.append(Event(name, kind, lane, (begin + start) * US, duration * US, shape,
-                               base + by if by >= 0 else -1))  # fmt: skip
-    return Profile.of(build(every, source=f"{tier}.json", dialect=dialect), {"tier": tier})
+            every.append(
+                Event(name, kind, lane, (begin + start) * US, duration * US, shape, base + by if by >= 0 else -1)
+            )
+    return Profile.from_trace(build_trace(every, source=f"{tier}.json", dialect=dialect), {"tier": tier})
 
 
 def conv(kernel: str, took: int, shape: str = "[8,3]", inner: str = "aten::convolution") -> Made:
@@ -52,7 +61,7 @@ def conv(kernel: str, took: int, shape: str = "[8,3]", inner: str = "aten::convo
 
 
 def told(report_or: Comparison) -> dict[str, Finding]:
-    return {one.key: one for one in judge(report_or, rules_of(rules), strict=True)}
+    return {one.key: one for one in judge_facts(report_or, rules_of(rules), strict=True)}
 
 
 def adds_up(report: Report) -> None:
@@ -61,22 +70,24 @@ def adds_up(report: Report) -> None:
     for part in report.parts[1:]:
         if part.table is None:
             continue
-        sums = {name: sum(float(str(one)) for one in part.table.values(f"{name}_time"))
-                for name in ("baseline", "target")}  # fmt: skip
+        sums = {
+            name: sum(float(str(one)) for one in part.table.column_values(f"{name}_time"))
+            for name in ("baseline", "target")
+        }
         rows = len(part.table.rows)
         for name in sums:
             assert sums[name] == pytest.approx(facts[name]["step_ns"] / 1e6, abs=1e-6 * rows), (part.verb, name)
-        difference = sum(float(str(one)) for one in part.table.values("difference"))
+        difference = sum(float(str(one)) for one in part.table.column_values("difference"))
         assert difference == pytest.approx(facts["difference_ns"] / 1e6, abs=1e-6 * rows), part.verb
 
 
 def test_the_kernels_of_either_device_meet_at_the_operator_that_was_called() -> None:
     cuda = made(conv("cudnn_kernel", 300, inner="aten::cudnn_convolution"), tier="cuda", dialect="kineto")
     npu = made(conv("aclnnConvolution_Conv2D", 500, inner="aclnnConvolution"), length=1200)
-    compared = Comparison.of(cuda, npu)
+    compared = Comparison.from_profiles(cuda, npu)
     (row,) = compared.real_rows
     assert (row.name, row.baseline.ns, row.target.ns, row.pairing) == ("aten::conv2d", 300_000, 500_000, "alike")
-    report = compare(cuda, npu)
+    report = compare_profiles(cuda, npu)
     adds_up(report)
     assert report.status is Status.WARN
     assert report.verdict("en") == (
@@ -89,10 +100,12 @@ def test_the_optimizers_step_is_one_row_however_it_is_made() -> None:
     each: Made = [("annotation", "Optimizer.step#SGD.step", 10, 90, "", -1)]
     each += [("host_op", "aten::add_", 12 + 10 * at, 5, "", -1) for at in range(5)]
     each += [("compute", "add_kernel", 200 + 20 * at, 20, "", 1 + at) for at in range(5)]
-    fused: Made = [("annotation", "Optimizer.step#NpuFusedSGD.step", 10, 90, "", -1),
-                   ("host_op", "aten::_foreach_add_", 12, 5, "", -1),
-                   ("compute", "foreach", 200, 30, "", 1)]  # fmt: skip
-    (row,) = Comparison.of(made(each), made(fused)).real_rows
+    fused: Made = [
+        ("annotation", "Optimizer.step#NpuFusedSGD.step", 10, 90, "", -1),
+        ("host_op", "aten::_foreach_add_", 12, 5, "", -1),
+        ("compute", "foreach", 200, 30, "", 1),
+    ]
+    (row,) = Comparison.from_profiles(made(each), made(fused)).real_rows
     assert (row.name, round(row.baseline.calls, 6), round(row.target.calls, 6)) == ("Optimizer", 1, 1)
     assert row.difference_ns == pytest.approx(-70_000)
 
@@ -102,17 +115,24 @@ def test_fused_and_decomposed_attention_are_held_together() -> None:
     parts: Made = [("host_op", name, 10 * at, 5, "", -1) for at, name in enumerate(names)]
     parts += [("compute", f"kernel{at}", 100 + 100 * at, 90, "", at) for at in range(3)]
     parts += [("host_op", "aten::mul", 50, 5, "", -1), ("compute", "mul", 500, 10, "", 6)]
-    fused: Made = [("host_op", "npu::npu_fusion_attention", 10, 5, "", -1), ("compute", "fa", 100, 120, "", 0),
-                   ("host_op", "aten::mul", 50, 5, "", -1), ("compute", "mul", 500, 10, "", 2)]  # fmt: skip
-    compared = Comparison.of(made(parts), made(fused))
+    fused: Made = [
+        ("host_op", "npu::npu_fusion_attention", 10, 5, "", -1),
+        ("compute", "fa", 100, 120, "", 0),
+        ("host_op", "aten::mul", 50, 5, "", -1),
+        ("compute", "mul", 500, 10, "", 2),
+    ]
+    compared = Comparison.from_profiles(made(parts), made(fused))
     rows = {row.name: row for row in compared.real_rows}
     assert rows.keys() == {"family.attention", "aten::mul"}
     assert rows["family.attention"].difference_ns == (120 - 270) * US
     assert set(rows["family.attention"].names) == {"npu::npu_fusion_attention", "aten::bmm", "aten::softmax"}
     assert "PRF384.joined" in told(compared) and "PRF384.none" in told(compared)
     # both fused, or neither: nothing is joined
-    assert {row.name for row in Comparison.of(made(parts), made(parts)).real_rows} == {
-        "aten::bmm", "aten::softmax", "aten::mul"}  # fmt: skip
+    assert {row.name for row in Comparison.from_profiles(made(parts), made(parts)).real_rows} == {
+        "aten::bmm",
+        "aten::softmax",
+        "aten::mul",
+    }
 
 
 def test_many_small_differences_are_no_alike_steps() -> None:
@@ -120,7 +140,7 @@ def test_many_small_differences_are_no_alike_steps() -> None:
     for took in (10, 20):
         many: Made = [("compute", f"k{at}", took * at, took, "", -1) for at in range(60)]
         sides.append(made(many, length=60 * took))
-    report = compare(*sides)
+    report = compare_profiles(*sides)
     assert report.status is Status.WARN
     assert report.verdict("en").endswith("0.6 ms (100 %) more; no single row makes much of it")
 
@@ -128,13 +148,13 @@ def test_many_small_differences_are_no_alike_steps() -> None:
 def test_lost_overlap_is_a_cause() -> None:
     each: Made = [("compute", "gemm", 10, 900, "", -1), ("communication", "reduce", 300, 500, "", -1)]
     after = [each[0], ("communication", "reduce", 910, 500, "", -1)]
-    report = compare(made(each), made(after, length=1500))
+    report = compare_profiles(made(each), made(after, length=1500))
     assert "0.5 ms (50 %) more; most of it: other overlap +0.5 ms" in report.verdict("en")
 
 
 def test_a_pause_in_one_step_changes_no_kernel() -> None:
     each: Made = [("compute", "gemm", 10, 900, "", -1)]
-    compared = Comparison.of(made(each), made(each, slower=5000))
+    compared = Comparison.from_profiles(made(each), made(each, slower=5000))
     (row,) = compared.real_rows
     assert row.difference_ns == pytest.approx(0)
     assert compared.difference_ns == pytest.approx(5_000_000 / 3)
@@ -144,9 +164,9 @@ def test_what_runs_at_once_is_taken_off_again() -> None:
     two: Made = [("compute", "a", 100, 400, "", -1), ("compute", "b", 300, 400, "", -1)]
     one: Made = [("compute", "a", 100, 400, "", -1)]
     profiles = made(two, lanes={"b": "stream 2"}), made(one, lanes={})
-    adds_up(compare(*profiles))
-    assert side(profiles[0]).operators["row.hidden"].ns == -200_000
-    assert side(profiles[0]).operators["row.rest"].ns == pytest.approx(0, abs=1e-3)
+    adds_up(compare_profiles(*profiles))
+    assert compute_side(profiles[0]).operators["row.hidden"].ns == -200_000
+    assert compute_side(profiles[0]).operators["row.rest"].ns == pytest.approx(0, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -163,90 +183,103 @@ def test_collectives_meet(names: tuple[str, str], pairs: str) -> None:
 
 
 def test_modules_are_the_innermost_and_only_where_both_have_them() -> None:
-    forward: Made = [("python", "nn.Module: Net_0", 0, 90, "", -1), ("python", "nn.Module: Conv2d_0", 5, 60, "", -1),
-                     *((*one[:5], one[5] + 2 if one[5] >= 0 else -1) for one in conv("k", 300))]  # fmt: skip
-    both = Comparison.of(made(forward), made(forward))
+    forward: Made = [
+        ("python", "nn.Module: Net_0", 0, 90, "", -1),
+        ("python", "nn.Module: Conv2d_0", 5, 60, "", -1),
+        *((*one[:5], one[5] + 2 if one[5] >= 0 else -1) for one in conv("k", 300)),
+    ]
+    both = Comparison.from_profiles(made(forward), made(forward))
     assert [row.name for row in both.modules if not row.name.startswith("row.")] == ["Conv2d_0"]
-    report = compare(made(conv("k", 300)), made(forward))
+    report = compare_profiles(made(conv("k", 300)), made(forward))
     assert [one.key for one in report.parts[3].findings] == ["PRF387.unseen"]
     assert report.parts[3].status is Status.SKIPPED
 
 
 def test_marks_of_the_script_stand_in_for_modules() -> None:
-    events: Made = [("annotation", "my forward", 0, 90, "", -1),
-                    *((*one[:5], one[5] + 1 if one[5] >= 0 else -1) for one in conv("k", 300))]  # fmt: skip
+    events: Made = [
+        ("annotation", "my forward", 0, 90, "", -1),
+        *((*one[:5], one[5] + 1 if one[5] >= 0 else -1) for one in conv("k", 300)),
+    ]
     trace = made(events).trace
-    found = scopes(trace)
+    found = find_scopes(trace)
     assert {found.names[at] for at in found.module.tolist()} == {"", "my forward"}
 
 
 def test_other_shapes_are_told_first() -> None:
-    compared = Comparison.of(made(conv("k", 300, "[8,3]")), made(conv("k", 500, "[16,3]")))
+    compared = Comparison.from_profiles(made(conv("k", 300, "[8,3]")), made(conv("k", 500, "[16,3]")))
     found = told(compared)["PRF381.shapes"]
     assert (found.status, found.args["baseline"], found.args["target"]) == (Status.WARN, "[8,3]", "[16,3]")
-    report = compare(made(conv("k", 300, "[8,3]")), made(conv("k", 500, "[16,3]")))
+    report = compare_profiles(made(conv("k", 300, "[8,3]")), made(conv("k", 500, "[16,3]")))
     assert report.verdict("en").startswith("not the same")
-    assert "PRF381.same" in told(Comparison.of(made(conv("k", 300)), made(conv("k", 500))))
+    assert "PRF381.same" in told(Comparison.from_profiles(made(conv("k", 300)), made(conv("k", 500))))
 
 
 def test_another_model_is_no_measure() -> None:
     other: Made = [("host_op", "aten::mm", 10, 50, "", -1), ("compute", "mm", 100, 300, "", 0)]
-    assert told(Comparison.of(made(conv("k", 300)), made(other)))["PRF381.other_model"].status is Status.WARN
+    assert told(Comparison.from_profiles(made(conv("k", 300)), made(other)))["PRF381.other_model"].status is Status.WARN
     many = [*conv("k", 100), *((*one[:5], one[5] + 3 if one[5] >= 0 else -1) for one in conv("k", 100))]
-    moved = [(kind, name, at + 300 * (place > 2), took, shape, by) for place, (kind, name, at, took, shape, by) in
-             enumerate(many)]  # fmt: skip
-    assert "PRF381.other_model" in told(Comparison.of(made(conv("k", 100)), made(moved)))
+    moved = [
+        (kind, name, at + 300 * (place > 2), took, shape, by)
+        for place, (kind, name, at, took, shape, by) in enumerate(many)
+    ]
+    assert "PRF381.other_model" in told(Comparison.from_profiles(made(conv("k", 100)), made(moved)))
 
 
 def test_a_call_is_the_scripts_on_the_host_as_on_a_device() -> None:
     """What a CPU calls inside an operator, or an optimizer for each parameter, is no call more than a device's."""
     inner: Made = [("host_op", f"aten::{name}", 15 + 5 * at, 4, "[4]", -1) for at, name in enumerate(("t", "addmm"))]
-    foreach: Made = [("annotation", "Optimizer.step#SGD.step", 100, 90, "", -1),
-                     ("host_op", "aten::_foreach_add_", 110, 60, "[[4],[4]]", -1)]  # fmt: skip
+    foreach: Made = [
+        ("annotation", "Optimizer.step#SGD.step", 100, 90, "", -1),
+        ("host_op", "aten::_foreach_add_", 110, 60, "[[4],[4]]", -1),
+    ]
     single: Made = [foreach[0], *(("host_op", "aten::add_", 110 + 20 * at, 10, "[4]", -1) for at in range(3))]
     linear: Made = [("host_op", "aten::linear", 10, 50, "[8,4]", -1)]
     cpu = made([*linear, *inner, *foreach], tier="cpu")
-    kernels: Made = [("compute", "mm", 100, 90, "", 0), *(("compute", "add", 200 + 90 * at, 80, "", 2 + at)
-                                                         for at in range(3))]  # fmt: skip
+    kernels: Made = [
+        ("compute", "mm", 100, 90, "", 0),
+        *(("compute", "add", 200 + 90 * at, 80, "", 2 + at) for at in range(3)),
+    ]
     npu = made([*linear, *single, *kernels])
-    compared = Comparison.of(cpu, npu)
+    compared = Comparison.from_profiles(cpu, npu)
     assert {row.name: (row.baseline.calls, row.target.calls) for row in compared.real_rows} == {
-        "aten::linear": (1, 1), "Optimizer": (1, 1)}  # fmt: skip
+        "aten::linear": (1, 1),
+        "Optimizer": (1, 1),
+    }
     assert told(compared)["PRF381.same"].status is Status.OK
 
 
 def test_without_shapes_it_is_not_looked() -> None:
-    compared = Comparison.of(made(conv("k", 300, "")), made(conv("k", 300, "")))
+    compared = Comparison.from_profiles(made(conv("k", 300, "")), made(conv("k", 300, "")))
     assert told(compared)["PRF381.no_shapes"].status is Status.SKIPPED
-    assert compare(made(conv("k", 300, "")), made(conv("k", 300, ""))).status is Status.SKIPPED
+    assert compare_profiles(made(conv("k", 300, "")), made(conv("k", 300, ""))).status is Status.SKIPPED
 
 
 def test_a_difference_within_the_spread_may_be_chance() -> None:
     steady, shaky = made(conv("k", 300), slower=0), made(conv("k", 300), slower=300)
-    assert told(Comparison.of(steady, shaky))["PRF383.within"].status is Status.NOTE
-    assert told(Comparison.of(steady, made(conv("k", 300), length=2000, slower=10)))["PRF383.beyond"]
-    even = Comparison.of(made(conv("k", 300)), made(conv("k", 300), length=2000))
+    assert told(Comparison.from_profiles(steady, shaky))["PRF383.within"].status is Status.NOTE
+    assert told(Comparison.from_profiles(steady, made(conv("k", 300), length=2000, slower=10)))["PRF383.beyond"]
+    even = Comparison.from_profiles(made(conv("k", 300)), made(conv("k", 300), length=2000))
     assert even.spread_ns() == 0 and told(even)["PRF383.beyond"].status is Status.OK
-    single = Comparison.of(made(conv("k", 300), steps=1), made(conv("k", 300), steps=1))
+    single = Comparison.from_profiles(made(conv("k", 300), steps=1), made(conv("k", 300), steps=1))
     assert told(single)["PRF383.one_step"].status is Status.SKIPPED and "PRF382.one_step" in told(single)
 
 
 def test_what_one_side_alone_recorded_is_told() -> None:
     python: Made = [("python", "train", 0, 900, "", -1)]
-    both = told(Comparison.of(made(conv("k", 300)), made([*conv("k", 300), *python])))
+    both = told(Comparison.from_profiles(made(conv("k", 300)), made([*conv("k", 300), *python])))
     assert both["PRF382.apart"].args["what"] == [{"say": "compare.recorded.python"}]
-    assert "PRF382.same" in told(Comparison.of(made(conv("k", 300)), made(conv("k", 300))))
+    assert "PRF382.same" in told(Comparison.from_profiles(made(conv("k", 300)), made(conv("k", 300))))
 
 
 def test_one_sided_operators_are_named() -> None:
     cast: Made = [*conv("k", 300), ("host_op", "aten::cast", 70, 5, "", -1), ("compute", "Cast", 500, 80, "", 3)]
-    found = told(Comparison.of(made(conv("k", 300)), made(cast)))["PRF384.only_target"]
+    found = told(Comparison.from_profiles(made(conv("k", 300)), made(cast)))["PRF384.only_target"]
     assert (found.args["names"], found.args["ms"]) == (["aten::cast"], pytest.approx(0.08))
 
 
 def test_what_no_row_explains_is_told() -> None:
     plain, late = made(conv("k", 300)), made(conv("k", 300), length=1500)
-    compared = Comparison.of(plain, late)
+    compared = Comparison.from_profiles(plain, late)
     assert told(compared)["PRF385.little"].args["ms"] == pytest.approx(0, abs=1e-6)
     rest = next(row for row in compared.operators if row.name == "row.rest")
     rest.target.ns += 400 * US
@@ -256,29 +289,31 @@ def test_what_no_row_explains_is_told() -> None:
 def test_causes_are_ranked_and_small_ones_left_out() -> None:
     base = [*conv("k", 300), ("copy", "Memcpy HtoD", 700, 50, "", -1)]
     after = [*conv("k", 200), ("copy", "Memcpy HtoD", 700, 55, "", -1)]
-    findings = judge(Comparison.of(made(base), made(after)), rules_of(rules), strict=True)
+    findings = judge_facts(Comparison.from_profiles(made(base), made(after)), rules_of(rules), strict=True)
     causes = [one for one in findings if one.rule == "PRF386"]
     assert [(one.key, one.args["name"]) for one in causes] == [
-        ("PRF386.faster", "aten::conv2d"), ("PRF386.slower", {"say": "compare.row.free"})]  # fmt: skip
-    assert "PRF386.none" in told(Comparison.of(made(base), made(base)))
+        ("PRF386.faster", "aten::conv2d"),
+        ("PRF386.slower", {"say": "compare.row.free"}),
+    ]
+    assert "PRF386.none" in told(Comparison.from_profiles(made(base), made(base)))
 
 
 def test_no_verdict_on_speed_from_a_simulator() -> None:
-    report = compare(made(conv("k", 300)), made(conv("k", 600), tier="npu-simulated", length=1500))
+    report = compare_profiles(made(conv("k", 300)), made(conv("k", 600), tier="npu-simulated", length=1500))
     assert (report.status, report.simulated) == (Status.SKIPPED, True)
     assert "no verdict on speed" in report.verdict("en") and "不评判快慢" in report.verdict("zh")
 
 
 def test_a_side_without_device_times_is_not_compared(profile_of: Callable[..., Profile]) -> None:
     blind = profile_of([("host_op", "aten::conv2d", 10, 50)])
-    report = compare(made(conv("k", 300)), blind)
+    report = compare_profiles(made(conv("k", 300)), blind)
     assert report.status is Status.SKIPPED and "cannot compare" in report.verdict("en")
 
 
 @pytest.mark.parametrize("name", ["rocm.pt.trace.json", "cpu.pt.trace.json", "timeline_ascend_pt"])
 def test_every_kind_of_profile_adds_up(name: str) -> None:
     for pair in ((DATA / "cuda.pt.trace.json", DATA / name), (DATA / name, DATA / "old_ascend_pt")):
-        adds_up(compare(*map(load_profile, pair)))
+        adds_up(compare_profiles(*map(load_profile, pair)))
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -334,9 +369,9 @@ def test_both_sides_say_which_steps_were_looked_at(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(choice, "WHOLE", 30_000)
     report = analyse(small, baseline=large, steps="auto")
     (found,) = [one for one in report.parts[0].findings if one.rule == "PRF388"]
-    looked = choice.choose(large, "auto")
+    looked = choice.choose_steps(large, "auto")
     assert looked is not None and (found.key, found.status) == ("PRF388.some", Status.NOTE)
-    first, last = looked.looked.first, looked.looked.last
+    first, last = looked.looked_steps.first, looked.looked_steps.last
     assert found.message("en").startswith(f"Baseline: looked at steps {first} to {last} of 40: their mean is ")
     assert found.message("zh").startswith(f"基线：所看的是 40 步中的第 {first} 至 {last} 步") and found.hint("zh")
     facts = report.parts[1].facts

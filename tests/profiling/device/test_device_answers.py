@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Finding, Status
-from helpers.profiling import analyse, rules
-from helpers.profiling.device.launches import launches, waiting_at
-from helpers.profiling.device.units import UNITS, units_of_table, units_of_trace
-from helpers.profiling.facts import Profile, load_profile
-from helpers.profiling.readers.kernel_table import kernel_table
-from helpers.report import Report
-from helpers.rules import judge, rules_of
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.profiling import analyse, rules
+from ascend_workbook.profiling.device.launches import count_waiting, summarise_launches
+from ascend_workbook.profiling.device.units import UNITS, units_of_table, units_of_trace
+from ascend_workbook.profiling.facts import Profile, load_profile
+from ascend_workbook.profiling.readers.kernel_table import read_kernel_table
 from tests.profiling.conftest import DATA
 
 HEAD = "Name,Type,Accelerator Core,Duration(us),Input Data Types,aic_mac_ratio,aic_mte2_ratio,aiv_vec_ratio"
@@ -43,7 +43,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_units_and_what_bounds_them(table: Path) -> None:
-    found = kernel_table(table)
+    found = read_kernel_table(table)
     assert found is not None and len(found) == 4
     cube, vector, ai_cpu = units_of_table(found)
     assert (cube.name, cube.kernels, cube.ns) == ("cube", 2, 400_000)
@@ -51,47 +51,49 @@ def test_units_and_what_bounds_them(table: Path) -> None:
     assert cube.cube_utilisation == 80
     assert (vector.by_memory, vector.cube_utilisation) == (1, None)
     assert (ai_cpu.name, ai_cpu.by_computing) == ("ai_cpu", None)
-    assert found.said("inputs", np.arange(4) == 0) == ["bfloat16 float32"]
-    assert found.ns(found.is_type("Cast", "Mat*")) == 450_000
+    assert found.distinct_texts("inputs", np.arange(4) == 0) == ["bfloat16 float32"]
+    assert found.total_ns(found.is_type("Cast", "Mat*")) == 450_000
 
 
 def test_a_table_without_metrics_or_units(tmp_path: Path) -> None:
     (tmp_path / "kernel_details.csv").write_text("Name,Type,Accelerator Core,Duration(us)\nk,N/A,N/A,5\n")
-    found = kernel_table(tmp_path)
+    found = read_kernel_table(tmp_path)
     assert found is not None and units_of_table(found) == []
     (tmp_path / "kernel_details.csv").write_text("Name,Type\nk,N/A\n")
     with pytest.raises(WorkbookError, match="Duration"):
-        kernel_table(tmp_path)
-    assert kernel_table(tmp_path / "absent") is None
+        read_kernel_table(tmp_path)
+    assert read_kernel_table(tmp_path / "absent") is None
 
 
 def test_what_cannot_be_used_of_a_table_is_counted_and_told(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("helpers.profiling.readers.sheet.ROWS", 2)
-    whole = kernel_table(table)
+    monkeypatch.setattr("ascend_workbook.profiling.readers.sheet.ROWS", 2)
+    whole = read_kernel_table(table)
     assert whole is not None and (whole.bad_rows, whole.bad_cells) == (0, 0)
     broken = (*ROWS[:2], ROWS[0] + ",x", ROWS[2].replace("50", "fifty"), "cut,Cast", ROWS[3].replace("N/A", "inf", 1))
     (table / "kernel_details.csv").write_text("\n".join((HEAD, *broken)) + "\n\n")
-    found = kernel_table(table)
+    found = read_kernel_table(table)
     assert found is not None and len(found) == 4
     assert (found.bad_rows, found.bad_line, found.bad_cells, found.bad_cell) == (2, 4, 2, "fifty")
-    assert (found.ns(), found.texts["name"].texts) == (450_000, ("mm1", "mm2", "cast", "index"))
+    assert (found.total_ns(), found.texts["name"].texts) == (450_000, ("mm1", "mm2", "cast", "index"))
     profile = replace(load_profile(DATA / "timeline_ascend_pt"), output=table)
-    told = [one for one in judge(replace(profile, tier="npu"), rules_of(rules), strict=True) if one.rule == "PRF323"]
+    told = [
+        one for one in judge_facts(replace(profile, tier="npu"), rules_of(rules), strict=True) if one.rule == "PRF323"
+    ]
     assert [(one.key, one.status) for one in told[:2]] == [("PRF323.rows", Status.WARN), ("PRF323.cells", Status.WARN)]
     assert "line 4" in told[0].message("en") and "fifty" in told[1].message("en")
     (table / "kernel_details.csv").write_text(f"{HEAD}\ncut,Cast\n")
     with pytest.raises(WorkbookError, match="none of the rows"):
-        kernel_table(table)
+        read_kernel_table(table)
 
 
 def test_launches_and_the_queue() -> None:
     profile = load_profile(DATA / "cuda.pt.trace.json")
-    found = launches(profile.trace, profile.breakdown.steady)
+    found = summarise_launches(profile.trace, profile.breakdown.steady)
     assert (found.kernels, found.kernel_ns, found.short, found.known, found.of) == (4, 800_000, 0, 8, 8)
     assert found.latency_ns is not None
     assert found.latency_ns[0] == 60_000  # 50, 70, 10 and 195 us
     one, two, three = (np.array(times, np.int64) for times in ([5, 30], [0, 1, 2, 40], [10, 20, 2, 50]))
-    assert waiting_at(one, two, three).tolist() == [2, 0]
+    assert count_waiting(one, two, three).tolist() == [2, 0]
 
 
 def test_reports_of_the_device() -> None:
@@ -100,7 +102,7 @@ def test_reports_of_the_device() -> None:
     assert verbs[:4] == ["time_by_kind", "idle_time", "launching", "units"]
     idle = part(report, "idle_time")
     assert idle.table is not None
-    assert idle.table.values("profiling_time") == pytest.approx([0.1, 0, 0.2, 0, 0.05, 0])
+    assert idle.table.column_values("profiling_time") == pytest.approx([0.1, 0, 0.2, 0, 0.05, 0])
     assert all(idle.figure(lang) for lang in ("en", "zh"))
     assert "AI core (cube or vector, not told apart)" in part(report, "units").text("en")
     assert "idle_time" not in [one.verb for one in analyse(DATA / "cpu.pt.trace.json").parts]
@@ -115,7 +117,7 @@ def test_units_are_those_of_op_statistic(shared: Path, name: str) -> None:
             unit = UNITS[row["Core Type"]]
             count, spent = expected.get(unit, (0, 0.0))
             expected[unit] = (count + int(row["Count"]), spent + float(row["Total Time(us)"]))
-    found = kernel_table(folder / "ASCEND_PROFILER_OUTPUT")
+    found = read_kernel_table(folder / "ASCEND_PROFILER_OUTPUT")
     assert found is not None
     units = {one.name: (one.kernels, pytest.approx(one.ns / 1000, abs=1)) for one in units_of_table(found)}
     assert units == expected
@@ -127,25 +129,25 @@ def test_real_alexnet_waits_for_its_host(shared: Path) -> None:
     assert idle.findings[0].key == "PRF321.host"
     assert idle.table is not None
     kinds = part(report, "time_by_kind").facts["parts_ns"]
-    assert sum(map(float, map(str, idle.table.values("profiling_time")))) == pytest.approx(
+    assert sum(map(float, map(str, idle.table.column_values("profiling_time")))) == pytest.approx(
         (kinds["free"] + kinds["loading"]) / 1e6
     )
-    assert idle.table.values("profiling_time")[-1] == 0
+    assert idle.table.column_values("profiling_time")[-1] == 0
 
 
 def test_real_loader_is_the_cause_and_its_cure(shared: Path) -> None:
     for workers, cause in ((0, "PRF321.loading"), (4, "PRF321.host")):
         folder = shared / "data" / "gpu" / "kineto_resnet50" / f"num_workers_{workers}"
         profile = load_profile(sorted(folder.glob("*.gz"))[1])
-        found = {one.rule: one for one in judge(profile, rules_of(rules), strict=True)}
+        found = {one.rule: one for one in judge_facts(profile, rules_of(rules), strict=True)}
         assert found["PRF321"].key == cause
 
 
 def test_late_launches_of_long_kernels_are_told_too(profile_of: Callable[..., Profile]) -> None:
     def found(length: int) -> Finding:
         made = profile_of([("compute", "k", 0, length)])
-        at_start = Profile.of(replace(made.trace, launch_ns=made.trace.start_ns.copy()), made.record)
-        return next(one for one in judge(at_start, rules_of(rules), strict=True) if one.rule == "PRF322")
+        at_start = Profile.from_trace(replace(made.trace, launch_ns=made.trace.start_ns.copy()), made.record)
+        return next(one for one in judge_facts(at_start, rules_of(rules), strict=True) if one.rule == "PRF322")
 
     assert (found(500).key, found(500).status, found(500).args["share"]) == ("PRF322.late", Status.NOTE, 50.0)
     assert (found(950).key, found(950).status) == ("PRF322.few", Status.OK)
@@ -153,7 +155,7 @@ def test_late_launches_of_long_kernels_are_told_too(profile_of: Callable[..., Pr
 
 def test_tables_alone_do_not_tell_why(shared: Path) -> None:
     profile = load_profile(shared / "data" / "npu" / "pp2dp2_level2" / "rank_0_ascend_pt")
-    found = {one.rule: one for one in judge(profile, rules_of(rules), strict=True)}
+    found = {one.rule: one for one in judge_facts(profile, rules_of(rules), strict=True)}
     assert (found["PRF321"].key, found["PRF321"].status) == ("PRF321.no_launches", Status.SKIPPED)
     assert (found["PRF322"].key, found["PRF322"].status) == ("PRF322.no_launches", Status.SKIPPED)
     assert found["PRF323"].key == "PRF323.bounds"

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.finding import Finding, Status
-from helpers.profiling import rules
-from helpers.profiling.breakdown import break_down
-from helpers.profiling.device.answers import idle_time
-from helpers.profiling.device.idle import CAUSES, idle_by_cause
-from helpers.profiling.device.launches import launches
-from helpers.profiling.facts import Profile
-from helpers.profiling.readers import read
-from helpers.profiling.trace import UNTOLD, Event, build
-from helpers.rules import judge, rules_of
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.profiling import rules
+from ascend_workbook.profiling.breakdown import break_down
+from ascend_workbook.profiling.device.answers import report_idle
+from ascend_workbook.profiling.device.idle import CAUSES, idle_by_cause
+from ascend_workbook.profiling.device.launches import summarise_launches
+from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.readers import read_trace
+from ascend_workbook.profiling.trace import UNTOLD, Event, build_trace
 from tests.profiling.conftest import DATA, US, WITH_DEVICE, step
 
 
@@ -26,11 +26,11 @@ def kernel(start: int, length: int, launch: int) -> Event:
 
 
 def profile(*events: Event) -> Profile:
-    return Profile.of(build([step(1, 0, 1000), *events], source="", dialect="kineto"))
+    return Profile.from_trace(build_trace([step(1, 0, 1000), *events], source="", dialect="kineto"))
 
 
 def judged(of: Profile) -> Finding:
-    return next(one for one in judge(of, rules_of(rules), strict=True) if one.rule == "PRF321")
+    return next(one for one in judge_facts(of, rules_of(rules), strict=True) if one.rule == "PRF321")
 
 
 def microseconds(of: Profile) -> dict[str, float]:
@@ -54,24 +54,28 @@ def on(device: int, start: int, length: int, launch: int) -> Event:
 
 def test_two_devices_are_not_told_as_one() -> None:
     two = profile(on(0, 0, 450, 0), on(1, 450, 450, 10))
-    found = {one.rule: one for one in judge(two, rules_of(rules), strict=True)}
+    found = {one.rule: one for one in judge_facts(two, rules_of(rules), strict=True)}
     told = found["PRF308"]
     assert (told.status, told.args["count"], told.args["together"]) == (Status.WARN, 2, 100.0)
     assert "device 0 50 %" in told.message("en") and "device 1 50 %" in told.message("en")
     assert found["PRF321"].status is found["PRF322"].status is Status.SKIPPED
-    one = {one.rule for one in judge(profile(on(0, 0, 450, 0), on(0, 450, 450, 10)), rules_of(rules), strict=True)}
+    one = {
+        one.rule for one in judge_facts(profile(on(0, 0, 450, 0), on(0, 450, 450, 10)), rules_of(rules), strict=True)
+    }
     assert "PRF308" not in one
 
 
 def test_kernels_of_one_launch_count_once() -> None:
     graph = profile(kernel(0, 900, 0), *(kernel(905 + 9 * at, 8, 903) for at in range(10)))
-    found = launches(graph.trace, graph.breakdown.steady)
+    found = summarise_launches(graph.trace, graph.breakdown.steady)
     assert (found.kernels, found.launched, found.short) == (11, 2, 0)
-    keys = [one.key for one in judge(graph, rules_of(rules), strict=True) if one.rule == "PRF322"]
+    keys = [one.key for one in judge_facts(graph, rules_of(rules), strict=True) if one.rule == "PRF322"]
     assert keys == ["PRF322.few", "PRF322.shared"]
     single = profile(kernel(0, 900, 0), *(kernel(905 + 9 * at, 8, 903 + at) for at in range(10)))
-    assert launches(single.trace, single.breakdown.steady).short == 10
-    assert [one.key for one in judge(single, rules_of(rules), strict=True) if one.rule == "PRF322"] == ["PRF322.few"]
+    assert summarise_launches(single.trace, single.breakdown.steady).short == 10
+    assert [one.key for one in judge_facts(single, rules_of(rules), strict=True) if one.rule == "PRF322"] == [
+        "PRF322.few"
+    ]
 
 
 def test_a_gap_that_begins_while_the_host_waits_is_synchronisation() -> None:
@@ -102,7 +106,7 @@ def test_without_a_launch_it_is_unexplained() -> None:
     found = profile(kernel(0, 100, 0), kernel(400, 600, UNTOLD))
     assert microseconds(found) == {"unexplained": 300}
     assert judged(found).key == "PRF321.no_launches"
-    table = idle_time(found, "profiling", []).table
+    table = report_idle(found, "profiling", []).table
     assert table is not None
     assert [row[1] for row in table.rows] == [None] * 5 + [pytest.approx(0.3)]
 
@@ -113,8 +117,8 @@ def test_a_device_that_never_rests() -> None:
 
 @pytest.mark.parametrize("name", WITH_DEVICE)
 def test_the_same_causes_in_every_dialect(name: str) -> None:
-    trace = read(DATA / name)
-    found = Profile.of(trace)
+    trace = read_trace(DATA / name)
+    found = Profile.from_trace(trace)
     a_step = {cause: ns / US / 2 for cause, ns in found.idle.items() if ns}
     # the gap begins at 850, and the synchronising call lasts until 855; 1000-1100 loads; launched at 1150
     assert a_step == {"loading": 100, "synchronisation": 200, "start": 50}
@@ -123,17 +127,24 @@ def test_the_same_causes_in_every_dialect(name: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["compute", "loading", "runtime"]), st.integers(0, 399), st.integers(1, 60),
-                  st.integers(-1, 399)), min_size=1, max_size=20),
-)  # fmt: skip
+        st.tuples(
+            st.sampled_from(["compute", "loading", "runtime"]),
+            st.integers(0, 399),
+            st.integers(1, 60),
+            st.integers(-1, 399),
+        ),
+        min_size=1,
+        max_size=20,
+    ),
+)
 def test_causes_sum_to_the_idle_time(events: list[tuple[str, int, int, int]]) -> None:
     made = [step(0, 0, 200), step(1, 200, 200), kernel(10, 5, 3)]
     for kind, start, length, launch in events:
         name = "Compile" if launch % 2 else "cudaDeviceSynchronize"
         made.append(Event(name, kind, kind, start * US, length * US, launch_ns=launch * US if launch >= 0 else UNTOLD))
-    trace = build(made, source="", dialect="kineto")
+    trace = build_trace(made, source="", dialect="kineto")
     steps = break_down(trace).steps
-    found = idle_by_cause(trace, steps, Profile.of(trace).waiting)
+    found = idle_by_cause(trace, steps, Profile.from_trace(trace).waiting)
     assert tuple(found) == CAUSES
     assert min(found.values()) >= 0
     assert sum(found.values()) == sum(one.parts_ns["free"] + one.parts_ns["loading"] for one in steps)

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Finding, Status
-from helpers.profiling import analyse, rules
-from helpers.profiling.device.memory import memory_answers, peak_of
-from helpers.profiling.facts import Profile
-from helpers.profiling.readers.memory_tables import memory_tables
-from helpers.rules import judge, rules_of
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.profiling import analyse, rules
+from ascend_workbook.profiling.device.memory import memory_answers, peak_of
+from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.readers.memory_tables import read_memory_tables
 
 Make = Callable[..., Profile]
 RECORD = "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Total Active(MB),Stream Ptr,Device Type\n"
@@ -41,21 +41,25 @@ def written(folder: Path, records: Rows, operators: Rows, conf: str | None = Non
 
 
 def judged(profile: Profile, code: str) -> Finding:
-    return next(one for one in judge(profile, rules_of(rules), strict=True) if one.rule == code)
+    return next(one for one in judge_facts(profile, rules_of(rules), strict=True) if one.rule == code)
 
 
 def test_the_peak_and_who_held_it(tmp_path: Path) -> None:
-    operators = [("aten::mm", 100, "110.000\t", ""), ("aten::mm", 50, "120.000", "190.000"),
-                 ("aten::add", 200, "111.000", "150.000"), ("aten::relu", 30, "105.000", "140.000"),
-                 ("before", 7, "", "120.000")]  # fmt: skip
+    operators = [
+        ("aten::mm", 100, "110.000\t", ""),
+        ("aten::mm", 50, "120.000", "190.000"),
+        ("aten::add", 200, "111.000", "150.000"),
+        ("aten::relu", 30, "105.000", "140.000"),
+        ("before", 7, "", "120.000"),
+    ]
     output = written(tmp_path, [(130, 400, 1000), (100, 250, 1000), (160, 420, 2000), (180, 300, 2000)], operators)
-    found = memory_tables(output)
+    found = read_memory_tables(output)
     assert found is not None and found.process_mb == 9000
     peak = peak_of(found)
     assert (peak.at_ns, peak.allocated_mb, peak.reserved_mb) == (160_000, 420, 2000)
     assert peak.holders == {"aten::mm": (150, 2)}
     assert peak.earlier_mb == 270
-    assert peak.unused == pytest.approx(0.79)
+    assert peak.unused_share == pytest.approx(0.79)
 
 
 def test_reports_of_memory(profile_of: Make, tmp_path: Path) -> None:
@@ -70,7 +74,7 @@ def test_reports_of_memory(profile_of: Make, tmp_path: Path) -> None:
     assert peak.facts["peak_mb"] == 899 and curve.table is not None
     assert len(curve.table.rows) == 300
     assert peak.verdict("en") != curve.verdict("en") and "899 MB" in curve.verdict("en")
-    assert max(map(float, map(str, curve.table.values("memory_allocated")))) == 899
+    assert max(map(float, map(str, curve.table.column_values("memory_allocated")))) == 899
     assert all(one.figure(lang) and one.text(lang) for one in (peak, curve) for lang in ("en", "zh"))
 
 
@@ -106,8 +110,8 @@ def test_memory_between_streams(profile_of: Make, tmp_path: Path, value: str, ke
 def test_a_broken_table_is_named(tmp_path: Path) -> None:
     (tmp_path / "memory_record.csv").write_text("Component,Timestamp(us)\nPTA,1\n")
     with pytest.raises(WorkbookError, match="Total Allocated"):
-        memory_tables(tmp_path)
-    assert memory_tables(tmp_path / "absent") is None
+        read_memory_tables(tmp_path)
+    assert read_memory_tables(tmp_path / "absent") is None
 
 
 @pytest.mark.parametrize("name", ["alexnet_910b_level1/rank0", "pp2dp2_level2/rank_0"])
@@ -119,7 +123,7 @@ def test_the_real_peak_is_that_of_the_file(shared: Path, name: str) -> None:
         allocated = [float(row["Total Allocated(MB)"]) for row in csv.DictReader(file) if row["Component"] == "PTA"]
     assert part.facts["peak_mb"] == max(allocated)
     assert part.table is not None
-    held = [float(str(one)) for one in part.table.values("memory_held")]
+    held = [float(str(one)) for one in part.table.column_values("memory_held")]
     assert sum(held) == pytest.approx(max(allocated), abs=20)
     assert held[0] == pytest.approx(allocated[0], rel=0.3)  # what was there before is still there at the peak
 
@@ -128,15 +132,15 @@ def test_operators_show_their_dtypes_and_who_called_them(shared: Path) -> None:
     report = analyse(shared / "data" / "npu" / "alexnet_910b_level1" / "rank0_ascend_pt")
     part = next(one for one in report.parts if one.verb == "top_operators")
     assert part.table is not None
-    dtypes = dict(zip(map(str, part.table.values("operator")), part.table.values("operator_dtype")))
+    dtypes = dict(zip(map(str, part.table.column_values("operator")), part.table.column_values("operator_dtype")))
     assert dtypes["Conv2D"] == "float32 float32 float32"
-    assert any("main.py(" in str(where) for where in part.table.values("called_from"))
+    assert any("main.py(" in str(where) for where in part.table.column_values("called_from"))
 
 
 def test_times_of_the_tables_to_the_nanosecond_and_what_is_none_by_its_line(tmp_path: Path) -> None:
     def taken(first: str, second: str) -> list[int]:
         output = written(tmp_path, [(100, 1, 2)], [("a", 1, first, ""), ("b", 1, "", "7"), ("c", 1, second, "5")])
-        found = memory_tables(output)
+        found = read_memory_tables(output)
         assert found is not None and found.until_ns.tolist() == [2**62, 5000]
         return found.from_ns.tolist()
 
@@ -151,12 +155,12 @@ def test_a_record_that_was_cut_short_and_one_without_a_column(tmp_path: Path) ->
     output = written(tmp_path, [(100, 1, 2), (200, 3, 4)], [])
     whole = (output / "memory_record.csv").read_text()
     (output / "memory_record.csv").write_text(whole + "\nPTA,300.000")
-    found = memory_tables(output)
+    found = read_memory_tables(output)
     assert found is not None and found.at_ns.tolist() == [100_000, 200_000]
     assert (found.allocated_mb.tolist(), found.reserved_mb.tolist()) == ([1, 3], [2, 4])
     (output / "memory_record.csv").write_text(whole.replace("Component", "Part"))
     with pytest.raises(WorkbookError) as told:
-        memory_tables(output)
+        read_memory_tables(output)
     assert told.value.arguments["columns"] == ["Component"]
 
 
@@ -175,20 +179,20 @@ def test_a_size_that_is_no_number_is_named_by_its_place(
 ) -> None:
     output = written(tmp_path, [(100, 1, 2), (200, 3, 4)], [("a", 1, "110.000", "")])
     (output / "npu_module_mem.csv").write_text("Component,Total Reserved(MB)\nHCCL,N/A\nRUNTIME,5\nRUNTIME,3\n")
-    found = memory_tables(output)
+    found = read_memory_tables(output)
     assert found is not None and found.modules_mb == {"HCCL": 0, "RUNTIME": 5}
     (output / file).write_text((output / file).read_text().replace(before, after))
     with pytest.raises(WorkbookError) as told:
-        memory_tables(output)
+        read_memory_tables(output)
     arguments = told.value.arguments
     assert (arguments["line"], arguments["column"], arguments["value"]) == place
     assert told.value.key == "profiling.bad_cell" and str(arguments["path"]).endswith(file)
 
 
 def test_what_the_file_says_it_does_not_have_is_no_fault(tmp_path: Path) -> None:
-    found = memory_tables(written(tmp_path, [(100, "N/A", "N/A"), (150, 9, ""), (200, 3, 4)], []))
+    found = read_memory_tables(written(tmp_path, [(100, "N/A", "N/A"), (150, 9, ""), (200, 3, 4)], []))
     assert found is not None and peak_of(found).allocated_mb == 3 and found.at_ns.tolist() == [200_000]
-    assert memory_tables(written(tmp_path, [(100, "N/A", 4), (200, "", 4)], [])) is None
+    assert read_memory_tables(written(tmp_path, [(100, "N/A", 4), (200, "", 4)], [])) is None
 
 
 def test_a_table_that_cannot_be_read_takes_nothing_else_along(profile_of: Make, tmp_path: Path) -> None:

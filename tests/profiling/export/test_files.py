@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.profiling import analyse
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.profiling import analyse
 from tests.profiling.conftest import DATA, WITH_DEVICE
 
 KINETO = next(name for name in WITH_DEVICE if name.endswith(".json"))

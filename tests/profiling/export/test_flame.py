@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.__main__ import main
-from helpers.profiling.export.flame import Stacks, boxes, stacks
-from helpers.profiling.readers import read
-from helpers.profiling.trace import Event, build
+from ascend_workbook.cli.main import main
+from ascend_workbook.profiling.export.flame import Stacks, collect_stacks, lay_out_boxes
+from ascend_workbook.profiling.readers import read_trace
+from ascend_workbook.profiling.trace import Event, build_trace
 from tests.profiling.conftest import DATA, US
 
 
@@ -21,11 +21,11 @@ def made() -> Stacks:
         Event("conv kernel", "compute", "s", 70 * US, 30 * US, launched_by=1),
         Event("orphan", "copy", "s", 110 * US, 5 * US),
     ]
-    return stacks(build(events, source="", dialect="kineto"))
+    return collect_stacks(build_trace(events, source="", dialect="kineto"))
 
 
 def test_a_line_for_each_stack_with_time_of_its_own() -> None:
-    assert made().collapsed().splitlines() == [
+    assert made().write_collapsed().splitlines() == [
         "host;t;train:step 50000",
         "host;t;train:step;aten::conv 40000",
         "host;t;train:step;aten::add 10000",
@@ -35,7 +35,7 @@ def test_a_line_for_each_stack_with_time_of_its_own() -> None:
 
 
 def test_what_is_below_a_frame_is_in_its_width() -> None:
-    laid = {(one.name, one.depth): one for one in boxes(made())}
+    laid = {(one.name, one.depth): one for one in lay_out_boxes(made())}
     whole = 135
     assert laid["host", 0].share == pytest.approx(100 / whole)
     assert laid["train;step", 2].share == pytest.approx(100 / whole)
@@ -46,10 +46,13 @@ def test_what_is_below_a_frame_is_in_its_width() -> None:
 
 @pytest.mark.parametrize("name", ["cuda.pt.trace.json", "timeline_ascend_pt", "cpu.pt.trace.json"])
 def test_all_of_the_devices_time_is_there(name: str) -> None:
-    trace = read(DATA / name)
-    found = stacks(trace)
-    device = [total for total, frame, above in zip(found.total_ns(), found.frame, found.above) if above < 0 and
-              frame == "device"]  # fmt: skip
+    trace = read_trace(DATA / name)
+    found = collect_stacks(trace)
+    device = [
+        total
+        for total, frame, above in zip(found.total_ns(), found.frame, found.above)
+        if above < 0 and frame == "device"
+    ]
     measured = trace.where(("compute", "communication", "copy"))
     assert sum(device) == int(trace.duration_ns[measured].sum())
 

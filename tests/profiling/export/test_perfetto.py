@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.profiling.export.perfetto import write_perfetto
-from helpers.profiling.readers import read
-from helpers.profiling.trace import Event, Trace, build
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.profiling.export.perfetto import write_perfetto
+from ascend_workbook.profiling.readers import read_trace
+from ascend_workbook.profiling.trace import Event, Trace, build_trace
 from tests.profiling.conftest import DATA, US, WITH_DEVICE
 
 
@@ -66,12 +66,12 @@ def flows(trace: Trace, events: list[dict[str, Any]], threads: dict[tuple[int, i
 
 @pytest.mark.parametrize("name", [*WITH_DEVICE, "cpu.pt.trace.json", "old_ascend_pt", "new_ascend_pt"])
 def test_every_dialect_becomes_valid(tmp_path: Path, name: str) -> None:
-    trace = read(DATA / name)
+    trace = read_trace(DATA / name)
     check(trace, written(trace, tmp_path / "out.json.gz"))
 
 
 def test_a_real_npu_profile_keeps_every_slice(shared: Path, tmp_path: Path) -> None:
-    trace = read(shared / "data" / "npu" / "alexnet_910b_level2" / "rank0_ascend_pt")
+    trace = read_trace(shared / "data" / "npu" / "alexnet_910b_level2" / "rank0_ascend_pt")
     events = written(trace, tmp_path / "out.json")
     check(trace, events)
     hardware = Counter(trace.lanes[at] for at in trace.lane.tolist())
@@ -84,7 +84,7 @@ def test_a_real_npu_profile_keeps_every_slice(shared: Path, tmp_path: Path) -> N
 def test_what_overlaps_on_a_stream_stands_in_threads_of_its_own(tmp_path: Path) -> None:
     events = [Event("outer", "host_op", "t", 0, 100 * US), Event("inner", "host_op", "t", 10 * US, 5 * US)]
     events += [Event(f"k{at}", "compute", "stream 2", 20 * US, 30 * US, launched_by=1) for at in range(3)]
-    found = written(build(events, source="made", dialect="ascend"), tmp_path / "out.json")
+    found = written(build_trace(events, source="made", dialect="ascend"), tmp_path / "out.json")
     named = {one["tid"]: one["args"]["name"] for one in found if one["name"] == "thread_name"}
     where = {one["name"]: named[one["tid"]] for one in found if one["ph"] == "X"}
     assert where == {"outer": "t", "inner": "t", "k0": "stream 2", "k1": "stream 2 (2)", "k2": "stream 2 (3)"}
@@ -93,27 +93,27 @@ def test_what_overlaps_on_a_stream_stands_in_threads_of_its_own(tmp_path: Path) 
 def test_nanoseconds_of_today_survive(tmp_path: Path) -> None:
     epoch = 1_736_408_883_000_000_001
     events = [Event("a", "host_op", "t", epoch, 999), Event("b", "host_op", "t", epoch + 1_234_567_891, 1)]
-    found = written(build(events, source="made", dialect="kineto"), tmp_path / "out.json")
+    found = written(build_trace(events, source="made", dialect="kineto"), tmp_path / "out.json")
     assert [(one["ts"], one["dur"]) for one in found if one["ph"] == "X"] == [(0.0, 0.999), (1_234_567.891, 0.001)]
 
 
 def test_names_are_kept_whatever_they_are(tmp_path: Path) -> None:
     names = ['</script><b>"q"\\', "卷积\n算子", "lone \ud800 half"]
     events = [Event(name, "host_op", name, at * US, US) for at, name in enumerate(names)]
-    found = written(build(events, source="made", dialect="kineto"), tmp_path / "out.json")
+    found = written(build_trace(events, source="made", dialect="kineto"), tmp_path / "out.json")
     assert [one["name"] for one in found if one["ph"] == "X"][:2] == names[:2]
 
 
 def test_nothing_half_is_left(tmp_path: Path) -> None:
     with pytest.raises(OSError):
-        write_perfetto(read(DATA / "cpu.pt.trace.json"), tmp_path / "absent.json" / "out.json")
+        write_perfetto(read_trace(DATA / "cpu.pt.trace.json"), tmp_path / "absent.json" / "out.json")
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError):
-        write_perfetto(read(DATA / "cpu.pt.trace.json"), tmp_path / "file" / "out.json")
+        write_perfetto(read_trace(DATA / "cpu.pt.trace.json"), tmp_path / "file" / "out.json")
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
 
 
 def test_the_copy_is_not_taken_for_a_profile(tmp_path: Path) -> None:
-    write_perfetto(read(DATA / "cuda.pt.trace.json"), tmp_path / "out.json")
+    write_perfetto(read_trace(DATA / "cuda.pt.trace.json"), tmp_path / "out.json")
     with pytest.raises(WorkbookError, match="no usable event"):
-        read(tmp_path / "out.json")
+        read_trace(tmp_path / "out.json")

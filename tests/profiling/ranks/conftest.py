@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from helpers.finding import Finding
-from helpers.profiling.breakdown import PARTS
-from helpers.profiling.ranks import rules
-from helpers.profiling.ranks.calls import Call, columns
-from helpers.profiling.ranks.cluster import Cluster
-from helpers.profiling.ranks.facts import RankFacts, StepParts
-from helpers.rules import judge, rules_of
-from helpers.words import LANGUAGES
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.findings.sentence import LANGUAGES
+from ascend_workbook.profiling.breakdown import PARTS
+from ascend_workbook.profiling.ranks import rules
+from ascend_workbook.profiling.ranks.calls import Call, collect_call_columns
+from ascend_workbook.profiling.ranks.cluster import Cluster
+from ascend_workbook.profiling.ranks.facts import RankFacts, StepParts
 
 MS = 1_000_000
 LENGTH = 100
@@ -44,7 +44,7 @@ def make_rank(
             name = of[0] if of else group
             key = f"{number} {name} {kind} {at}"
             found.append(Call(key, kind, name, number, round((start + begin) * MS), round(duration * MS)))
-    return RankFacts(rank, f"rank{rank}", tuple(made), columns(found), tier="npu", **(more or {}))
+    return RankFacts(rank, f"rank{rank}", tuple(made), collect_call_columns(found), tier="npu", **(more or {}))
 
 
 @pytest.fixture
@@ -53,11 +53,11 @@ def rank_of() -> Callable[..., RankFacts]:
 
 
 def together(*ranks: RankFacts) -> Cluster:
-    return Cluster.of({one.rank: one for one in ranks})
+    return Cluster.from_ranks({one.rank: one for one in ranks})
 
 
 def judged(cluster: Cluster, code: str) -> list[Finding]:
     """What one rule says of them; every sentence reads in both languages."""
-    found = [one for one in judge(cluster, rules_of(rules), strict=True) if one.rule == code]
+    found = [one for one in judge_facts(cluster, rules_of(rules), strict=True) if one.rule == code]
     assert all(one.message(lang) + one.hint(lang) for one in found for lang in LANGUAGES)
     return found

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from helpers.__main__ import main
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.profiling import analyse
-from helpers.profiling.readers import choice
-from helpers.profiling.readers.ranks import by_rank, rank_of
-from helpers.report import Report
-from helpers.words import title
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import title
+from ascend_workbook.profiling import analyse
+from ascend_workbook.profiling.readers import choice
+from ascend_workbook.profiling.readers.ranks import group_by_rank, rank_of
 from tests.profiling.conftest import DATA
 from tests.profiling.readers.test_choice import events
 
@@ -59,7 +59,7 @@ def test_doubled_and_untold_ranks(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in names]
     for one in folders:
         one.mkdir()
-    found = by_rank(folders)
+    found = group_by_rank(folders)
     assert found.profiles == {0: folders[1], 1: folders[2]}
     assert found.older == {0: [folders[0]]} and found.untold == [folders[3]]
 
@@ -91,8 +91,8 @@ def test_a_row_a_rank_and_the_others_go_on(tmp_path: Path) -> None:
     (tmp_path / "rank2.pt.trace.json").write_text('{"traceEvents": [{"ph" 1}]}')
     report = analyse(tmp_path)
     assert report.table is not None and report.status is Status.FAIL
-    assert report.table.values("rank") == [0, 1]
-    assert report.table.values("profiling_computing") == [0.4, 0.2]
+    assert report.table.column_values("rank") == [0, 1]
+    assert report.table.column_values("profiling_computing") == [0.4, 0.2]
     said = messages(report)
     assert "2 of 3 ranks were read" in report.findings[0].message("en")
     assert "rank 2 could not be read" in said["PRF310.unread"] and "rank2.pt.trace.json" in said["PRF310.unread"]
@@ -110,13 +110,13 @@ def test_a_rank_that_comes_late_is_named(tmp_path: Path) -> None:
     assert (found.args["rank"], found.args["waited_rank"], found.args["wait_ms"]) == (0, 1, 0.08)
     assert report.facts["world_size"] == 2 and report.facts["clocks_set_right"] == []
     assert report.parts[0].table is not None
-    assert report.parts[0].table.values("last_rank") == [1]
+    assert report.parts[0].table.column_values("last_rank") == [1]
 
 
 def test_some_of_the_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, *(trace(rank, 3) for rank in range(3)))
     report = analyse(tmp_path, ranks="0,2")
-    assert report.table is not None and report.table.values("rank") == [0, 2]
+    assert report.table is not None and report.table.column_values("rank") == [0, 2]
     for given, said in (("7", "no profile of rank 7"), ("a", "no list of numbers")):
         assert main(["analyse", str(tmp_path), "--ranks", given]) == 2
         assert said in capsys.readouterr().err
@@ -159,7 +159,7 @@ def test_ranks_of_another_run_are_left_out(tmp_path: Path) -> None:
     write(tmp_path, trace(0, 3), trace(1, 3), trace(2, 5))
     report = analyse(tmp_path)
     assert messages(report)["PRF350.other_run"] == "ranks 2 are of another run than ranks 0, 1 and were left out"
-    assert report.table is not None and report.table.values("rank") == [0, 1]
+    assert report.table is not None and report.table.column_values("rank") == [0, 1]
 
 
 def test_of_many_ranks_those_that_stand_out_are_shown(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_nobody_at_the_address_is_one_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("helpers.scheduler.CONNECT", 1)
+    monkeypatch.setattr("ascend_workbook.machine.scheduler.CONNECT", 1)
     write(tmp_path, trace(0), trace(1))
     assert main(["analyse", str(tmp_path), "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "tcp://127.0.0.1:9: no Dask scheduler answers there" in capsys.readouterr().err
@@ -210,7 +210,7 @@ def test_the_page_says_which_steps_of_each_rank_were_looked_at(tmp_path: Path) -
         (tmp_path / f"rank{rank}.trace.json").write_text(json.dumps(found))
     report = analyse(tmp_path, steps="20-23")
     assert report.table is not None
-    of = [report.table.values("rank_steps")[rank] for rank in (0, 2)]
+    of = [report.table.column_values("rank_steps")[rank] for rank in (0, 2)]
     args = [{"first": 20, "last": 23, "steps": steps} for steps in (40, 44)]
     assert of == [{"say": "profiling.steps_of", "args": one} for one in args]
     told = [one for one in report.findings if one.rule == "PRF358"]
@@ -244,8 +244,10 @@ def test_the_reports_of_several_ranks_are_folded(tmp_path: Path) -> None:
     """As text the tables of each rank are left out unless asked for, on the page its verdict opens them."""
     write(tmp_path, trace(0), trace(1))
     report = analyse(tmp_path)
-    for lang, told in (("en", "The tables of rank 1: `analyse ... --ranks 1`"),
-                       ("zh", "rank 1 的各表：`analyse ... --ranks 1`")):  # fmt: skip
+    for lang, told in (
+        ("en", "The tables of rank 1: `analyse ... --ranks 1`"),
+        ("zh", "rank 1 的各表：`analyse ... --ranks 1`"),
+    ):
         short, whole = report.text(lang), report.text(lang, details=True)
         assert told in short and told not in whole
         heading = title("top_operators", lang)

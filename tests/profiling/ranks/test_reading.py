@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.profiling import analyse
-from helpers.profiling.ranks.everywhere import everywhere
-from helpers.profiling.ranks.facts import RankFacts
-from helpers.profiling.ranks.notify import of_trace
-from helpers.profiling.ranks.reading import read_rank
-from helpers.profiling.ranks.recorded import calls_at
-from helpers.profiling.readers import read
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.profiling import analyse
+from ascend_workbook.profiling.ranks.everywhere import read_ranks_in_parallel
+from ascend_workbook.profiling.ranks.facts import RankFacts
+from ascend_workbook.profiling.ranks.notify import read_trace_waits
+from ascend_workbook.profiling.ranks.reading import read_rank
+from ascend_workbook.profiling.ranks.recorded import calls_at
+from ascend_workbook.profiling.readers import read_trace
 
 
 def event(name: str, category: str, start_us: float, length_us: float, tid: int = 1, **args: Any) -> dict[str, Any]:
@@ -48,9 +48,9 @@ def test_a_rank_that_sleeps_on_a_cpu(tmp_path: Path) -> None:
         (tmp_path / f"rank{rank}.pt.trace.json").write_text(json.dumps(on_cpu(rank, asleep)))
     report = analyse(tmp_path)
     assert report.table is not None
-    assert report.table.values("profiling_communication") == [0.75, 0.2]
-    assert report.table.values("profiling_free") == pytest.approx([0.095, 0.695])
-    assert report.table.values("rank_wait") == [0.6, 0.0]
+    assert report.table.column_values("profiling_communication") == [0.75, 0.2]
+    assert report.table.column_values("profiling_free") == pytest.approx([0.095, 0.695])
+    assert report.table.column_values("rank_wait") == [0.6, 0.0]
     slow, late = (next(one for one in report.findings if one.rule == code) for code in ("PRF353", "PRF352"))
     assert (slow.args["rank"], slow.args["gain_ms"], slow.args["part"]) == (1, 0.55, {"say": "ranks.part.free"})
     assert (late.args["rank"], late.args["waited_rank"], late.args["times"]) == (0, 1, 3)
@@ -74,7 +74,7 @@ def planes(tmp_path: Path) -> Path:
 
 def test_waits_belong_to_the_planes_of_their_group(tmp_path: Path) -> None:
     """A peer's waits on its plane are added up; a wait of the second group that begins before its call is nobody's."""
-    found = of_trace(read(planes(tmp_path)))
+    found = read_trace_waits(read_trace(planes(tmp_path)))
     assert {name: one[1:] for name, one in found.items()} == {"hcom_allReduce__111_0_1": (80_000, 2, 30_000)}
 
 
@@ -92,10 +92,18 @@ def test_a_database_of_a_version_without_operation_numbers(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "told", [[], {"step1": []}, {"step1": {"collective": {"a@g": {"Communication Time Info": [1]}}}},
-             {"step1": {"collective": {"a@g": {"Communication Time Info": {
-                 "Start Timestamp(us)": 1e300, "Elapse Time(ms)": 1}}}}}]
-)  # fmt: skip
+    "told",
+    [
+        [],
+        {"step1": []},
+        {"step1": {"collective": {"a@g": {"Communication Time Info": [1]}}}},
+        {
+            "step1": {
+                "collective": {"a@g": {"Communication Time Info": {"Start Timestamp(us)": 1e300, "Elapse Time(ms)": 1}}}
+            }
+        },
+    ],
+)
 def test_tables_that_hold_nothing_usable(tmp_path: Path, told: Any) -> None:
     (tmp_path / "communication.json").write_text(json.dumps(told))
     if isinstance(told, dict):
@@ -112,9 +120,12 @@ def killed(path: str, rank: int) -> str:
 
 
 def test_a_process_that_is_killed_takes_its_rank_alone(tmp_path: Path) -> None:
-    found = everywhere(dict.fromkeys(range(3), tmp_path), killed)
+    found = read_ranks_in_parallel(dict.fromkeys(range(3), tmp_path), killed)
     assert [one.key for one in found.values() if isinstance(one, WorkbookError)] == [
-        "numbers.no_list", "ranks.process_lost", "numbers.no_list"]  # fmt: skip
+        "numbers.no_list",
+        "ranks.process_lost",
+        "numbers.no_list",
+    ]
 
 
 def test_a_rank_without_a_timeline_is_read_from_its_tables(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.finding import Finding, Status
-from helpers.profiling import analyse
-from helpers.report import Report
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.profiling import analyse
 
 
 def found(report: Report, code: str) -> Finding:
@@ -33,7 +33,7 @@ def test_two_ranks_name_the_third(shared: Path) -> None:
     one = found(report, "PRF352")
     assert (one.args["waited_rank"], one.key) == (5, "PRF352.unseen") and "rank 5" in report.verdict("en")
     assert report.table is not None
-    assert report.table.values("profiling_communication") == pytest.approx([101.963203, 96.359047], abs=1e-3)
+    assert report.table.column_values("profiling_communication") == pytest.approx([101.963203, 96.359047], abs=1e-3)
     assert found(report, "PRF353").status is Status.OK
     sizes = next(part for part in report.parts if part.verb == "packets").table
     assert sizes is not None and sizes.rows[0][:3] == ("HCCS", 18.890752, 24)
@@ -51,9 +51,9 @@ def test_the_pipelines_stages(shared: Path) -> None:
     assert found(report, "PRF352").key == "PRF352.short_in_stage"
     warned = [one.rule for one in report.findings if one.status >= Status.WARN]
     assert warned == ["PRF310", "PRF354"], "what the others wait is the same problem and no second one"
-    assert report.table is not None and report.table.values("rank_stage") == [0, 0, 1, 1]
-    assert report.table.values("step_time") == pytest.approx([810.02236, 809.43166, 809.8032, 810.15034])
-    bubbles = report.table.values("rank_bubble")
+    assert report.table is not None and report.table.column_values("rank_stage") == [0, 0, 1, 1]
+    assert report.table.column_values("step_time") == pytest.approx([810.02236, 809.43166, 809.8032, 810.15034])
+    bubbles = report.table.column_values("rank_bubble")
     assert bubbles == pytest.approx([318.17, 328.54, 159.63, 159.66], abs=0.01)
     assert next(one for one in report.findings if one.key == "PRF350.tables").args["ranks"] == [1, 3]
 
@@ -67,7 +67,7 @@ def test_a_missing_and_a_broken_rank(shared: Path, tmp_path: Path) -> None:
     report = analyse(tmp_path)
     keys = [one.key for one in report.findings]
     assert keys.count("PRF310.unread") == 1 and keys.count("PRF350.missing") == 1
-    assert report.table is not None and report.table.values("rank") == [0, 2]
+    assert report.table is not None and report.table.column_values("rank") == [0, 2]
     assert found(report, "PRF354").args["ranks"] == [2]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from helpers.finding import Status
-from helpers.profiling.ranks.facts import Group, Link, Packets, RankFacts
-from helpers.profiling.ranks.runs import runs
-from helpers.profiling.ranks.tables import links
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.profiling.ranks.facts import Group, Link, Packets, RankFacts
+from ascend_workbook.profiling.ranks.runs import group_ranks_by_run
+from ascend_workbook.profiling.ranks.tables import report_links
 from tests.profiling.ranks.conftest import MS, judged, make_rank, together
 
 
@@ -116,9 +116,9 @@ def test_a_slow_link() -> None:
 def test_a_pair_is_one_link_however_often_it_is_told() -> None:
     one = linked(18)
     often = replace(one, links=one.links * 4)
-    table = links(together(often), [], "npu")
-    assert table and table.table and table.table.values("rank_link") == ["0 > 1"]
-    assert table.table.values("link_size") == [400.0] and table.table.values("link_usual") == [None]
+    table = report_links(together(often), [], "npu")
+    assert table and table.table and table.table.column_values("rank_link") == ["0 > 1"]
+    assert table.table.column_values("link_size") == [400.0] and table.table.column_values("link_usual") == [None]
     assert judged(together(often), "PRF356")[0].status is Status.SKIPPED
 
 
@@ -145,10 +145,12 @@ def test_ranks_of_two_runs() -> None:
     calls = [("allReduce", 10, 30), ("allGather", 50, 10)]
     first = [make_rank(rank, calls, steps=3) for rank in range(2)]
     jittered = make_rank(2, [("allReduce", 12, 70), ("allGather", 90, 1)], steps=3, ahead_ms=3_600_000)
-    assert runs({one.rank: one for one in [*first, jittered]}) == [[0, 1], [2]]
+    assert group_ranks_by_run({one.rank: one for one in [*first, jittered]}) == [[0, 1], [2]]
     far = make_rank(2, calls, steps=3, ahead_ms=3_600_000)
-    assert runs({one.rank: one for one in [*first, far]}) == [[0, 1, 2]], "its clock is wrong, by exactly an hour"
+    assert group_ranks_by_run({one.rank: one for one in [*first, far]}) == [[0, 1, 2]], (
+        "its clock is wrong, by exactly an hour"
+    )
     wide = replace(first[1], world_size=4)
-    assert runs({0: replace(first[0], world_size=2), 1: wide}) in ([[0], [1]], [[1], [0]])
+    assert group_ranks_by_run({0: replace(first[0], world_size=2), 1: wide}) in ([[0], [1]], [[1], [0]])
     silent = make_rank(2, ahead_ms=3_600_000)
-    assert runs({one.rank: one for one in [*first, silent]}) == [[0, 1], [2]]
+    assert group_ranks_by_run({one.rank: one for one in [*first, silent]}) == [[0, 1], [2]]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.finding import Status
-from helpers.profiling import analyse, profile
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.profiling import analyse, profile
 
 SCRIPT = """
 import os

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers.finding import Status
-from helpers.profiling.ranks.calls import kind_of, pairwise
-from helpers.profiling.ranks.calls import together as finish_together
-from helpers.profiling.ranks.facts import Group, RankFacts
-from helpers.profiling.ranks.matching import match
-from helpers.profiling.ranks.waiting import NOBODY, member
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.profiling.ranks.calls import finishes_together as finish_together
+from ascend_workbook.profiling.ranks.calls import is_pairwise, kind_of
+from ascend_workbook.profiling.ranks.facts import Group, RankFacts
+from ascend_workbook.profiling.ranks.matching import match_calls
+from ascend_workbook.profiling.ranks.waiting import NOBODY, find_member
 from tests.profiling.ranks.conftest import MS, judged, make_rank, together
 
 
@@ -33,7 +33,7 @@ def test_the_kind_of_a_collective(name: str, kind: str) -> None:
 def test_which_kinds_end_together_and_which_are_pairs() -> None:
     assert all(map(finish_together, ("allReduce", "all_gather", "ReduceScatter", "AllToAll")))
     assert not any(map(finish_together, ("broadcast", "batchSendRecv", "send")))
-    assert pairwise("batchSendRecv") and pairwise("SendRecv") and not pairwise("allReduce")
+    assert is_pairwise("batchSendRecv") and is_pairwise("SendRecv") and not is_pairwise("allReduce")
 
 
 def three() -> tuple[RankFacts, RankFacts, RankFacts]:
@@ -42,7 +42,7 @@ def three() -> tuple[RankFacts, RankFacts, RankFacts]:
 
 
 def test_each_waits_for_the_last() -> None:
-    found = match({one.rank: one for one in three()}, {})
+    found = match_calls({one.rank: one for one in three()}, {})
     assert found.wait_ns.tolist() == [30 * MS, 25 * MS, 0]
     assert found.last.tolist() == [2, 2, 2] and found.members.tolist() == [3, 3, 3]
     assert found.late_ns.tolist() == [25 * MS, 25 * MS, 0], "as early as rank 1 would save no more"
@@ -90,11 +90,11 @@ def test_a_wait_for_a_rank_that_is_not_here() -> None:
 def test_members_of_a_group_by_the_runs_own_groups() -> None:
     groups = {"groups": (Group("dp", (4, 6)), Group("default", (0, 4, 5, 6)))}
     one = make_rank(4, more={"own_number": {"g": 0}, "sizes": {"g": 2}, **groups})
-    assert member({4: one}, "g", 0) == 4 and member({4: one}, "g", 1) == 6
-    assert member({4: one}, "other", 1) is None
+    assert find_member({4: one}, "g", 0) == 4 and find_member({4: one}, "g", 1) == 6
+    assert find_member({4: one}, "other", 1) is None
     two = replace(one, groups=(Group("dp", (4, 6)), Group("pp", (2, 4))))
-    assert member({4: two}, "g", 1) == 6, "in the other group of two it would be the second"
-    assert member({4: replace(one, groups=(Group("dp", (4, 6)), Group("pp", (4, 7))))}, "g", 1) is None
+    assert find_member({4: two}, "g", 1) == 6, "in the other group of two it would be the second"
+    assert find_member({4: replace(one, groups=(Group("dp", (4, 6)), Group("pp", (4, 7))))}, "g", 1) is None
 
 
 def test_what_is_not_here_is_not_called_transmission() -> None:
@@ -114,7 +114,7 @@ def test_not_looked_is_said() -> None:
 
 
 def test_calls_that_never_met_are_not_one_collective() -> None:
-    found = match({r: make_rank(r, [("all_reduce", 10 + 40 * r, 20)]) for r in range(2)}, {})
+    found = match_calls({r: make_rank(r, [("all_reduce", 10 + 40 * r, 20)]) for r in range(2)}, {})
     assert found.members.tolist() == [1, 1] and found.last.tolist() == [NOBODY, NOBODY]
 
 
@@ -122,13 +122,15 @@ def shifted(ahead_ms: float, host: str = "") -> list[RankFacts]:
     calls = [("allReduce", 10, 30), ("allGather", 50, 10)]
     late = [("allReduce", 35, 5), ("allGather", 50, 10)]
     more = {"host": host, "sizes": {"g": 2}}
-    return [make_rank(0, calls, steps=3, communication=40, more=more),
-            make_rank(1, late, steps=3, ahead_ms=ahead_ms, communication=15, more=more)]  # fmt: skip
+    return [
+        make_rank(0, calls, steps=3, communication=40, more=more),
+        make_rank(1, late, steps=3, ahead_ms=ahead_ms, communication=15, more=more),
+    ]
 
 
 def test_clocks_that_differ_are_set_right() -> None:
     cluster = together(*shifted(250.0))
-    assert cluster.moved()[1].ahead_ns == 250 * MS and cluster.moved()[1].shared == 6
+    assert cluster.shifted_clocks()[1].ahead_ns == 250 * MS and cluster.shifted_clocks()[1].shared == 6
     (found,) = judged(cluster, "PRF351")
     assert found.key == "PRF351.apart" and found.args["ahead_ms"] == 250.0
     (late,) = judged(cluster, "PRF352")
@@ -137,8 +139,8 @@ def test_clocks_that_differ_are_set_right() -> None:
 
 def test_clocks_that_agree_are_left_alone() -> None:
     cluster = together(*shifted(0.3))
-    assert not cluster.moved() and judged(cluster, "PRF351")[0].status is Status.OK
-    assert not together(*shifted(250.0, host="h")).moved(), "one host has one clock"
+    assert not cluster.shifted_clocks() and judged(cluster, "PRF351")[0].status is Status.OK
+    assert not together(*shifted(250.0, host="h")).shifted_clocks(), "one host has one clock"
 
 
 def test_a_collective_that_one_of_all_ranks_did_not_record_is_not_whole() -> None:
@@ -147,7 +149,7 @@ def test_a_collective_that_one_of_all_ranks_did_not_record_is_not_whole() -> Non
     cluster = together(*everyone.values())
     members = cluster.matches.members
     assert sorted(members.tolist()) == [1, 1, 1, 2, 2, 2, 2]
-    assert cluster.told_whole.tolist() == (members == 2).tolist()
+    assert cluster.fully_known_rows.tolist() == (members == 2).tolist()
 
 
 def test_ranks_that_are_late_in_turn_are_no_cause() -> None:

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.profiling import analyse
-from helpers.profiling.facts import Profile, load_profile
-from helpers.profiling.ranks.reading import read_rank
-from helpers.profiling.readers import choice, read
-from helpers.profiling.readers.choice import Choice, Mark, Whole, choose
-from helpers.profiling.trace import Trace
-from helpers.report import Report
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.profiling import analyse
+from ascend_workbook.profiling.facts import Profile, load_profile
+from ascend_workbook.profiling.ranks.reading import read_rank
+from ascend_workbook.profiling.readers import choice, read_trace
+from ascend_workbook.profiling.readers.choice import Choice, Mark, Whole, choose_steps
+from ascend_workbook.profiling.trace import Trace
 from tests.profiling.readers.running_behind import Script
 
 STEP_US = 1000
@@ -77,8 +77,17 @@ def seen(trace: Trace) -> list[tuple[Any, ...]]:
     names = np.array(trace.names)[trace.name]
     launcher = [str(names[by]) if by >= 0 else "" for by in trace.launched_by]
     step = [trace.steps[at].number if at >= 0 else -1 for at in trace.step]
-    rows = zip(names, trace.kind, np.array(trace.lanes)[trace.lane], trace.start_ns, trace.duration_ns, step, launcher,
-               trace.launch_ns, np.array(trace.shapes)[trace.shape])  # fmt: skip
+    rows = zip(
+        names,
+        trace.kind,
+        np.array(trace.lanes)[trace.lane],
+        trace.start_ns,
+        trace.duration_ns,
+        step,
+        launcher,
+        trace.launch_ns,
+        np.array(trace.shapes)[trace.shape],
+    )
     return sorted((str(name), int(kind), str(lane), *map(str, rest)) for name, kind, lane, *rest in rows)
 
 
@@ -88,16 +97,16 @@ def test_what_is_read_around_steps_is_what_all_of_it_says_of_them(
     npu: bool, scanned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not scanned:
-        monkeypatch.setattr("helpers.profiling.readers.loading._scanner", lambda: (None, "no compiler"))
+        monkeypatch.setattr("ascend_workbook.profiling.readers.loading._make_scanner", lambda: (None, "no compiler"))
     path = write(tmp_path, npu=npu)
-    whole = read(path, "20-25")
+    whole = read_trace(path, "20-25")
     monkeypatch.setattr(choice, "WHOLE", 1)
-    around = read(path, "20-25")
+    around = read_trace(path, "20-25")
     assert [step.number for step in around.steps] == list(range(20, 26)) and around.leads_in
     assert seen(around) == seen(whole) and around.looked == whole.looked
     assert any(name == "main" for name, *_ in seen(around))  # what began before and reaches into them
-    everything = Profile.of(read(path, "all"))
-    some = Profile.of(around)
+    everything = Profile.from_trace(read_trace(path, "all"))
+    some = Profile.from_trace(around)
     want = tuple(step for step in everything.breakdown.steps if 20 <= step.number <= 25)
     assert some.breakdown.steps == some.breakdown.steady == want
     assert {one.name: one.self_ns for one in some.operators if one.kind == "compute"} == {
@@ -109,7 +118,7 @@ def test_what_is_read_around_steps_is_what_all_of_it_says_of_them(
 def test_of_a_large_trace_steps_like_the_mean_are_looked_at(packed: bool, tmp_path: Path) -> None:
     path = write(tmp_path, packed=packed)
     size = len(gzip.decompress(path.read_bytes())) if packed else path.stat().st_size
-    found = choose(path, "auto", whole=size // 2)
+    found = choose_steps(path, "auto", whole=size // 2)
     assert isinstance(found, Choice) and found.last - found.first + 1 == int(40 * choice.PART * (size // 2) / size) - 4
     took = [STEP_US + LONGER.get(step, 0) for step in range(40)]
     mean = np.mean(took[1:39] + [took[39] - 7])
@@ -117,7 +126,7 @@ def test_of_a_large_trace_steps_like_the_mean_are_looked_at(packed: bool, tmp_pa
     means = {at: np.mean((took[:39] + [993])[at : at + count]) for at in range(1, 41 - count)}
     best = min(abs(one - mean) for one in means.values())
     assert abs(means[found.first] - mean) <= best + choice.ALIKE * mean
-    looked = found.looked
+    looked = found.looked_steps
     assert looked.steps == 40 and looked.mean_ns == pytest.approx(1000 * mean)
     assert (looked.slowest, looked.slowest_ns) == (5, 6_000_000)  # the first, which is never among them
 
@@ -126,38 +135,38 @@ def test_of_a_large_trace_steps_like_the_mean_are_looked_at(packed: bool, tmp_pa
 def test_of_steps_that_are_alike_those_in_the_middle_are_chosen(first: int) -> None:
     marks = [Mark(at, 10**6 * at, 10**6 * (at + 1)) for at in range(1, 41)]
     marks[0] = Mark(0, -first, 10**6)  # which has no say
-    assert abs(choice._like_the_mean(marks, 10) + 5 - 20) <= 1
+    assert abs(choice._choose_like_the_mean(marks, 10) + 5 - 20) <= 1
 
 
 @pytest.mark.parametrize("steps", ["auto", "all"])
 def test_a_small_trace_is_looked_at_whole(steps: str, tmp_path: Path) -> None:
     path = write(tmp_path)
-    trace = read(path, steps)
+    trace = read_trace(path, steps)
     assert len(trace.steps) == trace.recorded_steps == 40 and trace.looked is None and not trace.leads_in
 
 
 def test_few_large_steps_are_looked_at_whole(tmp_path: Path) -> None:
     path = write(tmp_path, steps=8)
-    assert choose(path, "auto", whole=10) == Whole(path.stat().st_size, "few_steps")
-    found = choose(write(tmp_path, steps=9), "auto", whole=10)
+    assert choose_steps(path, "auto", whole=10) == Whole(path.stat().st_size, "few_steps")
+    found = choose_steps(write(tmp_path, steps=9), "auto", whole=10)
     assert isinstance(found, Choice) and found.last - found.first + 1 == choice.FEWEST
 
 
 @pytest.mark.parametrize("steps", ["3-6", "44-45", "6,8", "60", "4"])
 def test_steps_that_are_no_span_of_the_file_are_refused(steps: str, tmp_path: Path) -> None:
     with pytest.raises(WorkbookError, match=r"trace\.json.*5-44") as caught:
-        read(write(tmp_path), steps)
+        read_trace(write(tmp_path), steps)
     assert caught.value.key == "profiling.no_such_steps"
 
 
 @pytest.mark.parametrize("steps", ["all of them", "6-5", "-1", ""])
 def test_what_is_no_list_of_numbers_is_refused(steps: str, tmp_path: Path) -> None:
     with pytest.raises(WorkbookError):
-        read(write(tmp_path), steps)
+        read_trace(write(tmp_path), steps)
 
 
 def test_the_first_steps_have_none_that_leads_in(tmp_path: Path) -> None:
-    trace = read(write(tmp_path), "5-9")
+    trace = read_trace(write(tmp_path), "5-9")
     assert [one.number for one in trace.steps] == [5, 6, 7, 8, 9] and trace.looked is not None and not trace.leads_in
     assert [one.number for one in load_profile(tmp_path / "trace.json", "5-9").breakdown.steady] == [6, 7, 8, 9]
 
@@ -168,7 +177,7 @@ def test_marks_are_found_wherever_the_file_is_cut_into_pieces(
 ) -> None:
     monkeypatch.setattr(choice, "PIECE", piece)
     monkeypatch.setattr(choice, "REACH", 600)
-    marks, unclear, size = choice._marks(path := write(tmp_path))
+    marks, unclear, size = choice._read_marks(path := write(tmp_path))
     assert not unclear and [one.number for one in marks] == list(range(5, 45)) and size == path.stat().st_size
     assert [one.start_ns for one in marks][:2] == [1_000_000, 7_000_000]
 
@@ -234,10 +243,10 @@ def test_a_large_file_that_is_read_whole_says_why_and_what_memory_that_takes(
     path = tmp_path / "trace.json"
     path.write_text(json.dumps({"traceEvents": change(list(events(20)))}))
     monkeypatch.setattr(choice, "WHOLE", 10)
-    assert choose(path, "auto") == Whole(path.stat().st_size, why)
+    assert choose_steps(path, "auto") == Whole(path.stat().st_size, why)
     report = analyse(path, steps="auto")
     told = [one for part in report.parts for one in part.findings if one.key == f"PRF302.{why}"]
-    assert told and "MiB of memory" in told[0].message("en") and read(path, "auto").looked is None
+    assert told and "MiB of memory" in told[0].message("en") and read_trace(path, "auto").looked is None
 
 
 @pytest.mark.parametrize("steps", ["9-10", "9-11", "12"])
@@ -245,15 +254,15 @@ def test_steps_that_are_missing_in_between_are_not_told_as_there(steps: str, tmp
     found = [one for one in events(20) if one["name"] not in ("ProfilerStep#10", "ProfilerStep#11", "ProfilerStep#12")]
     (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": found}))
     with pytest.raises(WorkbookError, match="5-9, 13-24"):
-        read(tmp_path / "trace.json", steps)
-    assert [one.number for one in read(tmp_path / "trace.json", "9,13").steps] == [9, 13]
+        read_trace(tmp_path / "trace.json", steps)
+    assert [one.number for one in read_trace(tmp_path / "trace.json", "9,13").steps] == [9, 13]
 
 
 def test_steps_of_a_profile_without_marks_cannot_be_asked_for(tmp_path: Path) -> None:
     found = [one for one in events(20) if not one["name"].startswith("ProfilerStep")]
     (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": found}))
     with pytest.raises(WorkbookError) as caught:
-        read(tmp_path / "trace.json", "7")
+        read_trace(tmp_path / "trace.json", "7")
     assert caught.value.key == "profiling.steps_without_marks"
 
 
@@ -276,9 +285,9 @@ def test_all_ranks_are_looked_at_in_the_same_steps(tmp_path: Path, monkeypatch: 
         (tmp_path / f"rank{rank}.trace.json").write_text(json.dumps(found))
     monkeypatch.setattr(choice, "WHOLE", 30_000)
     (tmp_path / "rank2.trace.json.gz").write_bytes(b"\x1f\x8bbroken" * 90_000)  # the largest, and no gzip
-    found = choose(tmp_path / "rank1.trace.json", "auto")
-    assert isinstance(found, Choice) and found != choose(tmp_path / "rank0.trace.json", "auto")
-    looked = found.looked
+    found = choose_steps(tmp_path / "rank1.trace.json", "auto")
+    assert isinstance(found, Choice) and found != choose_steps(tmp_path / "rank0.trace.json", "auto")
+    looked = found.looked_steps
     told = [part.facts["steps"] for part in everywhere(analyse(tmp_path, steps="auto")) if part.verb == "time_by_kind"]
     assert told == 2 * [list(range(looked.first, looked.last + 1))]
 
@@ -309,10 +318,10 @@ def everywhere(report: Report) -> Iterator[Report]:
 
 def test_a_device_far_behind_the_host_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "WHOLE", 1)
-    looked = [read(write(tmp_path, lag_us=lag), "20-29").looked for lag in (300, 1500, 3300, 12300)]
+    looked = [read_trace(write(tmp_path, lag_us=lag), "20-29").looked for lag in (300, 1500, 3300, 12300)]
     assert not any(one is None or one.behind for one in looked)  # read once more, further around
     monkeypatch.setattr(choice, "MORE", 1)  # which is not enough then
-    near, *others = (read(write(tmp_path, lag_us=lag), "20-29").looked for lag in (3300, 7300, 12300, 30300))
+    near, *others = (read_trace(write(tmp_path, lag_us=lag), "20-29").looked for lag in (3300, 7300, 12300, 30300))
     assert near is not None and not near.behind
     assert all(far is not None and far.behind for far in others)
 
@@ -330,6 +339,6 @@ def test_steps_of_which_nothing_was_read_say_that_the_device_is_behind(
 
 
 def test_all_fields_of_a_trace_are_cut(tmp_path: Path) -> None:
-    trace = read(write(tmp_path), "20-25")
+    trace = read_trace(write(tmp_path), "20-25")
     columns = [one.name for one in fields(Trace) if isinstance(getattr(trace, one.name), np.ndarray)]
     assert {getattr(trace, name).size for name in columns} == {len(trace)}

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.profiling import rules
-from helpers.profiling.breakdown import break_down
-from helpers.profiling.device.idle import idle_by_cause
-from helpers.profiling.device.launches import launches
-from helpers.profiling.exposed import exposed
-from helpers.profiling.facts import Profile, load_profile
-from helpers.profiling.operators import operators
-from helpers.profiling.ranks.reading import facts_of
-from helpers.profiling.readers import choice, cutting, locate, read
-from helpers.profiling.trace import Trace
-from helpers.rules import judge, rules_of
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.profiling import rules
+from ascend_workbook.profiling.breakdown import break_down
+from ascend_workbook.profiling.device.idle import idle_by_cause
+from ascend_workbook.profiling.device.launches import summarise_launches
+from ascend_workbook.profiling.exposed import measure_exposed
+from ascend_workbook.profiling.facts import Profile, load_profile
+from ascend_workbook.profiling.operators import rank_operators
+from ascend_workbook.profiling.ranks.reading import facts_of
+from ascend_workbook.profiling.readers import choice, cutting, locate_profile, read_trace
+from ascend_workbook.profiling.trace import Trace
 from tests.profiling.readers.running_behind import Script
 from tests.profiling.readers.test_choice import events
 
@@ -40,22 +40,23 @@ SPANS = ((3, 5), (8, 8), (10, 15), (22, 23), (24, 26))
 
 def same(whole: Trace, some: Trace, first: int, last: int) -> None:
     """Holds what the steps say against the same steps of the whole."""
-    mine = Profile.of(some)
-    everything = Profile.of(whole)
+    mine = Profile.from_trace(some)
+    everything = Profile.from_trace(whole)
     steady = mine.breakdown.steady
     assert some.looked is not None and not some.looked.behind
     want = tuple(one for one in break_down(whole).steps if first <= one.number <= last)
     assert mine.breakdown.steps == want
     found, wanted = (
-        [replace(one, row=0) for one in operators(trace, [step.number for step in steady])] for trace in (some, whole)
+        [replace(one, row=0) for one in rank_operators(trace, [step.number for step in steady])]
+        for trace in (some, whole)
     )
     assert found == wanted
     assert mine.idle == idle_by_cause(whole, steady, everything.waiting)
-    assert mine.launches == launches(whole, steady)
-    told, there = mine.exposed, exposed(whole, steady, None)
+    assert mine.launches == summarise_launches(whole, steady)
+    told, there = mine.exposed, measure_exposed(whole, steady, None)
     for name in ("transmission_ns", "waiting_ns", "untold_ns", "peer"):
         assert getattr(told, name) == getattr(there, name)
-    assert advice(mine) == advice(Profile.of(limited(whole, some)))
+    assert advice(mine) == advice(Profile.from_trace(limited(whole, some)))
 
 
 def limited(whole: Trace, some: Trace) -> Trace:
@@ -68,7 +69,7 @@ def limited(whole: Trace, some: Trace) -> Trace:
 
 
 def advice(profile: Profile) -> list[Any]:
-    found = judge(profile, rules_of(rules))
+    found = judge_facts(profile, rules_of(rules))
     return [(one.rule, one.status, one.key, one.args) for one in found if one.rule not in OF_WHAT_WAS_READ]
 
 
@@ -78,23 +79,25 @@ def test_some_steps_say_what_the_whole_file_says_of_them(
 ) -> None:
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(Script(**case).content()))
-    whole = read(path)
+    whole = read_trace(path)
     for first, last in SPANS:
-        same(whole, read(path, f"{first}-{last}"), first, last)
+        same(whole, read_trace(path, f"{first}-{last}"), first, last)
     monkeypatch.setattr(choice, "WHOLE", 1)
     for first, last in SPANS:
-        same(whole, read(path, f"{first}-{last}"), first, last)
+        same(whole, read_trace(path, f"{first}-{last}"), first, last)
 
 
 def test_a_file_is_read_once_where_the_device_is_near(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[int] = []
-    window = choice.Choice.window
-    monkeypatch.setattr(choice.Choice, "window", lambda mine, around: counted.append(around) or window(mine, around))
+    window = choice.Choice.file_window
+    monkeypatch.setattr(
+        choice.Choice, "file_window", lambda mine, around: counted.append(around) or window(mine, around)
+    )
     monkeypatch.setattr(choice, "WHOLE", 1)
     for at, slow in enumerate((0.7, 6.0)):
         path = tmp_path / "trace.json"
         path.write_text(json.dumps(Script(11 + at, slow=slow, synced=50, npu=at > 0).content()))
-        read(path, "12-15")
+        read_trace(path, "12-15")
         assert len(counted) == 1 + at
         counted.clear()
 
@@ -108,9 +111,9 @@ def test_first_steps_whose_kernels_run_long_after_are_read_further(
         found = list(events(40, lag_us=12_300, npu=npu))
         path.write_text(json.dumps(found if npu else {"traceEvents": found}))
         monkeypatch.setattr(choice, "WHOLE", 2**29)
-        whole = read(path)
+        whole = read_trace(path)
         monkeypatch.setattr(choice, "WHOLE", 1)
-        same(whole, read(path, "5-7"), 5, 7)
+        same(whole, read_trace(path, "5-7"), 5, 7)
 
 
 def test_a_launch_that_the_file_lacks_is_not_looked_for_further(
@@ -122,11 +125,11 @@ def test_a_launch_that_the_file_lacks_is_not_looked_for_further(
         script.events.remove(one)
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(script.content()))
-    whole = read(path)
+    whole = read_trace(path)
     monkeypatch.setattr(choice, "WHOLE", 1)
-    monkeypatch.setattr(choice.Choice, "further", property(lambda mine: pytest.fail("read twice")))
+    monkeypatch.setattr(choice.Choice, "steps_further_around", property(lambda mine: pytest.fail("read twice")))
     for first, last in SPANS:
-        same(whole, read(path, f"{first}-{last}"), first, last)
+        same(whole, read_trace(path, f"{first}-{last}"), first, last)
 
 
 @pytest.mark.parametrize("slow", [0.7, 6.0])
@@ -137,18 +140,18 @@ def test_without_calls_the_operators_tell_how_far_the_device_has_come(
     script.events = [one for one in script.events if one.get("cat") != "cuda_runtime"]
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(script.content()))
-    whole = read(path)
+    whole = read_trace(path)
     monkeypatch.setattr(choice, "WHOLE", 1)
     for first, last in SPANS[2:]:
-        same(whole, read(path, f"{first}-{last}"), first, last)
+        same(whole, read_trace(path, f"{first}-{last}"), first, last)
 
 
 def test_kernels_that_the_steps_before_launched_keep_the_device_busy(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(Script(32, slow=6.0, synced=50).content()))
-    trace = read(path, "12-13")
+    trace = read_trace(path, "12-13")
     meanwhile = trace.where(("compute",)) & (trace.step < 0)
-    (first, last) = Profile.of(trace).breakdown.steps
+    (first, last) = Profile.from_trace(trace).breakdown.steps
     inside = meanwhile & (trace.start_ns < last.end_ns) & (trace.start_ns + trace.duration_ns > first.start_ns)
     assert inside.any() and first.start_ns > trace.steps[-1].end_ns  # the host had left them long before
 
@@ -156,10 +159,10 @@ def test_kernels_that_the_steps_before_launched_keep_the_device_busy(tmp_path: P
 def test_collectives_of_other_steps_are_none_of_the_ranks(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(Script(12, slow=1.5, npu=True).content()))
-    trace = read(path, "10-15")
+    trace = read_trace(path, "10-15")
     outside = trace.where(("communication",)) & (trace.step < 0)
     assert outside.any()
-    calls = facts_of(Profile.of(trace), path, 0).calls
+    calls = facts_of(Profile.from_trace(trace), path, 0).calls
     assert len(calls) == int((trace.where(("communication",)) & (trace.step >= 0)).sum()) > 0
     assert {*calls.step.tolist()} <= {*range(10, 16)}
 
@@ -175,15 +178,15 @@ def test_collectives_of_other_steps_are_none_of_the_ranks(tmp_path: Path) -> Non
 def test_some_steps_of_a_real_trace(
     name: str, spans: tuple[tuple[int, int], ...], shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = locate(shared / "data" / name)
+    path = locate_profile(shared / "data" / name)
     if path.is_dir():
         path = several(path, tmp_path)
-    whole = read(path)
+    whole = read_trace(path)
     monkeypatch.setattr(choice, "WHOLE", 1)
     monkeypatch.setattr(cutting, "AROUND", 1)
     numbers = [one.number for one in whole.steps]
     for first, last in spans:
-        same(whole, read(path, f"{numbers[first]}-{numbers[last]}"), numbers[first], numbers[last])
+        same(whole, read_trace(path, f"{numbers[first]}-{numbers[last]}"), numbers[first], numbers[last])
 
 
 def several(path: Path, tmp_path: Path) -> Path:
@@ -219,10 +222,10 @@ def test_steps_whose_marks_are_others_than_were_found_are_not_told_apart(
 ) -> None:
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(Script(12).content()))
-    found = choice.choose(path, "10-15", whole=1)
+    found = choice.choose_steps(path, "10-15", whole=1)
     assert isinstance(found, choice.Choice)
     lacking = found._replace(marks=tuple(one for one in found.marks if one.number != 12), last=found.last - 1)
-    monkeypatch.setattr(cutting, "choose", lambda *_: lacking)
+    monkeypatch.setattr(cutting, "choose_steps", lambda *_: lacking)
     with pytest.raises(WorkbookError) as caught:
-        read(path, "10-15")
+        read_trace(path, "10-15")
     assert caught.value.key == "profiling.steps_not_told_apart"

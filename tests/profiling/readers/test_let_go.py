@@ -6,22 +6,22 @@ import weakref
 
 import pytest
 
-from helpers import native
-from helpers.profiling.readers.columns import Collector
-from helpers.profiling.readers.document import Document
-from helpers.profiling.readers.loading import uncollected
-from helpers.profiling.readers.native.scanner import Scanner
+from ascend_workbook.machine import native
+from ascend_workbook.profiling.readers.columns import Collector
+from ascend_workbook.profiling.readers.document import Document
+from ascend_workbook.profiling.readers.loading import without_garbage_collection
+from ascend_workbook.profiling.readers.native.scanner import Scanner
 from tests.profiling.conftest import DATA
 
 
-@pytest.mark.skipif(native.compiler() is None, reason="no C++ compiler")
+@pytest.mark.skipif(native.find_compiler() is None, reason="no C++ compiler")
 def test_the_memory_of_the_scanner() -> None:
-    with uncollected():
+    with without_garbage_collection():
         scanner = Scanner()
         collector = Collector(scanner)
-        for batch in Document(DATA / "cuda.pt.trace.json", scanner=scanner).batches():
-            collector.take(batch)
-        events, known = collector.events(), weakref.ref(scanner)
+        for batch in Document(DATA / "cuda.pt.trace.json", scanner=scanner).read_batches():
+            collector.take_batch(batch)
+        events, known = collector.collect_events(), weakref.ref(scanner)
         del scanner, collector
         assert events.columns.name.size
         del events

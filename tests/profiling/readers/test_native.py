@@ -10,19 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helpers import native
-from helpers.errors import WorkbookError
-from helpers.finding import Status
-from helpers.profiling import analyse
-from helpers.profiling.readers.columns import FAR, Collector, Events
-from helpers.profiling.readers.document import Document
-from helpers.profiling.readers.native import scanner
-from helpers.profiling.readers.native.scanner import Scanner
-from helpers.words import LANGUAGES
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.sentence import LANGUAGES
+from ascend_workbook.machine import native
+from ascend_workbook.profiling import analyse
+from ascend_workbook.profiling.readers.columns import FAR, Collector, Events
+from ascend_workbook.profiling.readers.document import Document
+from ascend_workbook.profiling.readers.native import scanner
+from ascend_workbook.profiling.readers.native.scanner import Scanner
 from tests.profiling.conftest import DATA
 from tests.profiling.test_document import EVENT, LAYOUT, TEXT, VALUE, written
 
-pytestmark = pytest.mark.skipif(native.compiler() is None, reason="no C++ compiler")
+pytestmark = pytest.mark.skipif(native.find_compiler() is None, reason="no C++ compiler")
 TIMELINE = "timeline_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json"
 COMPACT = ((",", ":"), None, True)
 
@@ -32,20 +32,22 @@ class Watched(Scanner):
 
     taken = 0
 
-    def scan(self, text: bytearray, size: int, arrows: bool, behind_event: bool = False) -> tuple[int, list[bytes]]:
-        found = super().scan(text, size, arrows, behind_event)
+    def scan_events(
+        self, text: bytearray, size: int, arrows: bool, behind_event: bool = False
+    ) -> tuple[int, list[bytes]]:
+        found = super().scan_events(text, size, arrows, behind_event)
         self.taken += found[0]
         return found
 
     def takes(self, text: bytes) -> int:
-        return self.scan(bytearray(text + b"\0"), len(text), True)[0]
+        return self.scan_events(bytearray(text + b"\0"), len(text), True)[0]
 
 
 def read(path: Path, by: Scanner | None, piece: int = 2**18) -> tuple[Document, Events]:
     document, collector = Document(path, piece, scanner=by), Collector(by)
-    for batch in document.batches():
-        collector.take(batch)
-    return document, collector.events()
+    for batch in document.read_batches():
+        collector.take_batch(batch)
+    return document, collector.collect_events()
 
 
 def told(events: Events) -> list[Any]:
@@ -160,9 +162,7 @@ def test_the_same_of_spoilt_bytes(tmp_path: Path, file: Any, data: st.DataObject
     assert_alike(tmp_path / "a.json", bytes(text))
 
 
-@pytest.mark.parametrize(
-    "name", ["cpu.pt.trace.json", "cuda.pt.trace.json", "rocm.pt.trace.json", TIMELINE]
-)
+@pytest.mark.parametrize("name", ["cpu.pt.trace.json", "cuda.pt.trace.json", "rocm.pt.trace.json", TIMELINE])
 def test_nearly_all_of_a_usual_trace_is_for_the_scanner(name: str) -> None:
     path, watched = DATA / name, Watched()
     assert repr(told(read(path, watched)[1])) == repr(told(read(path, None)[1]))
@@ -188,9 +188,36 @@ ODD = [
     b"[1]",
     b"5",
 ]
-BROKEN = [b"01", b"1.", b"1e", b"-", b"+1", b".5", b"tru", b"nulL", b'"\\x"', b'"\\u12g4"', b'"\t"', b'"\xff"', b"[1,]",
-          b"[1 2]", b'{"a" 1}', b"{1: 1}", b'{"a": 1,}', b'"\xc0\x80"', b'"\xed\xa0\x80"', b'"\xf4\x90\x80\x80"', b"\0",
-          b'"\xe0\x80\x80"', b'"\xf0\x80\x80\x80"', b'"\xe4\xb8"', b"[", b"]", b'"', b"'a'"]  # fmt: skip
+BROKEN = [
+    b"01",
+    b"1.",
+    b"1e",
+    b"-",
+    b"+1",
+    b".5",
+    b"tru",
+    b"nulL",
+    b'"\\x"',
+    b'"\\u12g4"',
+    b'"\t"',
+    b'"\xff"',
+    b"[1,]",
+    b"[1 2]",
+    b'{"a" 1}',
+    b"{1: 1}",
+    b'{"a": 1,}',
+    b'"\xc0\x80"',
+    b'"\xed\xa0\x80"',
+    b'"\xf4\x90\x80\x80"',
+    b"\0",
+    b'"\xe0\x80\x80"',
+    b'"\xf0\x80\x80\x80"',
+    b'"\xe4\xb8"',
+    b"[",
+    b"]",
+    b'"',
+    b"'a'",
+]
 PLAIN = b'{"ph": "X", "name": "a", "ts": 1, "dur": 2, "args": {"b": [{}, null, -1.5e+3, "\\/\\u00e9 \xe8\xbf\xbd"]}}'
 
 
@@ -248,16 +275,14 @@ def test_columns_outlive_the_scanner(tmp_path: Path) -> None:
     assert columns.duration_ns.tolist() == [2000] * 1000
 
 
-
-
 @pytest.mark.parametrize("switch", ["0", ""])
 def test_the_slower_reader_is_told(monkeypatch: pytest.MonkeyPatch, switch: str) -> None:
     monkeypatch.setenv(native.SWITCH, switch)
-    for cached in (native.load, scanner._library):
+    for cached in (native.load_library, scanner._load_library):
         cached.cache_clear()
     report = analyse(DATA / "cuda.pt.trace.json")
     found = [one for part in report.parts for one in part.findings if one.key == "PRF304.slower"]
-    for cached in (native.load, scanner._library):
+    for cached in (native.load_library, scanner._load_library):
         cached.cache_clear()
     assert [one.status for one in found] == ([Status.NOTE] if switch == "0" else [])
     assert all(native.SWITCH in one.message(lang) for one in found for lang in LANGUAGES)

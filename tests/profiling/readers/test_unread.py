@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.profiling.readers.times import LIMIT
-from helpers.profiling.readers.unread import read_far_enough
-from helpers.profiling.trace import Event, build
+from ascend_workbook.profiling.readers.times import LIMIT
+from ascend_workbook.profiling.readers.unread import read_far_enough
+from ascend_workbook.profiling.trace import Event, build_trace
 from tests.profiling.conftest import US, step
 
 #: Step 1 lasts from 100 to 200 us on the host; of the file what begins before 300 us was read.
@@ -30,7 +30,7 @@ def kernel(at: int, **more: Any) -> Event:
 
 def far_enough(events: list[Event], open_ones: int) -> bool:
     """`open_ones`: so many of the events, from the end, have a number whose other end was not read."""
-    trace = build([*STEPS, *events], source="", dialect="kineto")
+    trace = build_trace([*STEPS, *events], source="", dialect="kineto")
     unread = np.arange(len(trace)) >= len(trace) - open_ones
     return read_far_enough(trace, unread, PART, WINDOW)
 
@@ -39,11 +39,14 @@ def far_enough(events: list[Event], open_ones: int) -> bool:
     ("events", "expected"),
     [
         pytest.param([kernel(160, launch_ns=150 * US), launch(190)], False, id="its-kernel-is-still-to-come"),
-        pytest.param([kernel(160, launch_ns=150 * US), kernel(250, launch_ns=195 * US), launch(190)], True,
-                     id="later-ones-have-come-so-it-has-none"),
+        pytest.param(
+            [kernel(160, launch_ns=150 * US), kernel(250, launch_ns=195 * US), launch(190)],
+            True,
+            id="later-ones-have-come-so-it-has-none",
+        ),
         pytest.param([kernel(160, launch_ns=150 * US), launch(210)], True, id="a-later-steps"),
     ],
-)  # fmt: skip
+)
 def test_a_launch_without_its_kernel(events: list[Event], expected: bool) -> None:
     assert far_enough(events, 1) is expected
 

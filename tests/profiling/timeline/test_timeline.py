@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.profiling.facts import Profile, load_profile
-from helpers.profiling.timeline.lanes import lanes, levels, sub_lanes
-from helpers.profiling.timeline.overview import overview
-from helpers.profiling.timeline.report import timeline
-from helpers.profiling.timeline.window import MERGED, window
-from helpers.profiling.trace import Event, Trace, build
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.profiling.facts import Profile, load_profile
+from ascend_workbook.profiling.timeline.lanes import arrange_lanes, compute_levels, split_lanes
+from ascend_workbook.profiling.timeline.overview import make_overview
+from ascend_workbook.profiling.timeline.report import report_timeline
+from ascend_workbook.profiling.timeline.window import MERGED, make_window
+from ascend_workbook.profiling.trace import Event, Trace, build_trace
 from tests.profiling.conftest import DATA, WITH_DEVICE, step
 
 
@@ -33,29 +33,29 @@ def numbers(text: str) -> list[int]:
 
 def test_lanes_stand_in_the_order_of_the_work() -> None:
     trace = load_profile(DATA / "cuda.pt.trace.json").trace
-    found, number = lanes(trace)
+    found, number = arrange_lanes(trace)
     assert [one.group for one in found] == ["steps", "host", "launch", "streams", "communication"]
     assert all(found[at].name == trace.lanes[trace.lane[row]] for row, at in enumerate(number.tolist()))
 
 
 def test_levels_keep_apart_what_nests_and_what_overlaps() -> None:
     starts, lengths = i64(0, 10, 12, 50, 0, 60, 100), i64(100, 20, 5, 10, 30, 60, 5)
-    found = levels(lane(0, 0, 0, 0, 1, 0, 0), starts, lengths)
+    found = compute_levels(lane(0, 0, 0, 0, 1, 0, 0), starts, lengths)
     assert found.tolist() == [0, 1, 2, 1, 0, 1, 2]  # [60, 120) leaves the first; [100, 105) stands below both
 
 
 def test_sub_lanes_part_only_what_does_not_nest() -> None:
     starts, lengths = i64(0, 10, 50, 60, 100, 100), i64(100, 20, 100, 10, 10, 10)
-    nesting = sub_lanes(lane(0, 0, 0, 0, 0, 0), starts, lengths, lane(*[1] * 6))
+    nesting = split_lanes(lane(0, 0, 0, 0, 0, 0), starts, lengths, lane(*[1] * 6))
     assert nesting.tolist() == [0, 0, 1, 0, 0, 0]
-    flat = sub_lanes(lane(0, 0, 0, 0, 0, 0), starts, lengths, lane(*[0] * 6))
+    flat = split_lanes(lane(0, 0, 0, 0, 0, 0), starts, lengths, lane(*[0] * 6))
     assert flat.tolist() == [0, 1, 1, 2, 0, 2]
 
 
 @pytest.mark.parametrize("name", WITH_DEVICE)
 def test_the_step_is_whole_and_its_times_are_kept(name: str) -> None:
     profile = load_profile(DATA / name)
-    report = timeline(profile, step=51)
+    report = report_timeline(profile, step=51)
     data, step = report.facts["timeline"], profile.breakdown.steps[1]
     boxes = data["boxes"]
     begins = np.cumsum(numbers(boxes["begin"]))
@@ -69,7 +69,7 @@ def test_the_step_is_whole_and_its_times_are_kept(name: str) -> None:
 
 
 def test_arrows_lead_to_the_operator_that_launched() -> None:
-    data = timeline(load_profile(DATA / "cuda.pt.trace.json"), step=51).facts["timeline"]
+    data = report_timeline(load_profile(DATA / "cuda.pt.trace.json"), step=51).facts["timeline"]
     name, by = numbers(data["boxes"]["name"]), numbers(data["boxes"]["by"])
     told = [(data["names"][name[at]], data["names"][name[to]]) for at, to in enumerate(by) if to >= 0]
     assert told[1:3] == [("conv_kernel", "aten::convolution")] * 2  # before them the copy of the step before
@@ -77,7 +77,7 @@ def test_arrows_lead_to_the_operator_that_launched() -> None:
 
 def test_a_step_that_is_not_there() -> None:
     with pytest.raises(WorkbookError, match="no step 7"):
-        timeline(load_profile(DATA / "cuda.pt.trace.json"), step=7)
+        report_timeline(load_profile(DATA / "cuda.pt.trace.json"), step=7)
 
 
 @pytest.fixture
@@ -88,9 +88,9 @@ def crowded(profile_of: Callable[..., Profile]) -> Trace:
 
 
 def test_short_events_are_merged_and_counted(crowded: Trace) -> None:
-    found = window(crowded, 0, 1_000_000, most=100)
+    found = make_window(crowded, 0, 1_000_000, most=100)
     assert found.boxes.row.size <= 100
-    assert found.events == len(crowded) and found.merged == 900
+    assert found.event_count == len(crowded) and found.merged_count == 900
     assert int(found.boxes.own_ns[found.boxes.row == MERGED].sum()) == 900_000
     single = [crowded.names[crowded.name[row]] for row in found.boxes.row.tolist() if row != MERGED]
     assert sorted(single) == ["ProfilerStep#0", "large"]
@@ -98,22 +98,22 @@ def test_short_events_are_merged_and_counted(crowded: Trace) -> None:
 
 
 def test_what_fits_is_not_merged(crowded: Trace) -> None:
-    found = window(crowded, 0, 1_000_000, most=2000)
-    assert (found.merged, found.resolution_ns, found.events) == (0, 0, 902)
+    found = make_window(crowded, 0, 1_000_000, most=2000)
+    assert (found.merged_count, found.resolution_ns, found.event_count) == (0, 0, 902)
 
 
 def test_merging_is_told(crowded: Trace) -> None:
-    report = timeline(Profile.of(crowded), most=50)
+    report = report_timeline(Profile.from_trace(crowded), most=50)
     assert "900 of them" in report.verdict("en") and "合并" in report.verdict("zh")
-    assert report.table and sum(int(str(one)) for one in report.table.values("lane_events")) == 902
+    assert report.table and sum(int(str(one)) for one in report.table.column_values("lane_events")) == 902
 
 
 def test_the_overview_is_as_busy_as_the_lanes() -> None:
     trace = load_profile(DATA / "cuda.pt.trace.json").trace
-    found = overview(trace, columns=700)
+    found = make_overview(trace, columns=700)
     assert [one.group for one in found.lanes] == ["host", "launch", "streams", "communication"]
     width = (found.end_ns - found.start_ns) / 700
-    communication = trace.intervals(trace.where(("communication",))).length_ns
+    communication = trace.intervals_of(trace.where(("communication",))).length_ns
     assert found.busy[3].sum() * width == pytest.approx(communication, rel=0.01)
     assert found.busy.max() <= 1 + 1e-9
 
@@ -125,9 +125,9 @@ def test_a_page_stays_small_whatever_is_in_the_profile() -> None:
         Event(f"{at} {'很长的名称' * 60}", "host_op", f"thread {at % 300}", at * 10, 9, shape=f"{at} {'[8,3]' * 80}")
         for at in range(60_000)
     ]
-    profile = Profile.of(build(events, source="made", dialect="kineto"))
-    report = timeline(profile, step=0)
+    profile = Profile.from_trace(build_trace(events, source="made", dialect="kineto"))
+    report = report_timeline(profile, step=0)
     assert report.facts["timeline"]["merged"] > 0
     assert len(report.html("zh").encode()) < 5_000_000
-    one_of_many = json.dumps(timeline(profile, step=0, most=500).facts, ensure_ascii=False)
+    one_of_many = json.dumps(report_timeline(profile, step=0, most=500).facts, ensure_ascii=False)
     assert len(one_of_many.encode()) < 250_000  # eight of them and their pictures fit

@@ -27,7 +27,10 @@ with profiler.profile(
     activities=[profiler.ProfilerActivity.CPU, profiler.ProfilerActivity.NPU],
     schedule=profiler.schedule(wait=1, warmup=1, active=2, repeat=repeats),
     on_trace_ready=profiler.tensorboard_trace_handler(folder, worker_name=f"rank{rank or 0}"),
-    record_shapes=True, profile_memory=True, with_stack=True, experimental_config=config,
+    record_shapes=True,
+    profile_memory=True,
+    with_stack=True,
+    experimental_config=config,
 ) as running:
     for step in range(4 * repeats + 1):
         loss = net(torch.full((32, 64), 0.01 * step).npu()).sum()

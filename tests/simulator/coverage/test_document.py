@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from helpers.simulator.coverage import cover, document
+from ascend_workbook.machine.simulator import document
+from ascend_workbook.machine.simulator.coverage import measure_coverage
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "simulator-operators.md"
 
 
 @pytest.fixture(scope="module")
 def lines(simulator_env: dict[str, str]) -> list[str]:
-    report = cover([("forward", "float32")], ["exp"], workers=1, env=simulator_env)
+    report = measure_coverage([("forward", "float32")], ["exp"], workers=1, env=simulator_env)
     return [line for text in document.operator_lines(report) for line in text.splitlines()]
 
 

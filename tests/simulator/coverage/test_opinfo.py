@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from helpers.report import Report
-from helpers.simulator.coverage import EVERYTHING, cover
-from helpers.simulator.coverage.counting import EXCLUDED
-from helpers.simulator.coverage.entries import UNKNOWN
+from ascend_simulator.coverage.counting import EXCLUDED
+from ascend_simulator.coverage.entries import UNKNOWN
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine.simulator.coverage import EVERYTHING, measure_coverage
 
 #: Entries of which no sample passes in float32, and a part of the message that says why.
 REFUSED = {
@@ -34,18 +34,21 @@ def rows(report: Report) -> list[Row]:
 
 @pytest.fixture(scope="module")
 def forward(simulator_env: dict[str, str]) -> Report:
-    return cover([FORWARD], samples=4, workers=1, env=simulator_env)
+    return measure_coverage([FORWARD], samples=4, workers=1, env=simulator_env)
 
 
 @pytest.fixture(scope="module")
 def elsewhere(simulator_env: dict[str, str]) -> Report:
     others = [found for found in EVERYTHING if found != FORWARD]
-    return cover(others, every=12, samples=2, workers=1, env=simulator_env)
+    return measure_coverage(others, every=12, samples=2, workers=1, env=simulator_env)
 
 
 def named(found: list[Row], *outcomes: str) -> list[str]:
-    return [f"{row['operator']} {row['direction']} {row['dtype']}: {row['outcome']}: {row['reason']}"
-            for row in found if row["outcome"] in outcomes]  # fmt: skip
+    return [
+        f"{row['operator']} {row['direction']} {row['dtype']}: {row['outcome']}: {row['reason']}"
+        for row in found
+        if row["outcome"] in outcomes
+    ]
 
 
 def test_no_value_is_silently_different(forward: Report, elsewhere: Report) -> None:
@@ -90,6 +93,6 @@ def test_what_ran_says_whether_the_hardware_is_known(forward: Report) -> None:
 def test_a_wrong_value_is_seen(simulator_env: dict[str, str]) -> None:
     """The check itself: with a fault of 1 % in one operator it names that operator and no other."""
     faulty = {**simulator_env, "ASCEND_WORKBOOK_SIM_FAULT": "aten::erf@*:scale=1.01; aten::uniform_@*:scale=1.3"}
-    found = cover([FORWARD], ["erf", "erfc", "exp", "uniform"], workers=1, env=faulty)
+    found = measure_coverage([FORWARD], ["erf", "erfc", "exp", "uniform"], workers=1, env=faulty)
     assert sorted(row["operator"] for row in rows(found) if row["outcome"] == "mismatch") == ["erf", "uniform"]
     assert found.status.name == "FAIL"

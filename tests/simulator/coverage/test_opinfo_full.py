@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from helpers.report import Report
-from helpers.simulator.coverage import cover, document
-from helpers.simulator.coverage.counting import BARS
+from ascend_simulator.coverage.counting import BARS
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine.simulator import document
+from ascend_workbook.machine.simulator.coverage import measure_coverage
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "simulator-operators.md"
 
 
 @pytest.fixture(scope="module")
 def whole(simulator_env: dict[str, str]) -> Report:
-    return cover(env=simulator_env)
+    return measure_coverage(env=simulator_env)
 
 
 @pytest.mark.full

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.errors import WorkbookError
-from helpers.simulator.coverage import pool
-from helpers.simulator.coverage.counting import count
-from helpers.simulator.coverage.entries import UNKNOWN, Entry, Request, State, dtype_support, operator_states
+from ascend_simulator.coverage import pool
+from ascend_simulator.coverage.counting import count_outcomes
+from ascend_simulator.coverage.entries import UNKNOWN, Entry, Request, State, dtype_support, operator_states
+from ascend_simulator.errors import SimulatorError
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.machine.simulator.coverage import measure_coverage
 
 FAKE = """
 import json, os, sys, time
@@ -45,8 +47,10 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_entry_that_ends_its_child_is_named_and_the_rest_goes_on(fake: Path, workers: int) -> None:
     with pool.Pool({**os.environ}, workers) as children:
-        assert children.listing() == {"entries": [], "operators": ""}
-        found = {entry.request.number: entry for entry in children.run([request(number) for number in range(6)])}
+        assert children.list_entries() == {"entries": [], "operators": ""}
+        found = {
+            entry.request.number: entry for entry in children.run_requests([request(number) for number in range(6)])
+        }
     assert {number for number, entry in found.items() if entry.outcome == "crashed"} == {1, 2, 3}
     assert found[1].reason.startswith("SIGABRT") and found[2].reason.startswith("SIGKILL")
     assert found[3].reason == "exit code 7: Fatal Python error: of ours"
@@ -55,17 +59,19 @@ def test_an_entry_that_ends_its_child_is_named_and_the_rest_goes_on(fake: Path, 
 
 def test_a_simulator_that_does_not_start_is_one_clear_error(fake: Path) -> None:
     fake.write_text("raise SystemExit('no such device')", encoding="utf-8")
-    with pool.Pool({**os.environ}, 1) as children, pytest.raises(WorkbookError, match="no such device"):
-        children.listing()
+    with pool.Pool({**os.environ}, 1) as children, pytest.raises(SimulatorError, match="no such device"):
+        children.list_entries()
+    with pytest.raises(WorkbookError, match="no such device"):
+        measure_coverage(workers=1, env={**os.environ})
 
 
 def test_percentages_leave_out_what_the_npu_refuses_and_what_has_no_cpu_result() -> None:
     outcomes = ("equal", "equal", "alike", "refused", "skipped", "raises")
-    (found,) = count(Entry(request(number), outcome, "") for number, outcome in enumerate(outcomes))
+    (found,) = count_outcomes(Entry(request(number), outcome, "") for number, outcome in enumerate(outcomes))
     assert (found.entries, found.passed, found.judged) == (6, 3, 4)
     assert (found.percent, found.percent_of_all) == (75.0, 60.0)
     assert not found.reaches_bar and found.silently_wrong == 0
-    (wrong,) = count(Entry(request(0, dtype="int64"), outcome, "") for outcome in ("mismatch", "crashed"))
+    (wrong,) = count_outcomes(Entry(request(0, dtype="int64"), outcome, "") for outcome in ("mismatch", "crashed"))
     assert wrong.silently_wrong == 2 and wrong.percent == 0.0
 
 

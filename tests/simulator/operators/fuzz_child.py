@@ -25,9 +25,17 @@ from torch.utils._pytree import tree_flatten
 #: Never called: they end the process or wait on purpose, or want memory by the argument.
 LEFT_OUT = {"_assert_async", "_assert_scalar", "_functional_assert_scalar", "record_stream", "_local_scalar_dense"}
 DTYPES = (
-    torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.uint8, torch.int8,
-    torch.bool, torch.complex64,
-)  # fmt: skip
+    torch.float32,
+    torch.float16,
+    torch.bfloat16,
+    torch.float64,
+    torch.int64,
+    torch.int32,
+    torch.uint8,
+    torch.int8,
+    torch.bool,
+    torch.complex64,
+)
 #: torch_npu's pinned memory is a null pointer where the host has too little, which any kernel then writes to.
 NOT_DRAWN = {"pin_memory", "generator"}
 #: A call that wants more gets an error and not the machine.
@@ -75,9 +83,12 @@ class Drawn:
 
 
 TENSORS = st.builds(
-    Drawn, st.sampled_from(DTYPES), SHAPES.map(tuple), st.integers(0, 3),
+    Drawn,
+    st.sampled_from(DTYPES),
+    SHAPES.map(tuple),
+    st.integers(0, 3),
     st.sampled_from(["plain", "plain", "plain", "transposed", "expanded", "strided"]),
-)  # fmt: skip
+)
 HERE = "the device of the call"
 
 
@@ -143,8 +154,7 @@ def differs(ours: list[torch.Tensor], theirs: list[torch.Tensor]) -> str:
 
 
 def comparable(op: Any) -> bool:
-    """Whether the CPU has it, and the answer is the arguments' alone: `set_` and the like show memory as another type.
-    """
+    """Whether the CPU has it, and only arguments make the answer: `set_` and the like show memory as another type."""
     name = op._schema.name
     if not torch._C._dispatch_has_computed_kernel_for_dispatch_key(op._name, "CPU"):
         return False
@@ -162,9 +172,12 @@ def main() -> None:
 
     @seed(number)
     @settings(
-        max_examples=calls, deadline=None, database=None, phases=[Phase.generate],
+        max_examples=calls,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+    )
     @given(st.data())
     def call(data: st.DataObject) -> None:
         op = data.draw(st.sampled_from(ops))

@@ -48,7 +48,11 @@ print("RESULT " + json.dumps(dict(soft=soft, conv=conv, ratio=ratio, gelu=gelu.i
 
 def run(environment: dict[str, str], **variables: str) -> tuple[dict, str]:
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env={**environment, **variables}, capture_output=True, text=True, timeout=120,
+        [sys.executable, "-c", SCRIPT],
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
         check=False,
     )
     lines = [line.removeprefix("RESULT ") for line in done.stdout.splitlines() if line.startswith("RESULT ")]
@@ -83,10 +87,13 @@ def test_each_kind_strikes_where_it_is_told(simulator_env: dict[str, str]) -> No
     assert "the fault mm@rank=1:nan never struck" in text and text.count("never struck") == 2
 
 
-@pytest.mark.parametrize("name, content", [
-    ("faults.yaml", '# two\n- "softmax:scale=2"\n- gelu@rank=3:nan\n'),
-    ("faults.json", '["softmax:scale=2", "gelu@rank=3:nan"]'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("faults.yaml", '# two\n- "softmax:scale=2"\n- gelu@rank=3:nan\n'),
+        ("faults.json", '["softmax:scale=2", "gelu@rank=3:nan"]'),
+    ],
+)
 def test_faults_from_a_file(name: str, content: str, simulator_env: dict[str, str], tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")

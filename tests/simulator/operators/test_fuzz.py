@@ -18,8 +18,13 @@ CALLS = 500
 def test_random_calls_neither_crash_nor_answer_wrongly(seed: int, simulator_env: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", str(CHILD), str(seed), str(CALLS)],
-        env=simulator_env, capture_output=True, text=True, errors="replace", timeout=900, check=False,
-    )  # fmt: skip
+        env=simulator_env,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=900,
+        check=False,
+    )
     lines = done.stdout.splitlines()
     last = next((line for line in reversed(lines) if line.startswith("CALL ")), "nothing was called")
     assert done.returncode == 0, f"exit {done.returncode} in {last}\n{done.stderr[:500]}"

@@ -81,7 +81,11 @@ print("RESULT " + json.dumps(result))
 
 def run(environment: dict[str, str], **variables: str) -> tuple[dict[str, Any], str]:
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env={**environment, **variables}, capture_output=True, text=True, timeout=120,
+        [sys.executable, "-c", SCRIPT],
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
         check=False,
     )
     lines = [line.removeprefix("RESULT ") for line in done.stdout.splitlines() if line.startswith("RESULT ")]
@@ -111,13 +115,20 @@ def test_as_ascend(simulator_env: dict[str, str]) -> None:
     assert result["mm_fp16"] < 1e-6, "cube_math_type is obeyed"
 
 
-@pytest.mark.parametrize("variables, said", [
-    ({"ASCEND_WORKBOOK_SIM_NUMERICS": "npu"}, "expected cpu or ascend"),
-    ({"ASCEND_WORKBOOK_SIM_HF32": "1"}, "ASCEND_WORKBOOK_SIM_NUMERICS=ascend rounds to HF32"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "variables, said",
+    [
+        ({"ASCEND_WORKBOOK_SIM_NUMERICS": "npu"}, "expected cpu or ascend"),
+        ({"ASCEND_WORKBOOK_SIM_HF32": "1"}, "ASCEND_WORKBOOK_SIM_NUMERICS=ascend rounds to HF32"),
+    ],
+)
 def test_a_wrong_value_stops_the_start(variables: dict[str, str], said: str, simulator_env: dict[str, str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import torch; torch.npu.set_device(0)"], env={**simulator_env, **variables},
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", "import torch; torch.npu.set_device(0)"],
+        env={**simulator_env, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 1 and said in done.stderr

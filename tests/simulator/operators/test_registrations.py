@@ -22,8 +22,9 @@ print("RESULT " + json.dumps(dict(record=record, ours=ours)))
 
 # PyTorch's fused attention for the CPU stands for torch_npu's, which scaled_dot_product_attention calls on a 910B.
 FUSED_ATTENTION = {
-    "aten::_scaled_dot_product_flash_attention_for_cpu", "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
-}  # fmt: skip
+    "aten::_scaled_dot_product_flash_attention_for_cpu",
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+}
 
 
 @pytest.fixture(scope="module")

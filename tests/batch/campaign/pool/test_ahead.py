@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from helpers.batch.campaign.pool.ahead import ahead
-from helpers.errors import WorkbookError
+from ascend_workbook.batch.campaign.pool.ahead import iterate_ahead
+from ascend_workbook.findings.errors import WorkbookError
 
 
 def numbers(stop: threading.Event, made: list[int]) -> Iterator[int]:
@@ -23,7 +23,7 @@ def numbers(stop: threading.Event, made: list[int]) -> Iterator[int]:
 
 def test_it_goes_on_while_one_is_used() -> None:
     stop, made = threading.Event(), []  # type: ignore[var-annotated]
-    found = ahead(numbers(stop, made), stop.set)
+    found = iterate_ahead(numbers(stop, made), stop.set)
     assert next(found) == 0
     while len(made) < 6:  # without anybody asking
         pass
@@ -36,7 +36,7 @@ def test_an_error_comes_after_what_came_before_it() -> None:
         yield 1
         raise WorkbookError("plan.no_time")
 
-    found = ahead(broken(), lambda: None)
+    found = iterate_ahead(broken(), lambda: None)
     assert next(found) == 1
     with pytest.raises(WorkbookError):
         next(found)

@@ -19,14 +19,21 @@ NIGHT = (
 def test_each_ends_as_what_it_was(start: Start) -> None:
     runs, lines = start(NIGHT, workers=3)
     assert {name: run.state for name, run in runs.items()} == {
-        "devours": "out_of_memory", "good": "good", "leaves": "timed_out", "dies": "died", "dies_once": "good",
+        "devours": "out_of_memory",
+        "good": "good",
+        "leaves": "timed_out",
+        "dies": "died",
+        "dies_once": "good",
         "good-strict": "red",
-    }  # fmt: skip
+    }
     assert runs["devours"].attempts == 1 and runs["devours"].peak_mb > 400
     assert runs["dies_once"].attempts == 2
     assert "RuntimeWarning" not in (start.folder / "good" / "log.txt").read_text()
     assert [note["say"] for note in runs["dies_once"].notes] == ["plan.tried"]
     assert runs["good-strict"].verdict["args"] == {"tier": "cpu", "required": "npu"}
-    assert not any(line[:3] == ["sleep", "613"] for line in (one.info["cmdline"] for one in
-                   psutil.process_iter(["cmdline"])) if line)  # fmt: skip
+    assert not any(
+        line[:3] == ["sleep", "613"]
+        for line in (one.info["cmdline"] for one in psutil.process_iter(["cmdline"]))
+        if line
+    )
     assert any(line.startswith("dies_once: try 1 of 2 ended (died") for line in lines)

@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from helpers.__main__ import main
-from helpers.batch.campaign.pool import cluster
-from helpers.errors import WorkbookError
+from ascend_workbook.batch.campaign.pool import cluster
+from ascend_workbook.cli.main import main
+from ascend_workbook.findings.errors import WorkbookError
 from tests.batch.campaign.conftest import Start, item
 from tests.batch.campaign.pool.test_killed import runner, sleeper, until
 from tests.conftest import started
@@ -74,9 +74,10 @@ def test_a_cluster_runs_a_plan(address: str, start: Start) -> None:
 
 
 @pytest.mark.full
-def test_a_machine_that_does_not_see_the_folder_says_so(address: str, start: Start,
-                                                        monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    monkeypatch.setattr("helpers.batch.campaign.pool.cluster.START", ".elsewhere")
+def test_a_machine_that_does_not_see_the_folder_says_so(
+    address: str, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ascend_workbook.batch.campaign.pool.cluster.START", ".elsewhere")
     with pytest.raises(WorkbookError, match=f"does not see the plan's folder {start.folder}") as caught:
         start([item("good")], scheduler=address)
     assert "No such file" in str(caught.value) and "tcp://" in str(caught.value)
@@ -85,18 +86,19 @@ def test_a_machine_that_does_not_see_the_folder_says_so(address: str, start: Sta
 
 def test_whether_a_machine_sees_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "SEEN_S", 0.0)
-    assert cluster.unseen(str(tmp_path), "7") == "No such file or directory"
+    assert cluster.why_unseen(str(tmp_path), "7") == "No such file or directory"
     (tmp_path / cluster.START).write_text("6")
-    assert "another folder" in cluster.unseen(str(tmp_path), "7")
+    assert "another folder" in cluster.why_unseen(str(tmp_path), "7")
     (tmp_path / cluster.START).write_text("7")
-    assert cluster.unseen(str(tmp_path), "7") == ""
+    assert cluster.why_unseen(str(tmp_path), "7") == ""
     monkeypatch.setattr("os.access", lambda *words: False)
-    assert cluster.unseen(str(tmp_path), "7") == "Permission denied"
+    assert cluster.why_unseen(str(tmp_path), "7") == "Permission denied"
 
 
-def test_no_scheduler_is_one_error(tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                   monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    monkeypatch.setattr("helpers.scheduler.CONNECT", 1)
+def test_no_scheduler_is_one_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ascend_workbook.machine.scheduler.CONNECT", 1)
     (tmp_path / "plan.yaml").write_text("name: x\nstages: environment\nparameters: {device: cpu}\nruns: [{name: a}]\n")
     words = ["run", str(tmp_path / "plan.yaml"), "--root", str(tmp_path), "--scheduler", "tcp://127.0.0.1:9"]
     assert main(words) == 2 and "tcp://127.0.0.1:9" in capsys.readouterr().err

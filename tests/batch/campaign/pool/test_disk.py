@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.batch.campaign.ended import GOOD, RED, Ended, load, save
-from helpers.batch.campaign.pool import disk
-from helpers.batch.campaign.pool.disk import Quota
+from ascend_workbook.batch.campaign.ended import GOOD, RED, Ended, load_ended, save_ended
+from ascend_workbook.batch.campaign.pool import disk
+from ascend_workbook.batch.campaign.pool.disk import Quota
 from tests.batch.campaign.conftest import Start, all_of, item
 
 MIB = 1 << 20
@@ -26,21 +26,23 @@ def lay(folder: Path, name: str, state: str, age: float) -> Path:
         (run / place).mkdir(parents=True)
         (run / place / "data").write_bytes(bytes(MIB))
     (run / "precision" / "report.json").write_text("{}")
-    save(run, Ended(name, state, "OK"))
+    save_ended(run, Ended(name, state, "OK"))
     os.utime(run / "ended.json", (age, age))
     return run
 
 
 def test_the_oldest_good_run_gives_its_dumps_first_and_no_report_goes(tmp_path: Path) -> None:
-    runs = [lay(tmp_path, name, state, age) for name, state, age in
-            (("red", RED, 1), ("new", GOOD, 9), ("old", GOOD, 5), ("goes", GOOD, 2))]  # fmt: skip
-    over, dropped = Quota(tmp_path, 11).over_mb({"goes"})
+    runs = [
+        lay(tmp_path, name, state, age)
+        for name, state, age in (("red", RED, 1), ("new", GOOD, 9), ("old", GOOD, 5), ("goes", GOOD, 2))
+    ]
+    over, dropped = Quota(tmp_path, 11).free_and_measure({"goes"})
     assert (over, [one.name for one in dropped]) == (0, ["old"])
     old = tmp_path / "old"
     assert not (old / "precision" / "target").exists() and not (old / "profiling" / "profile").exists()
     assert (old / "precision" / "report.json").is_file() and (old / "migration" / "project" / "data").is_file()
     assert all((run / "precision" / "target").is_dir() for run in runs if run.name != "old")
-    kept = load(old)
+    kept = load_ended(old)
     assert kept and kept.notes == ({"say": "plan.dumps_dropped", "args": {"mib": 2}},)
 
 
@@ -48,17 +50,17 @@ def test_what_is_too_much_even_so(tmp_path: Path) -> None:
     lay(tmp_path, "red", RED, 1)
     link = tmp_path / "red" / "precision" / "link"
     link.symlink_to("/")
-    assert Quota(tmp_path, 1).over_mb(()) == (3, []) and Quota(tmp_path, 0).over_mb(()) == (0, [])
-    assert Quota(tmp_path, 4).over_mb(()) == (0, [])
+    assert Quota(tmp_path, 1).free_and_measure(()) == (3, []) and Quota(tmp_path, 0).free_and_measure(()) == (0, [])
+    assert Quota(tmp_path, 4).free_and_measure(()) == (0, [])
 
 
 def test_nothing_outside_the_plan_is_dropped(tmp_path: Path) -> None:
     """Neither by a name that leads away, as of a run that was fetched, nor behind a link in a run's place."""
     plan, elsewhere = tmp_path / "plan", lay(tmp_path, "elsewhere", GOOD, 1)
     named = lay(plan, "named", GOOD, 2)
-    save(named, Ended("../elsewhere", GOOD, "OK"))
+    save_ended(named, Ended("../elsewhere", GOOD, "OK"))
     (plan / "elsewhere").symlink_to(elsewhere)
-    assert Quota(plan, 1).over_mb(())[1] == []
+    assert Quota(plan, 1).free_and_measure(())[1] == []
     assert (elsewhere / "precision" / "target").is_dir() and (named / "precision" / "target").is_dir()
 
 
@@ -88,9 +90,9 @@ def test_a_full_disk_is_told_and_nothing_half_written_is_taken_for_good(start: S
             all_of([item("fills")], root, start.books, say_progress=str)
         for path in (root / "night").rglob("*.json"):
             json.loads(path.read_text())
-        ended = load(root / "night" / "fills")
+        ended = load_ended(root / "night" / "fills")
         assert ended and ended.state in ("disk_full", "stopped")
         (root / "night" / "fills" / "filled").unlink()
         all_of([item("good")], root, start.books, say_progress=str)
-        again = load(root / "night" / "good")
+        again = load_ended(root / "night" / "good")
         assert again and again.state == "good"

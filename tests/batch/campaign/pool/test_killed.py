@@ -16,7 +16,7 @@ from typing import Any, Callable
 import psutil
 import pytest
 
-from helpers.batch.campaign.pool import processes
+from ascend_workbook.batch.campaign.pool import processes
 from tests.batch.campaign.conftest import Start, ended, item
 from tests.conftest import ROOT
 
@@ -46,7 +46,7 @@ def until(true: Callable[[], Any], seconds: float = 40) -> Any:
 
 
 def of(folder: Path) -> list[psutil.Process]:
-    return processes.marked(folder)
+    return processes.marked_processes(folder)
 
 
 def kernel(folder: Path) -> psutil.Process | None:
@@ -63,8 +63,13 @@ def test_no_process_lives_on_after_a_killed_runner_and_the_next_start_goes_on(
 ) -> None:
     books, night = notebooks(environment="as_named"), tmp_path / "night"
     with runner(tmp_path, books, "good", "leaves", workers=2) as process:
-        until(lambda: sleeper(night / "leaves") and (night / "good" / "ended.json").is_file()
-              and "good" in (night / "good" / "ended.json").read_text().split("state")[1][:12])  # fmt: skip
+        until(
+            lambda: (
+                sleeper(night / "leaves")
+                and (night / "good" / "ended.json").is_file()
+                and "good" in (night / "good" / "ended.json").read_text().split("state")[1][:12]
+            )
+        )
         with runner(tmp_path, books, "good") as second:
             assert second.wait(30) == 2 and f"pid {process.pid}" in (second.stderr or []).read()  # type: ignore[union-attr]
         os.kill(process.pid, signal.SIGKILL)

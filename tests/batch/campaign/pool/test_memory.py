@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.batch.campaign.pool import local, memory, processes
+from ascend_workbook.batch.campaign.pool import local, memory, processes
 from tests.batch.campaign.conftest import Start, ended, item
 from tests.conftest import ROOT
 
@@ -45,7 +45,7 @@ def test_a_process_that_the_system_killed_is_told_as_out_of_memory(start: Start)
     """No bound of the plan's: the kernel of the system ends the notebook's, and the other run goes on."""
     with bounded_group() as group:
         words = [str(start.folder.parent), str(start.books), json.dumps({"workers": 1}), "devours-a", "good"]
-        into = f"echo $$ > {group}/cgroup.procs && exec {sys.executable} -m tests.batch.campaign.starting \"$@\""
+        into = f'echo $$ > {group}/cgroup.procs && exec {sys.executable} -m tests.batch.campaign.starting "$@"'
         done = subprocess.run(["sh", "-c", into, "sh", *words], cwd=ROOT, capture_output=True, text=True, timeout=120)
     runs = ended(start.folder)
     assert done.returncode == 0, done.stderr
@@ -54,20 +54,29 @@ def test_a_process_that_the_system_killed_is_told_as_out_of_memory(start: Start)
     assert runs["devours-a"].attempts == 2, "a killed kernel is tried again"
 
 
-@pytest.mark.parametrize(("files", "expected"), [
-    ({"proc": "0::/a/b\n", "a/b/memory.events": "oom 3\noom_kill 2\noom_group_kill 0\n"}, 2),
-    ({"proc": "5:cpu:/\n4:memory:/a\n0::/\n", "memory/a/memory.oom_control": "under_oom 0\noom_kill 7\n"}, 7),
-])  # fmt: skip
-def test_the_counter_of_kills(files: dict[str, str], expected: int, tmp_path: Path,
-                              monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"proc": "0::/a/b\n", "a/b/memory.events": "oom 3\noom_kill 2\noom_group_kill 0\n"}, 2),
+        ({"proc": "5:cpu:/\n4:memory:/a\n0::/\n", "memory/a/memory.oom_control": "under_oom 0\noom_kill 7\n"}, 7),
+    ],
+)
+def test_the_counter_of_kills(
+    files: dict[str, str], expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lay(files, tmp_path, monkeypatch)
-    assert memory.oom_kills() == expected
+    assert memory.count_oom_kills() == expected
 
 
 def test_what_is_free_is_what_the_narrowest_group_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mib = 1 << 20
-    files = {"proc": "0::/a/b\n", "a/b/memory.max": "max\n", "a/b/memory.current": f"{mib}\n",
-             "a/memory.max": f"{100 * mib}\n", "a/memory.current": f"{40 * mib}\n"}  # fmt: skip
+    files = {
+        "proc": "0::/a/b\n",
+        "a/b/memory.max": "max\n",
+        "a/b/memory.current": f"{mib}\n",
+        "a/memory.max": f"{100 * mib}\n",
+        "a/memory.current": f"{40 * mib}\n",
+    }
     lay(files, tmp_path, monkeypatch)
     assert memory.free_mb() == 60
 
@@ -77,9 +86,11 @@ def lay(files: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    real = memory._text
+    real = memory._read_text
     monkeypatch.setattr(memory, "CGROUPS", folder)
-    monkeypatch.setattr(memory, "_text", lambda path: real(folder / "proc" if str(path).startswith("/proc") else path))
+    monkeypatch.setattr(
+        memory, "_read_text", lambda path: real(folder / "proc" if str(path).startswith("/proc") else path)
+    )
 
 
 def test_what_processes_share_counts_once_where_it_decides() -> None:
@@ -89,9 +100,9 @@ def test_what_processes_share_counts_once_where_it_decides() -> None:
         assert process.stdin and process.stdout
         process.stdout.readline()
         process.stdout.readline()
-        both = processes.below(process.pid)
+        both = processes.processes_below(process.pid)
         assert len(both) == 2
-        plain, decided = processes.memory_mb(both), processes.memory_mb(both, limit_mb=200)
+        plain, decided = processes.measure_memory_mb(both), processes.measure_memory_mb(both, limit_mb=200)
         process.stdin.close()
     assert plain > 240 and 120 <= decided < 180
 

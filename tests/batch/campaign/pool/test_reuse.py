@@ -9,15 +9,15 @@ from typing import Any, Callable
 
 import pytest
 
-from helpers.batch import reuse
-from helpers.batch.campaign.ended import GOOD, TIMED_OUT, Ended, load, save
-from helpers.batch.campaign.pool import conduct
-from helpers.batch.campaign.pool.conduct import at_once
-from helpers.batch.campaign.pool.devices import Here
-from helpers.batch.campaign.pool.disk import Quota
-from helpers.batch.campaign.pool.local import Pool
-from helpers.batch.campaign.pool.order import Order
-from helpers.batch.campaign.pool.progress import Progress
+from ascend_workbook.batch import reuse
+from ascend_workbook.batch.campaign.ended import GOOD, TIMED_OUT, Ended, load_ended, save_ended
+from ascend_workbook.batch.campaign.pool import conduct
+from ascend_workbook.batch.campaign.pool.conduct import end_at_once
+from ascend_workbook.batch.campaign.pool.devices import Here
+from ascend_workbook.batch.campaign.pool.disk import Quota
+from ascend_workbook.batch.campaign.pool.local import Pool
+from ascend_workbook.batch.campaign.pool.order import Order
+from ascend_workbook.batch.campaign.pool.progress import Progress
 from tests.batch.campaign.conftest import item
 
 
@@ -30,32 +30,33 @@ def order(notebooks: Callable[..., Path], tmp_path: Path) -> Order:
     (order.folder / "report.json").write_text("{}")
     stage = order.folder / "environment"
     stage.mkdir()
-    reuse.forget(stage)
-    reuse.keep(stage, conduct._parts(order)["environment"])
+    reuse.forget_reads(stage)
+    reuse.keep_dependencies(stage, conduct._key_parts(order)["environment"])
     return order
 
 
-@pytest.mark.parametrize("change, same",
+@pytest.mark.parametrize(
+    "change, same",
     [({}, True), ({"tags": ("x",)}, True), ({"require": ""}, False), ({"cards": 2}, False)],
-)  # fmt: skip
+)
 def test_what_the_plan_demands_is_part_of_the_key(order: Order, change: dict[str, Any], same: bool) -> None:
     assert order.here
-    save(order.folder, Ended("a", GOOD, "OK", key=conduct._key(order, order.here)))
-    early = at_once(replace(order, item=replace(order.item, **change)))
+    save_ended(order.folder, Ended("a", GOOD, "OK", key=conduct._compute_key(order, order.here)))
+    early = end_at_once(replace(order, item=replace(order.item, **change)))
     assert (early is not None and early.reused) == same
 
 
 @pytest.mark.parametrize("limit_mb, same", [(0, True), (500, True), (499, False)])
 def test_what_held_more_memory_than_it_may_now_is_run_again(order: Order, limit_mb: int, same: bool) -> None:
     assert order.here
-    save(order.folder, Ended("a", GOOD, "OK", key=conduct._key(order, order.here), peak_mb=500))
-    early = at_once(replace(order, item=replace(order.item, memory_mb=limit_mb)))
+    save_ended(order.folder, Ended("a", GOOD, "OK", key=conduct._compute_key(order, order.here), peak_mb=500))
+    early = end_at_once(replace(order, item=replace(order.item, memory_mb=limit_mb)))
     assert (early is not None and early.reused) == same
 
 
 def test_a_run_for_which_no_time_is_left_keeps_no_older_good(order: Order, tmp_path: Path) -> None:
-    save(order.folder, Ended("a", GOOD, "OK", key="older"))
+    save_ended(order.folder, Ended("a", GOOD, "OK", key="older"))
     pool = Pool(1, Progress(tmp_path, 1, "en", print), stop=threading.Event(), quota=Quota(tmp_path, 0))
-    ends = list(pool.run([replace(order, until=1.0)]))
-    kept = load(order.folder)
+    ends = list(pool.run_orders([replace(order, until=1.0)]))
+    kept = load_ended(order.folder)
     assert [one.state for one in ends] == [TIMED_OUT] and kept is not None and kept.state == TIMED_OUT

@@ -6,30 +6,30 @@ from pathlib import Path
 
 import pytest
 
-from helpers.batch.campaign.pool import devices, tries
-from helpers.batch.campaign.pool.tries import Try
-from helpers.device import Device
-from helpers.errors import WorkbookError
-from helpers.words import say
+from ascend_workbook.batch.campaign.pool import devices, tries
+from ascend_workbook.batch.campaign.pool.tries import Try
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import say
+from ascend_workbook.machine.device import Device
 from tests.batch.campaign.conftest import Start, item
 
 
 def test_a_try_that_never_ended_is_told_until_the_run_ends(tmp_path: Path) -> None:
-    assert tries.since_last(tmp_path) == []
-    tries.began(tmp_path, "a", "here")
-    tries.ended(tmp_path, "died", last=False)
-    tries.began(tmp_path, "a", "there")
+    assert tries.tries_since_end(tmp_path) == []
+    tries.note_start(tmp_path, "a", "here")
+    tries.note_end(tmp_path, "died", last=False)
+    tries.note_start(tmp_path, "a", "there")
     with (tmp_path / tries.FILE).open("a") as stream:
         stream.write('{"state": "go')  # the machine was lost while it wrote
-    assert tries.since_last(tmp_path) == [Try("a", "here", "died"), Try("a", "there")]
-    tries.began(tmp_path, "b", "elsewhere")  # behind the line that was cut
-    assert tries.since_last(tmp_path)[2:] == [Try("b", "elsewhere")]
+    assert tries.tries_since_end(tmp_path) == [Try("a", "here", "died"), Try("a", "there")]
+    tries.note_start(tmp_path, "b", "elsewhere")  # behind the line that was cut
+    assert tries.tries_since_end(tmp_path)[2:] == [Try("b", "elsewhere")]
 
 
 def test_a_run_that_ended_has_no_tries_left(tmp_path: Path) -> None:
-    tries.began(tmp_path, "a", "here")
-    tries.ended(tmp_path, "red", last=True)
-    assert tries.since_last(tmp_path) == []
+    tries.note_start(tmp_path, "a", "here")
+    tries.note_end(tmp_path, "red", last=True)
+    assert tries.tries_since_end(tmp_path) == []
 
 
 def test_a_device_that_is_not_there_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +40,7 @@ def test_a_device_that_is_not_there_is_asked_for_once(monkeypatch: pytest.Monkey
         raise WorkbookError("device.unknown", wanted=wanted)
 
     monkeypatch.setattr(devices.device, "find", find)
-    assert all(isinstance(devices._asked("never-there"), WorkbookError) for _ in range(2))
+    assert all(isinstance(devices._probe_once("never-there"), WorkbookError) for _ in range(2))
     assert asked == ["never-there"]
 
 

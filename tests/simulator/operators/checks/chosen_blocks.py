@@ -31,11 +31,17 @@ def check_block_sparse_attention_with_gradients() -> None:
     out, lse = call(*ours, chosen.npu(), [8, 128], **ends, **options)
     seen = chosen[0].bool().repeat_interleave(8, 1).repeat_interleave(128, 2)
     parts = zip(theirs[0].split(lengths), theirs[1].split(other), theirs[2].split(other))
-    expected = torch.cat([
-        sparse(a.transpose(0, 1), *(x.transpose(0, 1).repeat_interleave(2, 0) for x in (b, c)),
-               seen[:, : len(a), : len(b)], 0.09).transpose(0, 1)
-        for a, b, c in parts
-    ])  # fmt: skip
+    expected = torch.cat(
+        [
+            sparse(
+                a.transpose(0, 1),
+                *(x.transpose(0, 1).repeat_interleave(2, 0) for x in (b, c)),
+                seen[:, : len(a), : len(b)],
+                0.09,
+            ).transpose(0, 1)
+            for a, b, c in parts
+        ]
+    )
     near(out, expected, HALF)
     assert lse.shape == (29, 4, 1) and lse.dtype == torch.float32
     out.backward(grad.npu())

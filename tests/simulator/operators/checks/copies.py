@@ -115,10 +115,13 @@ def check_copy_from_numpy_and_lists() -> None:
 def check_views_move_between_devices_with_their_values_and_strides() -> None:
     base = torch.arange(24.0).view(2, 3, 4)
     views = {
-        "transposed": lambda t: t.transpose(0, 2), "sliced": lambda t: t[:, 1:, ::2],
+        "transposed": lambda t: t.transpose(0, 2),
+        "sliced": lambda t: t[:, 1:, ::2],
         "expanded": lambda t: t[:1].expand(5, 3, 4),
-        "empty": lambda t: t[:, :0], "diagonal": lambda t: t[0].diagonal(), "scalar": lambda t: t[1, 2, 3],
-    }  # fmt: skip
+        "empty": lambda t: t[:, :0],
+        "diagonal": lambda t: t[0].diagonal(),
+        "scalar": lambda t: t[1, 2, 3],
+    }
     for name, view in views.items():
         expected = view(base)
         for there in (view(base.npu()).to("npu:1"), view(base).to("npu:1"), view(base.to("npu:1")).to("npu:0")):

@@ -56,8 +56,10 @@ def check_overlaps_have_the_documented_values() -> None:
 
 def check_overlaps_of_turned_boxes() -> None:
     count = 40
-    first, second = (torch.cat([4 * torch.rand(count, 2), 1 + 3 * torch.rand(count, 2), 360 * torch.rand(count, 1)], 1)
-                     for _ in range(2))  # fmt: skip
+    first, second = (
+        torch.cat([4 * torch.rand(count, 2), 1 + 3 * torch.rand(count, 2), 360 * torch.rand(count, 1)], 1)
+        for _ in range(2)
+    )
     points = torch.cartesian_prod(torch.linspace(-3, 7, 1000), torch.linspace(-3, 7, 1000))
 
     def inside(box: torch.Tensor) -> torch.Tensor:
@@ -138,10 +140,15 @@ def check_regions_of_interest() -> None:
             height, width = (height, width) if mode > 1 else (max(height, 1.0), max(width, 1.0))
             plane, (h, w) = features[int(image)], (height / bins[0] / samples, width / bins[1] / samples)
             expected += [
-                sum(bilinear(plane, top + (2 * i + a + 0.5) * h, left + (2 * j + b + 0.5) * w)
-                    for a in range(2) for b in range(2)) / 4
-                for i in range(bins[0]) for j in range(bins[1])
-            ]  # fmt: skip
+                sum(
+                    bilinear(plane, top + (2 * i + a + 0.5) * h, left + (2 * j + b + 0.5) * w)
+                    for a in range(2)
+                    for b in range(2)
+                )
+                / 4
+                for i in range(bins[0])
+                for j in range(bins[1])
+            ]
         pooled = torch.stack(expected).reshape(3, *bins, 3).permute(0, 3, 1, 2)
         ours = torch_npu.npu_roi_align(features.detach().npu(), rois.npu(), scale, *bins, samples, mode)
         near(ours, pooled)
@@ -178,8 +185,9 @@ def check_deformable_convolution() -> None:
     plain = F.conv2d(x, weight, bias, (2, 1), (1, 0), (1, 2), 2)
     taps = 2 * 6
     offset = torch.cat([torch.zeros(2, 2 * taps, *plain.shape[2:]), torch.ones(2, taps, *plain.shape[2:])], 1)
-    ours, met = OPS.npu_deformable_conv2d(x.npu(), weight.npu(), offset.npu(), bias.npu(), **window, groups=2,
-                                          deformable_groups=2)  # fmt: skip
+    ours, met = OPS.npu_deformable_conv2d(
+        x.npu(), weight.npu(), offset.npu(), bias.npu(), **window, groups=2, deformable_groups=2
+    )
     near(ours, plain)
     assert met.shape == (2, 4, 3 * plain.shape[2], 2 * plain.shape[3])
     offset = offset + 0.7 * torch.randn_like(offset)
@@ -198,8 +206,14 @@ def check_deformable_convolution() -> None:
     near(y[n, :, i, j], expected)
     y.square().sum().backward()
     step = torch.randn_like(offset)
-    moved = [OPS.npu_deformable_conv2d(x.npu(), weight.npu(), (offset + 1e-3 * k * step).npu(), bias.npu(), **window,
-                                       groups=2, deformable_groups=2)[0].square().sum() for k in (1, -1)]  # fmt: skip
+    moved = [
+        OPS.npu_deformable_conv2d(
+            x.npu(), weight.npu(), (offset + 1e-3 * k * step).npu(), bias.npu(), **window, groups=2, deformable_groups=2
+        )[0]
+        .square()
+        .sum()
+        for k in (1, -1)
+    ]
     slope, found = float(moved[0] - moved[1]) / 2e-3, float((leaves[2].grad.cpu() * step).sum())
     assert abs(slope - found) < 0.05 * abs(found) + 1, (slope, found)
     near(leaves[3].grad, 2 * y.detach().cpu().sum((0, 2, 3)))

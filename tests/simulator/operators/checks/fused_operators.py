@@ -42,9 +42,7 @@ def check_grouped_matmul() -> None:
     near(torch.cat(listed), expected)
     pairs = torch_npu.npu_grouped_matmul([npu, npu], npu_weights[:2], group_type=-1)
     near(pairs[1], x @ weights[1])
-    columns = torch_npu.npu_grouped_matmul(
-        [npu.t()], [npu], group_list=cumulative, split_item=3, group_type=2
-    )[0]
+    columns = torch_npu.npu_grouped_matmul([npu.t()], [npu], group_list=cumulative, split_item=3, group_type=2)[0]
     near(columns, torch.stack([x[a:b].t() @ x[a:b] for a, b in zip(starts, ends)]))
     total, gradient = torch.randn(3, 4, 4), torch.stack([x[a:b].t() @ x[a:b] for a, b in zip(starts, ends)])
     ours = total.npu()
@@ -222,9 +220,7 @@ def check_experts() -> None:
 def check_token_permutation_with_gradients() -> None:
     indices = torch.tensor([[2, 0], [1, 2], [0, 1], [2, 1]], dtype=torch.int32)
     order = indices.flatten().argsort(stable=True)
-    compare(
-        lambda x: torch_npu.npu_moe_token_permute(x, indices.npu())[0], lambda x: x[order // 2], leaves((4, 3))
-    )
+    compare(lambda x: torch_npu.npu_moe_token_permute(x, indices.npu())[0], lambda x: x[order // 2], leaves((4, 3)))
     compare(
         lambda x: torch_npu.npu_moe_token_permute(x, indices.npu(), 5)[0], lambda x: x[order[:5] // 2], leaves((4, 3))
     )

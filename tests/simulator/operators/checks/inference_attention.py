@@ -119,9 +119,11 @@ def check_fused_inference_attention() -> None:
 def check_fused_inference_attention_of_latent_heads() -> None:
     q, k, query_rope, key_rope = inputs((1, 4, 1, 512), (1, 1, 32, 512), (1, 4, 1, 64), (1, 1, 32, 64))
     expected = F.scaled_dot_product_attention(
-        torch.cat((q, query_rope), -1).float(), torch.cat((k, key_rope), -1).float().expand(1, 4, -1, -1),
-        k.float().expand(1, 4, -1, -1), scale=0.05,
-    )  # fmt: skip
+        torch.cat((q, query_rope), -1).float(),
+        torch.cat((k, key_rope), -1).float().expand(1, 4, -1, -1),
+        k.float().expand(1, 4, -1, -1),
+        scale=0.05,
+    )
     call = torch_npu.npu_fused_infer_attention_score
     options: dict[str, Any] = {"num_heads": 4, "num_key_value_heads": 1, "scale": 0.05, "input_layout": "BNSD"}
     options["query_rope"], options["key_rope"] = query_rope.npu(), key_rope.npu()

@@ -48,8 +48,10 @@ def check_attention_with_its_projections() -> None:
     near(y, expected, torch.float16)
     assert mask.dtype == torch.uint8 and mask.numel() == BATCH * HEADS * TARGET * SOURCE // 8
     assert [tuple(one.shape) for one in rest[:4]] == [
-        (BATCH, HEADS, TARGET, DIM), *[(BATCH, HEADS, SOURCE, DIM)] * 2, (BATCH, HEADS, TARGET, SOURCE)
-    ]  # fmt: skip
+        (BATCH, HEADS, TARGET, DIM),
+        *[(BATCH, HEADS, SOURCE, DIM)] * 2,
+        (BATCH, HEADS, TARGET, SOURCE),
+    ]
     assert rest[3].dtype == torch.float32
     grad = torch.randn_like(expected).half()
     y.backward(grad.npu())

@@ -96,10 +96,16 @@ def check_dequantisation() -> None:
     ours = torch_npu.npu_anti_quant(words.npu(), torch.ones(1).npu(), src_dtype=torch.quint4x2)
     assert ours.dtype == torch.float16 and ours.tolist() == [[0, 1, 2, 3, 4, 5, 6, 7], [-1] * 8]
     whole, token, bias = torch.randint(-999, 999, (3, 8)).int(), torch.rand(3), torch.arange(8)
-    near(OPS.npu_dequant_bias(whole.npu(), scale.npu(), token.npu(), bias.int().npu(), output_dtype=torch.float16),
-         (whole + bias) * scale * token[:, None], torch.float16)  # fmt: skip
-    near(OPS.npu_dequant_bias(whole.npu(), scale.npu(), None, bias.float().npu(), output_dtype=torch.float16),
-         whole * scale + bias, torch.float16)  # fmt: skip
+    near(
+        OPS.npu_dequant_bias(whole.npu(), scale.npu(), token.npu(), bias.int().npu(), output_dtype=torch.float16),
+        (whole + bias) * scale * token[:, None],
+        torch.float16,
+    )
+    near(
+        OPS.npu_dequant_bias(whole.npu(), scale.npu(), None, bias.float().npu(), output_dtype=torch.float16),
+        whole * scale + bias,
+        torch.float16,
+    )
     raises(lambda: OPS.npu_dequant_bias(whole.npu(), scale.npu(), None, None, output_dtype=torch.bfloat16), "bfloat16")
 
 

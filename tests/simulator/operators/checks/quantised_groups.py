@@ -81,9 +81,13 @@ def check_grouped_int8_with_int4() -> None:
     cut = (scale.view(torch.int32) & -8192).view(torch.float32)
     dequantised = w * cut.repeat_interleave(16, 1)
     call: dict[str, Any] = {
-        "scale": [packed], "bias": [8 * dequantised.sum(1).npu()], "per_token_scale": [token.npu()],
-        "group_list": torch.tensor(ENDS).npu(), "output_dtype": torch.bfloat16, **SPLIT,
-    }  # fmt: skip
+        "scale": [packed],
+        "bias": [8 * dequantised.sum(1).npu()],
+        "per_token_scale": [token.npu()],
+        "group_list": torch.tensor(ENDS).npu(),
+        "output_dtype": torch.bfloat16,
+        **SPLIT,
+    }
     ours = torch_npu.npu_grouped_matmul([x.to(torch.int8).npu()], [int4(w)], **call)[0]
     near(ours, grouped(x, dequantised) * token[:, None], torch.bfloat16)
     raises(lambda: torch_npu.npu_grouped_matmul([x.to(torch.int8).npu()], [int4(w)], **{**call, "bias": None}), "bias")
@@ -117,8 +121,9 @@ def check_grouped_products_gated_and_quantised() -> None:
     npu = x.to(torch.int8).npu(), [w.to(torch.int8).npu()], [scale.npu()], token.npu()
     rows = token[:7, None]
     close_rows(call(*npu, ends.npu()), grouped(x, w) * each(scale) * rows)
-    close_rows(call(*npu, sizes.npu(), group_list_type=1, dequant_dtype=torch.float32),
-               grouped(x, w) * each(scale) * rows)  # fmt: skip
+    close_rows(
+        call(*npu, sizes.npu(), group_list_type=1, dequant_dtype=torch.float32), grouped(x, w) * each(scale) * rows
+    )
     first = OPS.npu_grouped_matmul_swiglu_quant(npu[0], npu[1][0], ends.npu(), scale.npu(), token.npu())
     close_rows(first, grouped(x, w) * each(scale) * rows)
     w, steps = whole(-8, 8, 3, 32, 16), torch.rand(3, 2, 16) / 99

@@ -63,8 +63,12 @@ SGD: Make = lambda p: torch.optim.SGD(p, 0.05, momentum=0.9, weight_decay=1e-4) 
 
 
 def losses(
-    make: Callable[[], nn.Module], data: tuple[torch.Tensor, torch.Tensor], device: str, optimizer: Make,
-    dtype: torch.dtype | None = None, steps: int = 20,
+    make: Callable[[], nn.Module],
+    data: tuple[torch.Tensor, torch.Tensor],
+    device: str,
+    optimizer: Make,
+    dtype: torch.dtype | None = None,
+    steps: int = 20,
 ) -> list[float]:
     torch.manual_seed(3)
     model = make().to(device)
@@ -180,8 +184,10 @@ def check_every_optimizer_gives_the_cpus_parameters() -> None:
 def check_fused_optimizers() -> None:
     start = torch.randn(3, 4)
     makes: list[Callable[..., torch.optim.Optimizer]] = [
-        torch.optim.AdamW, torch.optim.Adam, lambda p, lr, fused: torch.optim.SGD(p, lr, 0.9, fused=fused)
-    ]  # fmt: skip
+        torch.optim.AdamW,
+        torch.optim.Adam,
+        lambda p, lr, fused: torch.optim.SGD(p, lr, 0.9, fused=fused),
+    ]
     for make in makes:
         ends = []
         for device, fused in (("cpu", False), ("npu", True)):

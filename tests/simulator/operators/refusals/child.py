@@ -59,8 +59,19 @@ def train(dtype: torch.dtype, optimizer: str, **options: Any) -> None:
 def fused_adamw(tensors: list[torch.Tensor]) -> None:
     """One update of the tensors by their own values."""
     steps = [x(f32, 1) for _ in tensors]
-    torch._fused_adamw_(tensors, *([tensor.clone() for tensor in tensors] for _ in range(3)), [], steps,
-                        lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.0, eps=1e-8, amsgrad=False, maximize=False)
+    torch._fused_adamw_(
+        tensors,
+        *([tensor.clone() for tensor in tensors] for _ in range(3)),
+        [],
+        steps,
+        lr=0.1,
+        beta1=0.9,
+        beta2=0.99,
+        weight_decay=0.0,
+        eps=1e-8,
+        amsgrad=False,
+        maximize=False,
+    )
 
 
 def train_scaled() -> None:
@@ -75,9 +86,21 @@ def train_scaled() -> None:
     scaler.update()
 
 
-NAMES = {"copy": copy, "torch": torch, "F": F, **{n: v for n, v in globals().items() if isinstance(v, torch.dtype)},
-         "cpu": cpu, "fused_adamw": fused_adamw, "grad": grad, "torch_npu": torch_npu, "train": train,
-         "train_scaled": train_scaled, "x": x, "xs": xs, "nine": nine}
+NAMES = {
+    "copy": copy,
+    "torch": torch,
+    "F": F,
+    **{n: v for n, v in globals().items() if isinstance(v, torch.dtype)},
+    "cpu": cpu,
+    "fused_adamw": fused_adamw,
+    "grad": grad,
+    "torch_npu": torch_npu,
+    "train": train,
+    "train_scaled": train_scaled,
+    "x": x,
+    "xs": xs,
+    "nine": nine,
+}
 
 
 def outcome(call: str) -> dict[str, Any]:
@@ -85,8 +108,12 @@ def outcome(call: str) -> dict[str, Any]:
         eval(call, dict(NAMES))
         torch.npu.synchronize()
     except Exception as error:  # noqa: BLE001  the error is what is asked for
-        return {"call": call, "error": type(error).__name__, "runtime": isinstance(error, RuntimeError),
-                "said": str(error)}
+        return {
+            "call": call,
+            "error": type(error).__name__,
+            "runtime": isinstance(error, RuntimeError),
+            "said": str(error),
+        }
     return {"call": call, "error": "", "runtime": False, "said": ""}
 
 

@@ -47,8 +47,11 @@ TOGETHER = [
     together("torch._foreach_sigmoid(xs(c64))", "aclnnForeachSigmoid", "DT_COMPLEX64"),
     together("torch._foreach_norm(xs(f64))", "aclnnForeachNorm", "DT_DOUBLE"),
     together("torch.nn.utils.get_total_norm(xs(f64), foreach=True)", "aclnnForeachNorm", "DT_DOUBLE"),
-    ("torch._foreach_add_([nine()], 1)", ("call aclnnForeachAddScalarV2", CANN, "larger than 8 dimensions"),
-     "ops-nn/aclnnForeachAddScalarV2.md"),
+    (
+        "torch._foreach_add_([nine()], 1)",
+        ("call aclnnForeachAddScalarV2", CANN, "larger than 8 dimensions"),
+        "ops-nn/aclnnForeachAddScalarV2.md",
+    ),
 ]
 
 BY_TORCH_NPU = [
@@ -58,25 +61,44 @@ BY_TORCH_NPU = [
     by_torch_npu("torch._foreach_sub_(xs(i64), 1)", FLOATS_AND_INT, "ForeachSubScalarInplaceKernelOpApi.cpp"),
     by_torch_npu("torch._foreach_pow_(xs(f64), 2.0)", FLOATS_AND_INT, "ForeachPowScalarKernelNpuOpApi.cpp"),
     by_torch_npu("torch._foreach_reciprocal(xs(f64))", FLOATS, "ForeachReciprocalKernelNpuOpApi.cpp", TYPE),
-    by_torch_npu("torch._foreach_neg_(xs(f64))", "input must be half or float or int32 or bfloat16",
-                 "ForeachNegKernelNpuOpApi.cpp", TYPE),
-    by_torch_npu("torch._foreach_zero_(xs(f64))", "input must be half, float, int or short or bfloat16",
-                 "ForeachZeroInplaceKernelNpuOpApi.cpp", TYPE),
-    by_torch_npu("torch._foreach_addcmul(xs(f64), xs(f64), xs(f64), torch.ones(2))", FLOATS_AND_INT,
-                 "ForeachAddcmulTensorKernelNpuOpApi.cpp", TYPE),
+    by_torch_npu(
+        "torch._foreach_neg_(xs(f64))",
+        "input must be half or float or int32 or bfloat16",
+        "ForeachNegKernelNpuOpApi.cpp",
+        TYPE,
+    ),
+    by_torch_npu(
+        "torch._foreach_zero_(xs(f64))",
+        "input must be half, float, int or short or bfloat16",
+        "ForeachZeroInplaceKernelNpuOpApi.cpp",
+        TYPE,
+    ),
+    by_torch_npu(
+        "torch._foreach_addcmul(xs(f64), xs(f64), xs(f64), torch.ones(2))",
+        FLOATS_AND_INT,
+        "ForeachAddcmulTensorKernelNpuOpApi.cpp",
+        TYPE,
+    ),
 ]
 
 APART = [
     apart("torch._foreach_exp(xs(i32))", "aclnnExp", "DT_INT32", "ForeachExpKernelNpuOpApi.cpp"),
     apart("torch._foreach_abs([x(c128, 2)])", "aclnnAbs", "DT_COMPLEX128", "ForeachAbsKernelOpApi.cpp"),
     apart("torch._foreach_erf_([x(i32, 2)])", "aclnnInplaceErf", "DT_INT32", "ForeachErfKernelNpuOpApi.cpp"),
-    apart("torch._foreach_addcdiv_(xs(c64), xs(c64), xs(c64), [0.1, 0.2])", "aclnnAddcdiv", "DT_COMPLEX64",
-          "ForeachAddcdivScalarListKernelNpuOpApi.cpp"),
+    apart(
+        "torch._foreach_addcdiv_(xs(c64), xs(c64), xs(c64), [0.1, 0.2])",
+        "aclnnAddcdiv",
+        "DT_COMPLEX64",
+        "ForeachAddcdivScalarListKernelNpuOpApi.cpp",
+    ),
 ]
 
 COPIES = [
-    ("x(torch.complex32, 2).clone()", ("call aclnnInplaceCopy", CANN, "not implemented for DT_COMPLEX32"),
-     "ops-math/aclnnInplaceCopy.md"),
+    (
+        "x(torch.complex32, 2).clone()",
+        ("call aclnnInplaceCopy", CANN, "not implemented for DT_COMPLEX32"),
+        "ops-math/aclnnInplaceCopy.md",
+    ),
     ("nine().clone()", ("call aclnnInplaceCopy", CANN, "larger than 8 dimensions"), "ops-math/aclnnInplaceCopy.md"),
 ]
 
@@ -94,14 +116,23 @@ OTHERS = [
     together("torch.fft.fft(x(f64, 8))", "aclnnMatmul", "DT_DOUBLE"),
     together("torch.fft.ifft(x(c128, 8))", "aclnnMatmul", "DT_COMPLEX128"),
     together("fused_adamw(xs(f64))", "aclnnApplyAdamWV2", "DT_DOUBLE"),
-    by_torch_npu("torch.nn.LSTMCell(3, 3).npu().to(bf16)(x(bf16, 2, 3))",
-                 "lstm_cell input_gates must be float or half", "LstmCellKernelNpuOpApi.cpp"),
-    by_torch_npu("train(f32, 'SGD', lr=0.1, fused=True)", "momentum must be positive, but got 0",
-                 "FusedSgdKernelOpApi.cpp"),
-    by_torch_npu("torch.isin(x(f64, 3), x(f64, 200))", "Input data type should not be float64",
-                 "IsInKernelNpuOpApi.cpp", TYPE),
-    by_torch_npu("torch._amp_foreach_non_finite_check_and_unscale_(xs(f32), x(f32, 1), x(f64, 1))",
-                 "inv_scale must be a float tensor", "AmpForeachNonFiniteCheckAndUnscaleKernelNpuOpApi.cpp", TYPE),
+    by_torch_npu(
+        "torch.nn.LSTMCell(3, 3).npu().to(bf16)(x(bf16, 2, 3))",
+        "lstm_cell input_gates must be float or half",
+        "LstmCellKernelNpuOpApi.cpp",
+    ),
+    by_torch_npu(
+        "train(f32, 'SGD', lr=0.1, fused=True)", "momentum must be positive, but got 0", "FusedSgdKernelOpApi.cpp"
+    ),
+    by_torch_npu(
+        "torch.isin(x(f64, 3), x(f64, 200))", "Input data type should not be float64", "IsInKernelNpuOpApi.cpp", TYPE
+    ),
+    by_torch_npu(
+        "torch._amp_foreach_non_finite_check_and_unscale_(xs(f32), x(f32, 1), x(f64, 1))",
+        "inv_scale must be a float tensor",
+        "AmpForeachNonFiniteCheckAndUnscaleKernelNpuOpApi.cpp",
+        TYPE,
+    ),
 ]
 
 REFUSED_LISTS: list[Entry] = [*TOGETHER, *BY_TORCH_NPU, *APART, *COPIES, *OTHERS]

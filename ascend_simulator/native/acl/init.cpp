@@ -1,0 +1,142 @@
+// Start and end: aclInit checks that the build fits the torch in this process, then loads the operators.
+#include "runtime.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#if !defined(SIM_TORCH_VERSION) || !defined(SIM_TORCH_NPU_VERSION) || !defined(SIM_REBUILD)
+#error "the build gives SIM_TORCH_VERSION, SIM_TORCH_NPU_VERSION and SIM_REBUILD"
+#endif
+
+namespace {
+
+std::atomic<bool> initialised{false};
+
+// The folder above lib/ of a loaded library: ".../torch" for libtorch_cpu.so.
+std::string package_of(const char* library) {
+  struct Search {
+    const char* name;
+    std::string found;
+  } search{library, ""};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto* wanted = static_cast<Search*>(data);
+        const char* base = std::strrchr(info->dlpi_name, '/');
+        if (base == nullptr || std::strcmp(base + 1, wanted->name) != 0) return 0;
+        wanted->found = info->dlpi_name;
+        return 1;
+      },
+      &search);
+  const size_t end = search.found.rfind("/lib/");
+  return end == std::string::npos ? "" : search.found.substr(0, end);
+}
+
+// `__version__ = '2.13.0+cpu'` of the package's version.py; empty where there is none.
+std::string version_of(const std::string& package) {
+  std::ifstream file(package + "/version.py");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("__version__", 0) != 0) continue;
+    const size_t begin = line.find_first_of("'\""), end = line.find_last_of("'\"");
+    if (begin != std::string::npos && end > begin) return line.substr(begin + 1, end - begin - 1);
+  }
+  return "";
+}
+
+aclError check_build(const char* function) {
+  const struct {
+    const char *name, *library, *built;
+  } parts[] = {{"torch", "libtorch_cpu.so", SIM_TORCH_VERSION}, {"torch_npu", "libtorch_npu.so", SIM_TORCH_NPU_VERSION}};
+  for (const auto& part : parts) {
+    const std::string package = package_of(part.library);
+    const std::string loaded = version_of(package);
+    if (package.empty() || loaded == part.built) continue;  // a C program without torch may use the runtime alone
+    return sim::fail(ACL_ERROR_RT_INTERNAL_ERROR, function,
+                     "the simulator was built for %s %s, this process has %s %s. Build it anew: %s", part.name, part.built,
+                     part.name, loaded.c_str(), SIM_REBUILD);
+  }
+  return ACL_SUCCESS;
+}
+
+std::string beside_this_library(const char* name) {
+  Dl_info info{};
+  dladdr(reinterpret_cast<void*>(&package_of), &info);
+  const std::string here = info.dli_fname == nullptr ? "" : info.dli_fname;
+  return here.substr(0, here.rfind('/') + 1) + name;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool is_simulated(const std::string& root) {
+  std::ifstream file(root + "/version.cfg");
+  for (std::string line; std::getline(file, line);) {
+    if (line == "simulated=true") return true;
+  }
+  return false;
+}
+
+bool is_real(const std::string& path) { return !path.empty() && access(path.c_str(), F_OK) == 0 && !is_simulated(path); }
+
+// The path that shows a real CANN or driver on this machine: ASCEND_HOME_PATH, or one that real_signs.txt names in the
+// folder above `libraries`. Empty where there is none, or where ASCEND_WORKBOOK_SIM_FORCE=1.
+std::string real_cann(const std::string& libraries) {
+  if (variable("ASCEND_WORKBOOK_SIM_FORCE") == "1") return "";
+  const std::string told = variable("ASCEND_HOME_PATH");
+  if (told[0] == '/' && is_real(told)) return told;
+  std::ifstream signs(libraries + "/../real_signs.txt");
+  for (std::string sign; std::getline(signs, sign);) {
+    if (sign.rfind("~/", 0) == 0) sign = variable("HOME") + sign.substr(1);
+    if (is_real(sign)) return sign;
+  }
+  return "";
+}
+
+// The simulator never stands before a real CANN.
+aclError check_no_real_cann(const char* function) {
+  const std::string real = real_cann(beside_this_library(""));
+  if (real.empty()) return ACL_SUCCESS;
+  std::fprintf(stderr, "[simulated NPU] a real CANN or driver is here (%s): the simulator stays out of its way. To use it all "
+               "the same: ASCEND_WORKBOOK_SIM_FORCE=1\n", real.c_str());
+  return sim::fail(ACL_ERROR_RT_INTERNAL_ERROR, function, "a real CANN or driver is here: %s", real.c_str());
+}
+
+aclError load_operators(const char* function) {
+  if (package_of("libtorch_cpu.so").empty()) return ACL_SUCCESS;
+  void* library = dlopen(beside_this_library("libnpu_sim_kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return sim::fail(ACL_ERROR_RT_INTERNAL_ERROR, function, "%s. Build it anew: %s", dlerror(), SIM_REBUILD);
+  auto* install = reinterpret_cast<int (*)()>(dlsym(library, "npu_sim_install"));
+  if (install == nullptr) return sim::fail(ACL_ERROR_RT_INTERNAL_ERROR, function, "%s", dlerror());
+  if (install() == 0) return ACL_SUCCESS;
+  return sim::fail(ACL_ERROR_RT_INTERNAL_ERROR, function, "the operators could not be registered (see above)");
+}
+
+}  // namespace
+
+aclError aclInit(const char*) {
+  SIM_REQUIRE(!initialised.exchange(true), ACL_ERROR_REPEAT_INITIALIZE, "called twice");
+  const double started_ms = sim::now_ms();
+  aclError code = check_no_real_cann(__func__);
+  if (code == ACL_SUCCESS) code = check_build(__func__);
+  if (code == ACL_SUCCESS) code = load_operators(__func__);
+  if (code != ACL_SUCCESS) initialised = false;
+  if (std::getenv("ASCEND_WORKBOOK_SIM_TIMES") != nullptr) {
+    std::fprintf(stderr, "[simulated NPU] aclInit took %.1f ms\n", sim::now_ms() - started_ms);
+  }
+  return code;
+}
+
+// Memory and streams stay valid until the process ends: torch_npu frees some from static destructors after this call.
+aclError aclFinalize() {
+  SIM_REQUIRE(initialised.exchange(false), ACL_ERROR_UNINITIALIZE, "called before aclInit");
+  return sim::nothing_to_do("the process ends; nothing but its own memory is held");
+}

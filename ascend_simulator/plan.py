@@ -1,0 +1,64 @@
+"""Everything a build depends on. Equal plans give equal folders, so a build is due where the plan has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from ascend_simulator.installed import Package, cxx_standard, find_compiler, find_package, uses_cxx11_abi
+
+NATIVE = Path(__file__).with_name("native")
+REFERENCES = Path(__file__).with_name("references")
+MSPROF = Path(__file__).with_name("msprof")
+#: The CANN release whose interface the runtime follows: the newest that torch_npu's compatibility table names
+#: (https://gitcode.com/Ascend/pytorch, COMPATIBILITY.md).
+CANN_VERSION = "9.1.0"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Versions and places of the pair, the compiler, how torch was compiled, and a hash of each source."""
+
+    torch: Package
+    torch_npu: Package
+    compiler: str
+    standard: str
+    cxx11_abi: bool
+    sources: dict[str, str]
+
+    def make_stamp(self) -> dict[str, object]:
+        return {
+            "torch": self.torch.version,
+            "torch_npu": self.torch_npu.version,
+            "torch_root": str(self.torch.root),
+            "torch_npu_root": str(self.torch_npu.root),
+            "compiler": self.compiler,
+            "standard": self.standard,
+            "cxx11_abi": self.cxx11_abi,
+            "cann": CANN_VERSION,
+            "sources": self.sources,
+        }
+
+
+def make_plan(location: Path) -> Plan:
+    torch, npu = find_package("torch"), find_package("torch_npu", location / "python")
+    return Plan(torch, npu, find_compiler(), cxx_standard(torch), uses_cxx11_abi(torch), source_hashes())
+
+
+def source_hashes() -> dict[str, str]:
+    """Return hashes by path below this package: the native sources, and the modules that compile them."""
+    here = Path(__file__).parent
+    paths = (*NATIVE.rglob("*"), *REFERENCES.glob("*.py"), *MSPROF.glob("*.py"), *here.glob("*.py"))
+    files = sorted(path for path in paths if path.is_file())
+    return {str(path.relative_to(here)): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in files}
+
+
+def read_stamp(location: Path) -> dict[str, object]:
+    """Return the stamp of the folder; empty where nothing whole was built."""
+    try:
+        stamp: dict[str, object] = json.loads((location / "stamp.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stamp

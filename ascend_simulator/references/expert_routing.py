@@ -1,0 +1,229 @@
+"""Sending tokens to experts: torch_npu.npu_moe_init_routing_v2 and npu_moe_init_routing_quant.
+
+Formulas and limits: npu_moe_init_routing_v2.md (registry.DOCUMENTS), whose formulas aclnnMoeInitRoutingQuantV2 shares.
+Rows beyond those of active experts are zero. What the hardware leaves unwritten is nan in float32 and -1 in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from .numeric import as_wide
+from .registry import FLOATS, reference
+
+TOKENS = (*FLOATS, torch.int8)
+STATIC, DYNAMIC = 0, 1
+
+
+@dataclass(frozen=True)
+class Route:
+    """Choices (T, K) of experts sorted: `order` holds choices, `experts` theirs; the first `count` are of the range.
+
+    Behind them come the choices of higher experts, then those of lower ones.
+    """
+
+    order: Tensor
+    experts: Tensor
+    count: int
+    start: int
+    end: int
+
+    @property
+    def places(self) -> Tensor:
+        """Return for each choice where it went; -1 if its expert is out of the range."""
+        places = torch.full_like(self.order, -1)
+        places[self.order[: self.count]] = torch.arange(self.count, device=self.order.device)
+        return places.to(torch.int32)
+
+    @property
+    def counts(self) -> Tensor:
+        """Return the number of choices of each expert of the range."""
+        return torch.bincount(self.experts[: self.count] - self.start, minlength=self.end - self.start)
+
+    def place_in_capacity(self, capacity: int) -> Tensor:
+        """Return the place in (experts, capacity) of each sorted choice of the range; -1 where its expert is full."""
+        first = self.counts.cumsum(0) - self.counts
+        experts = self.experts[: self.count] - self.start
+        rank = torch.arange(self.count, device=self.order.device) - first[experts]
+        return torch.where(rank < capacity, experts * capacity + rank, -1)
+
+
+def route_choices(expert_idx: Tensor, start: int, end: int) -> Route:
+    flat = expert_idx.flatten().long()
+    inside = (flat >= start) & (flat < end)
+    order = torch.where(flat < start, torch.iinfo(torch.int32).max, flat).sort(stable=True)[1]
+    return Route(order, flat[order], int(inside.sum()), start, end)
+
+
+def quantise_rows(
+    rows: Tensor, mode: int, scale: Tensor | None, offset: Tensor | None, experts: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return (int8 rows, the scale of each row, nan if it is given); `experts` from 0, for a scale by expert."""
+    rows = as_wide(rows)
+    if mode == STATIC:
+        assert scale is not None
+        rows = rows * scale + (0.0 if offset is None else offset)
+        return rows.round().clamp(-128, 127).to(torch.int8), rows.new_full(rows.shape[:1], float("nan"))
+    if scale is not None:
+        rows = rows * (scale if scale.shape[0] == 1 else scale[experts])
+    scales = rows.abs().amax(-1) / 127
+    divided = torch.where(scales[:, None] == 0, 0.0, rows / scales[:, None])
+    return divided.round().clamp(-128, 127).to(torch.int8), scales
+
+
+def _check_quantisation(
+    name: str, x: Tensor, mode: int, scale: Tensor | None, offset: Tensor | None, experts: int
+) -> None:
+    if x.dtype == torch.int8:
+        raise RuntimeError(f"{name}: a result of int8 tokens in quant_mode {mode} has no meaning")
+    if mode == STATIC and (scale is None or scale.shape != (1,) or offset is None or offset.shape != (1,)):
+        raise RuntimeError(f"{name}: quant_mode 0 needs scale and offset of shape (1)")
+    if mode == DYNAMIC and scale is not None and list(scale.shape) not in ([experts, x.shape[1]], [1, x.shape[1]]):
+        raise RuntimeError(f"{name}: quant_mode 1 takes scale ({experts} or 1, {x.shape[1]}), got {list(scale.shape)}")
+    if mode == DYNAMIC and offset is not None:
+        raise RuntimeError(f"{name}: quant_mode 1 takes no offset")
+
+
+def _pad_rows(rows: Tensor, length: int, value: float = 0.0) -> Tensor:
+    result = rows.new_full((length, *rows.shape[1:]), value)
+    result[: rows.shape[0]] = rows
+    return result
+
+
+@reference(
+    "npu::npu_moe_init_routing_v2",
+    dtypes={"x": TOKENS, "expert_idx": (torch.int32,), "scale": (torch.float32,), "offset": (torch.float32,)},
+)
+def npu_moe_init_routing_v2(
+    x: Tensor,
+    expert_idx: Tensor,
+    *,
+    scale: Tensor | None = None,
+    offset: Tensor | None = None,
+    active_num: int = -1,
+    expert_capacity: int = -1,
+    expert_num: int = -1,
+    drop_pad_mode: int = 0,
+    expert_tokens_num_type: int = 0,
+    expert_tokens_num_flag: bool = False,
+    quant_mode: int = -1,
+    active_expert_range: Sequence[int] = (),
+    row_idx_type: int = 0,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(tokens by expert, where each choice went or came from, tokens of each expert, scale of each row)."""
+    name = "npu_moe_init_routing_v2"
+    start, end = active_expert_range or (0, expert_num)
+    _check_modes(name, drop_pad_mode, quant_mode, (-1, STATIC, DYNAMIC))
+    if not 0 <= start < end <= expert_num:
+        raise RuntimeError(f"{name}: active_expert_range {[start, end]} of {expert_num} experts")
+    if row_idx_type not in (0, 1) or expert_tokens_num_type not in (0, 1, 2):
+        raise RuntimeError(f"{name}: row_idx_type {row_idx_type}, expert_tokens_num_type {expert_tokens_num_type}")
+    if x.shape[0] == 0 and quant_mode != STATIC:
+        scale = None
+    elif quant_mode != -1:
+        _check_quantisation(name, x, quant_mode, scale, offset, end - start)
+    elif offset is not None or (scale is not None and scale.shape != x.shape[:1]):
+        raise RuntimeError(f"{name}: quant_mode -1 takes scale of shape ({x.shape[0]}) and no offset")
+    route = route_choices(expert_idx, start, end)
+    if drop_pad_mode == 1:
+        if (start, end) != (0, expert_num) or row_idx_type != 0 or expert_tokens_num_type != 1:
+            raise RuntimeError(f"{name}: drop_pad_mode 1 takes all experts, row_idx_type 0, expert_tokens_num_type 1")
+        tokens, rows, scales = _into_capacity(x, route, expert_idx.shape[1], expert_capacity, quant_mode, scale, offset)
+    else:
+        length = expert_idx.numel() if active_num <= 0 else min(active_num, expert_idx.numel())
+        tokens, scales = _in_order(x, route, expert_idx.shape[1], length, quant_mode, scale, offset)
+        rows = route.order.to(torch.int32) if row_idx_type == 1 else route.places
+    return tokens, rows, _token_counts(route, expert_num, expert_tokens_num_type, expert_tokens_num_flag), scales
+
+
+def _check_modes(name: str, drop_pad_mode: int, quant_mode: int, known: Sequence[int]) -> None:
+    if drop_pad_mode not in (0, 1):
+        raise RuntimeError(f"{name}: drop_pad_mode must be 0 or 1, but got: {drop_pad_mode}")
+    if quant_mode not in known:
+        raise NotImplementedError(f"the NPU simulator lacks {name} with quant_mode {quant_mode}")
+
+
+def _token_counts(route: Route, experts: int, kind: int, asked: bool) -> Tensor:
+    """Return sums up to each expert (kind 0), numbers (1), or pairs (expert, number) without zero numbers (2)."""
+    counts = route.counts
+    if kind == 2:
+        used = counts.nonzero().flatten()
+        counts = _pad_rows(torch.stack((used + route.start, counts[used]), -1), experts)
+    elif kind == 0:
+        counts = counts.cumsum(0)
+    return counts if asked else torch.full_like(counts, -1)
+
+
+def _in_order(
+    x: Tensor, route: Route, choices: int, length: int, mode: int, scale: Tensor | None, offset: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    count = min(length, route.count)
+    source = route.order[:count] // max(choices, 1)
+    if mode != -1:
+        tokens, scales = quantise_rows(x[source], mode, scale, offset, route.experts[:count] - route.start)
+    else:
+        tokens = x[source]
+        scales = x.new_empty(0, dtype=torch.float32) if scale is None else scale[source]
+    return _pad_rows(tokens, length), _pad_rows(scales, length, float("nan"))
+
+
+def _into_capacity(
+    x: Tensor, route: Route, choices: int, capacity: int, mode: int, scale: Tensor | None, offset: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return tokens (experts, capacity, H); what an expert cannot take is dropped, its place is -1."""
+    if not 0 < capacity <= x.shape[0]:
+        raise RuntimeError(f"expert_capacity must be from 1 to {x.shape[0]}, but got {capacity}")
+    slots = route.place_in_capacity(capacity)
+    placed_rows, total = slots >= 0, (route.end - route.start) * capacity
+    tokens, scales = _in_order(x, route, choices, route.count, mode, scale, offset)
+    placed = tokens.new_zeros(total, x.shape[1])
+    placed[slots[placed_rows]] = tokens[placed_rows]
+    whole = (
+        scales.new_zeros(total)
+        if mode == DYNAMIC or (mode == -1 and scale is not None)
+        else scales.new_full((total,), float("nan"))
+    )
+    whole[slots[placed_rows]] = scales[placed_rows]
+    rows = torch.full_like(route.order, -1)
+    rows[route.order[: route.count]] = slots
+    return placed.unflatten(0, (-1, capacity)), rows.to(torch.int32), whole
+
+
+@reference(
+    "npu::npu_moe_init_routing_quant",
+    dtypes={"x": FLOATS, "expert_idx": (torch.int32,), "scale": (torch.float32,), "offset": (torch.float32,)},
+)
+def npu_moe_init_routing_quant(
+    x: Tensor,
+    expert_idx: Tensor,
+    *,
+    scale: Tensor | None = None,
+    offset: Tensor | None = None,
+    active_num: int = 1024,
+    expert_capacity: int = 0,
+    expert_num: int = 256,
+    drop_pad_mode: int = 0,
+    expert_tokens_num_mode: int = 0,
+    expert_tokens_before_capacity_flag: bool = False,
+    quant_mode: int = 1,
+) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None]:
+    """(int8 tokens by expert, where each choice went, sums (mode 1) or numbers (2), numbers before, scale of rows)."""
+    name = "npu_moe_init_routing_quant"
+    _check_modes(name, drop_pad_mode, quant_mode, (STATIC, DYNAMIC))
+    _check_quantisation(name, x, quant_mode, scale, offset, expert_num)
+    if expert_tokens_num_mode not in (0, 1, 2):
+        raise RuntimeError(f"{name}: expert_tokens_num_mode must be 0, 1, or 2, but got: {expert_tokens_num_mode}")
+    route, choices = route_choices(expert_idx, 0, expert_num), expert_idx.shape[1]
+    counts = route.counts.to(torch.int32)
+    if drop_pad_mode == 1:
+        tokens, rows, scales = _into_capacity(x, route, choices, expert_capacity, quant_mode, scale, offset)
+        before = counts if expert_tokens_before_capacity_flag else None
+        return tokens, rows, None, before, scales if quant_mode == DYNAMIC else None
+    length = expert_idx.numel() if active_num <= 0 else min(active_num, expert_idx.numel())
+    tokens, scales = _in_order(x, route, choices, length, quant_mode, scale, offset)
+    whole = {0: None, 1: counts.cumsum(0, dtype=torch.int32), 2: counts}[expert_tokens_num_mode]
+    return tokens, route.places, whole, None, scales if quant_mode == DYNAMIC else None

@@ -1,0 +1,166 @@
+"""Attention with its four projections in one operator: npu_multi_head_attention.md (registry.DOCUMENTS).
+
+Rounded to float16 where the operator's own test (Ascend/op-plugin, test_multi_head_attention.py) rounds: after every
+product, the scaling, the sum with the mask and the dropout. The softmax is float32, and `attn_scores` keeps it so.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .bitmask import pack_bits, unpack_bits
+from .dropout import _draw_mask
+from .registry import reference
+
+HALF = (torch.float16,)
+INPUTS = (
+    "query",
+    "key",
+    "value",
+    "query_weight",
+    "key_weight",
+    "value_weight",
+    "out_proj_weight",
+    "query_bias",
+    "key_bias",
+    "value_bias",
+    "out_proj_bias",
+)
+ALIGNMENT = 16
+
+
+def _check_arguments(name: str, softmax_use_float: bool, **sizes: int) -> None:
+    if any(size <= 0 or size % ALIGNMENT for size in sizes.values()):
+        raise RuntimeError(f"{name}: {', '.join(sizes)} must be multiples of {ALIGNMENT}, but got {sizes}")
+    if not softmax_use_float:
+        raise NotImplementedError(f"the NPU simulator lacks {name} with softmax_use_float=False")
+
+
+def _compute_product(first: Tensor, second: Tensor) -> Tensor:
+    return (first.float() @ second.float()).half()
+
+
+def _project(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    y = x.float() @ weight.float().t()
+    return (y if bias is None else y + bias.float()).half()
+
+
+def _split_heads(x: Tensor, length: int, heads: int) -> Tensor:
+    """Return (batch, heads, length, dim per head) of (batch * length, heads * dim per head)."""
+    return x.reshape(-1, length, heads, x.shape[1] // heads).transpose(1, 2)
+
+
+def _join_heads(x: Tensor) -> Tensor:
+    return x.transpose(1, 2).reshape(x.shape[0] * x.shape[2], -1)
+
+
+def _apply_dropout(x: Tensor, mask: Tensor, dropout_prob: float) -> Tensor:
+    if dropout_prob == 0:
+        return x
+    if mask.dtype != torch.uint8:
+        raise RuntimeError(f"npu_multi_head_attention: dropout_mask must hold bits in uint8, but got {mask.dtype}")
+    keep_mask = unpack_bits(mask, x.numel()).reshape(x.shape)
+    return (x.float() * keep_mask / (1 - dropout_prob)).half() if dropout_prob < 1 else torch.zeros_like(x)
+
+
+@reference("npu::npu_multi_head_attention", dtypes={**dict.fromkeys(INPUTS, HALF), "attn_mask": HALF}, random=True)
+def npu_multi_head_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    query_weight: Tensor,
+    key_weight: Tensor,
+    value_weight: Tensor,
+    attn_mask: Tensor,
+    out_proj_weight: Tensor,
+    query_bias: Tensor | None,
+    key_bias: Tensor | None,
+    value_bias: Tensor | None,
+    out_proj_bias: Tensor | None,
+    dropout_mask: Tensor | None,
+    attn_head_num: int,
+    attn_dim_per_head: int,
+    src_len: int,
+    tgt_len: int,
+    dropout_prob: float,
+    softmax_use_float: bool,
+    *,
+    generator: torch.Generator | None = None,
+) -> tuple[Tensor, ...]:
+    """(y, dropout mask in bits, query, key and value of the heads, softmax, that after dropout, context)."""
+    _check_arguments(
+        "npu_multi_head_attention",
+        softmax_use_float,
+        attn_head_num=attn_head_num,
+        attn_dim_per_head=attn_dim_per_head,
+        src_len=src_len,
+        tgt_len=tgt_len,
+    )
+    q = _project(query, query_weight, query_bias)
+    q = _split_heads((q.float() * attn_dim_per_head**-0.5).half(), tgt_len, attn_head_num)
+    k = _split_heads(_project(key, key_weight, key_bias), src_len, attn_head_num)
+    v = _split_heads(_project(value, value_weight, value_bias), src_len, attn_head_num)
+    scores = (_compute_product(q, k.transpose(2, 3)).float() + attn_mask.float()).half()
+    softmax = scores.float().softmax(-1)
+    if dropout_mask is None or dropout_prob == 0:
+        dropout_mask = pack_bits(_draw_mask(softmax.numel(), dropout_prob, generator))
+    attention = _apply_dropout(softmax.half(), dropout_mask, dropout_prob)
+    context = _join_heads(_compute_product(attention, v))
+    y = _project(context, out_proj_weight, out_proj_bias)
+    return y, dropout_mask, q.contiguous(), k.contiguous(), v.contiguous(), softmax, attention, context
+
+
+def _gradients_of(grad: Tensor, x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return a projection's gradients: (weight, input, bias (1, columns))."""
+    return _compute_product(grad.t(), x), _compute_product(grad, weight), grad.float().sum(0, keepdim=True).half()
+
+
+@reference("npu::npu_multi_head_attention_backward", dtypes={**dict.fromkeys(INPUTS, HALF), "y_grad": HALF})
+def npu_multi_head_attention_backward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    query_weight: Tensor,
+    key_weight: Tensor,
+    value_weight: Tensor,
+    out_proj_weight: Tensor,
+    query_bias: Tensor | None,
+    key_bias: Tensor | None,
+    value_bias: Tensor | None,
+    out_proj_bias: Tensor | None,
+    query_res: Tensor,
+    key_res: Tensor,
+    value_res: Tensor,
+    attn_scores: Tensor,
+    attn_res: Tensor,
+    context: Tensor,
+    y_grad: Tensor,
+    dropout_mask: Tensor,
+    attn_head_num: int,
+    attn_dim_per_head: int,
+    src_len: int,
+    tgt_len: int,
+    dropout_prob: float,
+    softmax_use_float: bool,
+) -> tuple[Tensor, ...]:
+    """Gradients: the four weights; query, key and value; the four biases (1, columns)."""
+    _check_arguments(
+        "npu_multi_head_attention_backward",
+        softmax_use_float,
+        attn_head_num=attn_head_num,
+        attn_dim_per_head=attn_dim_per_head,
+        src_len=src_len,
+        tgt_len=tgt_len,
+    )
+    dwo, dcontext, dbo = _gradients_of(y_grad, context, out_proj_weight)
+    dheads = _split_heads(dcontext, tgt_len, attn_head_num)
+    dv = _compute_product(attn_res.transpose(2, 3), dheads)
+    dsoftmax = _apply_dropout(_compute_product(dheads, value_res.transpose(2, 3)), dropout_mask, dropout_prob).float()
+    dscores = (attn_scores * (dsoftmax - (attn_scores * dsoftmax).sum(-1, keepdim=True))).half()
+    dq = (_compute_product(dscores, key_res).float() * attn_dim_per_head**-0.5).half()
+    dk = _compute_product(dscores.transpose(2, 3), query_res)
+    dwq, dquery, dbq = _gradients_of(_join_heads(dq), query, query_weight)
+    dwk, dkey, dbk = _gradients_of(_join_heads(dk), key, key_weight)
+    dwv, dvalue, dbv = _gradients_of(_join_heads(dv), value, value_weight)
+    return dwq, dwk, dwv, dwo, dquery, dkey, dvalue, dbq, dbk, dbv, dbo

@@ -1,0 +1,166 @@
+"""Reshaping, slicing, filling. Formulas: npu_transpose.md, npu_confusion_transpose.md, npu_indexing.md and others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .registry import reference
+
+Ints = Sequence[int]
+
+
+@reference("npu::npu_transpose")
+def npu_transpose(input: Tensor, perm: Ints, require_contiguous: bool = True) -> Tensor:
+    return input.permute(list(perm)).contiguous()
+
+
+@reference("npu::npu_transpose.out", writes=("out",))
+def npu_transpose_out(input: Tensor, perm: Ints, require_contiguous: bool = True) -> Tensor:
+    return input.permute(list(perm))
+
+
+@reference("npu::npu_reshape")
+def npu_reshape(input: Tensor, shape: Ints, can_refresh: bool = False) -> Tensor:
+    return input.reshape(list(shape))
+
+
+@reference("npu::npu_reshape.out", writes=("out",))
+def npu_reshape_out(input: Tensor, shape: Ints, can_refresh: bool = False) -> Tensor:
+    return input.reshape(list(shape))
+
+
+@reference("npu::npu_broadcast")
+def npu_broadcast(input: Tensor, size: Ints) -> Tensor:
+    return input.expand(list(size)).contiguous()
+
+
+@reference("npu::npu_broadcast.out", writes=("out",))
+def npu_broadcast_out(input: Tensor, size: Ints) -> Tensor:
+    return input.expand(list(size))
+
+
+@reference("npu::npu_slice")
+def npu_slice(input: Tensor, offsets: Ints, size: Ints) -> Tensor:
+    """From each offset on, so many elements; -1 takes the rest."""
+    for dim, (offset, length) in enumerate(zip(offsets, size)):
+        input = input.narrow(dim, offset, input.shape[dim] - offset if length == -1 else length)
+    return input.contiguous()
+
+
+@reference("npu::npu_slice.out", writes=("out",))
+def npu_slice_out(input: Tensor, offsets: Ints, size: Ints) -> Tensor:
+    return npu_slice(input, offsets, size)
+
+
+@reference("npu::npu_pad")
+def npu_pad(input: Tensor, paddings: Ints) -> Tensor:
+    """Zeros before and after each dimension, the first dimension's numbers first."""
+    pairs = [*paddings, *[0] * (2 * input.dim() - len(paddings))]
+    result = input.new_zeros([size + pairs[2 * i] + pairs[2 * i + 1] for i, size in enumerate(input.shape)])
+    inner = result
+    for dim, size in enumerate(input.shape):
+        inner = inner.narrow(dim, pairs[2 * dim], size)
+    inner.copy_(input)
+    return result
+
+
+@reference("npu::npu_confusion_transpose")
+def npu_confusion_transpose(input: Tensor, perm: Ints, shape: Ints, transpose_first: bool) -> Tensor:
+    """permute then reshape, or reshape then permute."""
+    order, size = list(perm), list(shape)
+    result = input.permute(order).reshape(size) if transpose_first else input.reshape(size).permute(order)
+    return result.contiguous()
+
+
+@reference("npu::npu_confusion_transpose_backward")
+def npu_confusion_transpose_backward(grad: Tensor, perm: Ints, shape: Ints, transpose_first: bool) -> Tensor:
+    """`shape` is the input's; `transpose_first` is what the forward did not do."""
+    inverse = [list(perm).index(dim) for dim in range(len(perm))]
+    if transpose_first:
+        return grad.permute(inverse).reshape(list(shape))
+    return grad.reshape([shape[dim] for dim in perm]).permute(inverse).contiguous()
+
+
+@reference("npu::npu_stride_copy")
+def npu_stride_copy(input: Tensor, shape: Ints, stride: Ints, storage_offset: int) -> Tensor:
+    return input.as_strided(list(shape), list(stride), int(storage_offset)).clone()
+
+
+@reference("npu::npu_stride_copy.out", writes=("out",))
+def npu_stride_copy_out(input: Tensor, shape: Ints, stride: Ints, storage_offset: int) -> Tensor:
+    return npu_stride_copy(input, shape, stride, storage_offset)
+
+
+def _slice_strided(
+    x: Tensor, begin: Ints, end: Ints, strides: Ints, begin_mask: int, end_mask: int, rest: tuple[int, int, int]
+) -> Tensor:
+    """Slice as TensorFlow's StridedSlice does; `rest` holds the masks of ellipsis, new axis and shrunk axis."""
+    if rest[0] or rest[1]:
+        raise NotImplementedError("the NPU simulator lacks npu_indexing with ellipsis_mask or new_axis_mask")
+    shrunk = []
+    for dim, (first, last, step) in enumerate(zip(begin, end, strides)):
+        size = x.shape[dim]
+        if rest[2] >> dim & 1:
+            places, shrink = [first % size], True
+        else:
+            bounds = slice(None if begin_mask >> dim & 1 else first, None if end_mask >> dim & 1 else last, step)
+            places, shrink = list(range(size))[bounds], False
+        x = x.index_select(dim, torch.tensor(places, dtype=torch.int64, device=x.device))
+        shrunk.append(shrink)
+    for dim in reversed(range(len(shrunk))):
+        x = x.squeeze(dim) if shrunk[dim] else x
+    return x.contiguous()
+
+
+@reference("npu::npu_indexing")
+def npu_indexing(
+    input: Tensor,
+    begin: Ints,
+    end: Ints,
+    strides: Ints,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Tensor:
+    rest = (ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    return _slice_strided(input, begin, end, strides, begin_mask, end_mask, rest)
+
+
+@reference("npu::npu_indexing.out", writes=("out",))
+def npu_indexing_out(
+    input: Tensor,
+    begin: Ints,
+    end: Ints,
+    strides: Ints,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Tensor:
+    rest = (ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    return _slice_strided(input, begin, end, strides, begin_mask, end_mask, rest)
+
+
+@reference("npu::npu_stride_add")
+def npu_stride_add(input: Tensor, other: Tensor, offset1: int, offset2: int, c1_len: int) -> Tensor:
+    """Of tensors (N, C1, ...): c1_len entries of each from its offset, added; then zeros up to 16 * c1_len entries."""
+    first, second = input.narrow(1, int(offset1), int(c1_len)), other.narrow(1, int(offset2), int(c1_len))
+    result = input.new_zeros([input.shape[0], 16 * int(c1_len), *input.shape[2:]])
+    result[:, : int(c1_len)] = first + second
+    return result
+
+
+@reference("npu::one_", writes=("input",))
+def one_(input: Tensor) -> Tensor:
+    return torch.ones_like(input)
+
+
+@reference("npu::npu_view_copy", writes=("input",))
+def npu_view_copy(input: Tensor, other: Tensor, non_blocking: bool) -> Tensor:
+    return other.expand_as(input).to(input.dtype)

@@ -1,0 +1,25 @@
+"""From an NVIDIA GPU script to an Ascend NPU in four stages: the engine behind the notebooks and the command."""
+
+from ascend_workbook.findings import registry
+
+#: kind -> name -> the function that lower parts ask for: what draws and saves reports, and what is a stage's own
+_ENTRIES = {
+    registry.RENDERER: {
+        "text": "ascend_workbook.show.text:render_text",
+        "page": "ascend_workbook.show.html:render_page",
+        "fragment": "ascend_workbook.show.html:render_fragment",
+        "figure": "ascend_workbook.show.charts:draw_chart",
+        "junit": "ascend_workbook.show.junit:render_junit",
+        "files": "ascend_workbook.storage.saving:save_report",
+    },
+    registry.CASES: {
+        "precision": "ascend_workbook.precision.views.cases:make_cases",
+    },
+    registry.CHART: {"errors": "ascend_workbook.precision.views.error_curve:draw_errors"},
+    registry.CHART_FACTS: {"errors": "ascend_workbook.precision.views.error_curve:describe_series"},
+}
+for _kind, _entries in _ENTRIES.items():
+    registry.register_functions(_kind, _entries)
+
+
+__version__ = "0.1.0"

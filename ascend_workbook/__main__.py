@@ -1,0 +1,12 @@
+"""`python -m ascend_workbook`, or this folder's path, is the command `ascend-workbook`."""
+
+import sys
+from pathlib import Path
+
+if not __package__:  # started by the folder's path: imports begin where the folder lies, not inside it
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from ascend_workbook.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())

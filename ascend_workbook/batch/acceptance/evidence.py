@@ -1,0 +1,138 @@
+"""What a run's reports hold that an item of the checklist may be ticked from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ascend_workbook.batch.plan.model import Targets
+from ascend_workbook.batch.stages import STAGES
+from ascend_workbook.findings import report as reports
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.rules import CannotCheck
+from ascend_workbook.findings.sentence import Scalar, Sentence
+
+#: Files of a stage's folder that are looked into, and how large one may be.
+MOST, LARGEST_BYTES = 40, 256 << 20
+#: The error of a folder without reports.
+NO_REPORTS = "accept.no_reports"
+#: Files of a stage that are no reports of ours.
+OTHERS = ("outcome.json", "settings.json", "basis.json")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A report, and the page that shows it, from the run's folder."""
+
+    report: Report
+    page: str
+
+    @property
+    def date(self) -> str:
+        return self.report.created[:10]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All reports of a run with their parts, and what is aimed at. `unread` are files that were not read: they
+    could not be, or are too many or too large."""
+
+    folder: Path
+    found: tuple[Found, ...]
+    targets: Targets = Targets()
+    unread: tuple[str, ...] = ()
+
+    def find_report(self, *verbs: str) -> Found:
+        """Return the report of one of the verbs. Of several it is the one of the first verb, on the best device, the
+        newest.
+
+        Raises CannotCheck where there is none, or where none ran on an NPU."""
+        for verb in verbs:
+            fitting = [evidence for evidence in self.found if evidence.report.verb == verb]
+            if fitting:
+                return max(fitting, key=_rank_report)
+        raise CannotCheck("accept.absent", what=[Sentence(f"name.{verb}") for verb in verbs[:1]])
+
+    def find_npu_report(self, *verbs: str) -> Found:
+        """Return the report of one of the verbs, which must come from an NPU, real or simulated."""
+        evidence = self.find_report(*verbs)
+        if not evidence.report.tier:
+            raise CannotCheck("accept.tier_unknown", page=evidence.page)
+        if not evidence.report.tier.startswith("npu"):
+            raise CannotCheck("accept.no_npu", tier=evidence.report.tier)
+        return evidence
+
+    def find_hardware_report(self, *verbs: str) -> Found:
+        """Return the report of one of the verbs, which must come from a real NPU, as timings do."""
+        evidence = self.find_npu_report(*verbs)
+        if evidence.report.simulated:
+            raise CannotCheck("accept.no_device_time")
+        return evidence
+
+
+def gather_evidence(folder: Path, targets: Targets) -> Evidence:
+    """Read the reports of the stages. Raises WorkbookError where the folder has none."""
+    reports_found: list[Found] = []
+    unread: list[str] = []
+    for path, whole in _find_report_files(folder):
+        page = path.with_suffix(".html")
+        shown = (page if page.is_file() else path).relative_to(folder).as_posix()
+        try:
+            report = reports.load_report(path) if whole else None
+        except WorkbookError:
+            report = None
+        if report is None:
+            unread.append(path.relative_to(folder).as_posix())
+            continue
+        reports_found += [Found(part, shown) for part in _walk_parts(report)]
+    if not reports_found:
+        raise WorkbookError(NO_REPORTS, path=str(folder), stages=list(STAGES))
+    return Evidence(folder, tuple(reports_found), targets, tuple(unread))
+
+
+def _find_report_files(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield each report's path, and whether the file is to be read."""
+    for stage in STAGES:
+        paths = sorted((folder / stage).glob("*.json"), key=lambda path: (path.name != "report.json", path.name))
+        report_paths = [path for path in paths if path.name not in OTHERS]
+        yield from ((path, at < MOST and path.stat().st_size <= LARGEST_BYTES) for at, path in enumerate(report_paths))
+
+
+def _walk_parts(report: Report) -> Iterator[Report]:
+    """The report and its parts."""
+    yield report
+    for part in report.parts:
+        yield from _walk_parts(part)
+
+
+def _rank_report(evidence: Found) -> tuple[int, str]:
+    order = {"npu": 2, "npu-simulated": 1}
+    return order.get(evidence.report.tier, 0), evidence.report.created
+
+
+def make_judgement(code: str, evidence: Found, met: bool, sentence: Scalar) -> Finding:
+    """Make the finding of an item that was looked at: OK or FAIL, with what was seen, where, when, and on what."""
+    args: dict[str, Scalar] = {"said": sentence, "date": evidence.date, "simulated": evidence.report.simulated}
+    return Finding(code, Status.OK if met else Status.FAIL, "accept.evidence", args, Place(evidence.page))
+
+
+def judge_by_findings(
+    code: str, evidence: Found, rules: tuple[str, ...], *, beside: tuple[str, ...] = (), good: Status = Status.NOTE
+) -> Finding:
+    """Judge an item by the report's own findings of all `rules`, and of those `beside` where it has any. It is met
+    where the worst is no worse than `good`.
+
+    Raises CannotCheck where nothing failed and it has none of one of `rules`, or one could not look.
+    """
+    findings = [finding for finding in evidence.report.findings if finding.rule in (*rules, *beside)]
+    absent = [rule for rule in rules if not any(finding.rule == rule for finding in findings)]
+    worst = max(findings, key=lambda finding: (finding.status, finding.weight), default=None)
+    if worst is None or (absent and worst.status is not Status.FAIL):
+        raise CannotCheck("accept.not_in_report", rules=absent, page=evidence.page)
+    sentence: Scalar = Sentence(worst.key, **worst.args)
+    if worst.status is Status.SKIPPED or (worst.status is Status.NOTE and good is Status.OK):
+        raise CannotCheck("accept.could_not_look", said=sentence)
+    return make_judgement(code, evidence, worst.status <= good, sentence)

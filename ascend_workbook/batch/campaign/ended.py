@@ -1,0 +1,77 @@
+"""What became of one run of a plan, kept in its folder so that a second start knows it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.sentence import Scalar
+from ascend_workbook.storage import open_storage
+
+#: How a run ended. GOOD and RED are its own verdict; of the others nothing vouches for it. EXPECTED is a red that the
+#: plan knows of, LEFT_OUT one that this start was told to leave out.
+GOOD, RED, DIED, STOPPED, NOT_RUN = "good", "red", "died", "stopped", "not_run"
+TIMED_OUT, OUT_OF_MEMORY, DISK_FULL = "timed_out", "out_of_memory", "disk_full"
+EXPECTED, LEFT_OUT = "expected", "left_out"
+#: Good by its own verdict, but not as its blessed reference.
+DIFFERS = "differs"
+#: The note of a run that is as its reference.
+HELD = "plan.reference_same"
+FILE = "ended.json"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """`verdict` is a sentence of the catalogue or a text; `attempts` counts tries, `reused` says that an earlier start
+    of the plan had ended it. `key` is the hash of all that its result depends on; `peak_mb` the most memory its
+    processes were seen to hold together (0: not measured); `cards` the NPUs or GPUs it had; `where` the machine;
+    `notes` are sentences: what earlier tries ended with, what was dropped."""
+
+    name: str
+    state: str
+    status: str
+    verdict: Scalar = ""
+    tier: str = ""
+    simulated: bool = False
+    seconds: float = 0.0
+    attempts: int = 1
+    reused: bool = False
+    key: str = ""
+    peak_mb: int = 0
+    cards: tuple[int, ...] = ()
+    where: str = ""
+    notes: tuple[Scalar, ...] = ()
+
+    @property
+    def red(self) -> bool:
+        """Return whether this run makes the night red."""
+        return self.state not in (GOOD, NOT_RUN, EXPECTED, LEFT_OUT)
+
+
+def was_compared(ended: Ended) -> bool:
+    """Return whether this time the run's notebooks were compared with references, and the page about it is of this
+    time.
+    """
+    return ended.state == DIFFERS or any(isinstance(note, dict) and note.get("say") == HELD for note in ended.notes)
+
+
+def save_ended(folder: Path, ended: Ended) -> None:
+    """Save how a run ended, whole or not at all."""
+    open_storage(str(folder)).write_text(FILE, json.dumps(asdict(ended), ensure_ascii=False, indent=1))
+
+
+def load_ended(folder: Path) -> Ended | None:
+    """Read how a run ended from its folder, or None where nothing whole is kept."""
+    try:
+        content: dict[str, Any] = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        return restore_ended(content)
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def restore_ended(content: dict[str, Any]) -> Ended:
+    """Restore an Ended from what `asdict` and JSON made of one. Raises TypeError for other fields."""
+    lists = {name: tuple(content.get(name) or ()) for name in ("cards", "notes")}
+    return Ended(**{**content, **lists})

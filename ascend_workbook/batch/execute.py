@@ -1,0 +1,161 @@
+"""One notebook through papermill, and what became of it. A stop in the middle is seen as stopped, never as good."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.batch import reuse
+from ascend_workbook.batch.addresses import register_handler
+from ascend_workbook.batch.fingerprint import join_hashes
+from ascend_workbook.findings import report as reports
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine.launch.child.reading import FOLDER as READS
+from ascend_workbook.show.boxed import HEADLESS
+from ascend_workbook.storage import open_storage
+
+GOOD, RED, FAILED, DIED, STOPPED, TIMED_OUT = "good", "red", "cell_failed", "kernel_died", "stopped", "timed_out"
+#: What jupyter_client says of a kernel that died, or kept silent, before its first cell.
+NO_START = ("Kernel died before replying", "Kernel didn't respond")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a stage's notebook; `state` is one of the constants above, `cell` counts code cells from 1."""
+
+    stage: str
+    state: str
+    key: str
+    seconds: float = 0.0
+    cell: int | None = None
+    error: str = ""
+    reused: bool = False
+
+
+def execute_notebook(
+    stage: str, notebook: Path, parameters: dict[str, Any], parts: dict[str, str], timeout_s: int
+) -> Outcome:
+    """Run the notebook into its stage folder and keep its outcome, before (as stopped) and after. `parts` are what its
+    result depends on, as fingerprint.parts has them."""
+    folder = Path(parameters["run_dir"]) / stage
+    folder.mkdir(parents=True, exist_ok=True)
+    _forget_reports(folder, parameters)
+    key = join_hashes(parts)
+    _save_outcome(folder, Outcome(stage, STOPPED, key))
+    reads = reuse.forget_reads(folder)
+    began = time.monotonic()
+    with _set_environment({HEADLESS: "1", READS: str(reads)}):
+        outcome = _run_papermill(stage, notebook, folder, parameters, key, timeout_s)
+    outcome = Outcome(**{**asdict(outcome), "seconds": round(time.monotonic() - began, 1)})
+    reuse.keep_dependencies(folder, parts)
+    _save_outcome(folder, outcome)
+    return outcome
+
+
+def _forget_reports(folder: Path, parameters: dict[str, Any]) -> None:
+    """Remove the reports that an earlier run saved. One that is not written this time would be taken for this time's.
+    What a parameter names is read, and stays."""
+    named_paths = {str(value) for value in parameters.values()}
+    names = {"report", *(path.stem for path in folder.glob("*.json") if path.with_suffix(".html").is_file())}
+    for stale in (folder / f"{name}{suffix}" for name in sorted(names) for suffix in (".json", ".html", ".png")):
+        if not named_paths & {str(stale), str(stale.with_suffix(".json"))}:
+            stale.unlink(missing_ok=True)
+
+
+@contextmanager
+def _set_environment(values: dict[str, str]) -> Iterator[None]:
+    """Tell the kernel through the environment that nobody sits before it, and where to note what it opens."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+def load_outcome(folder: Path) -> Outcome | None:
+    """Load the outcome of an earlier run in the folder, or None."""
+    try:
+        return Outcome(**json.loads((folder / "outcome.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def saved_report(folder: Path) -> Report | None:
+    """Load the stage's report, or None where the notebook did not get far enough to write one."""
+    path = folder / "report.json"
+    return reports.load_report(path) if path.is_file() else None
+
+
+def _run_papermill(
+    stage: str, notebook: Path, folder: Path, parameters: dict[str, Any], key: str, timeout_s: int
+) -> Outcome:
+    import papermill
+    from nbclient.exceptions import CellTimeoutError, DeadKernelError
+
+    logging.getLogger("traitlets").setLevel(logging.ERROR)
+    register_handler()
+    target = folder / "notebook.ipynb"
+    options: dict[str, Any] = {"execution_timeout": timeout_s, "autosave_cell_every": 0, "kernel_name": "python3"}
+    try:
+        papermill.execute_notebook(str(notebook), str(target), parameters=parameters, **options)
+    except papermill.PapermillExecutionError as error:
+        report = saved_report(folder)
+        if error.ename == WorkbookError.__name__ and report is not None and report.status is Status.FAIL:
+            return Outcome(stage, RED, key, cell=error.exec_count, error=report.verdict("en"))
+        return Outcome(stage, FAILED, key, cell=error.exec_count, error=_describe_error(error))
+    except DeadKernelError as error:
+        return Outcome(stage, DIED, key, cell=_first_unfinished_cell(target), error=str(error))
+    except RuntimeError as error:
+        if not str(error).startswith(NO_START):
+            raise
+        return Outcome(stage, DIED, key, cell=1, error=str(error))
+    except CellTimeoutError as error:
+        return Outcome(stage, TIMED_OUT, key, cell=_first_unfinished_cell(target), error=str(error).split("\n")[0])
+    # sys.exit(0) in a cell ends the run without an error: that cell and those after it did not complete
+    unfinished = _first_unfinished_cell(target)
+    if unfinished is not None:
+        return Outcome(stage, FAILED, key, cell=unfinished, error="the cell did not complete")
+    report = saved_report(folder)
+    if report is not None and report.status is Status.FAIL:  # a notebook that does not raise for its own verdict
+        return Outcome(stage, RED, key, error=report.verdict("en"))
+    return Outcome(stage, GOOD, key)
+
+
+def _describe_error(error: Any) -> str:
+    """Describe the exception on one line. Of one of ours the next step stands on a line of its own."""
+    lines = [line.strip() for line in str(error.evalue).splitlines() if line.strip()]
+    return f"{error.ename}: {' → '.join(lines) if error.ename == WorkbookError.__name__ else error.evalue}"
+
+
+def _first_unfinished_cell(notebook: Path) -> int | None:
+    """Return the number of the first code cell that did not complete, counted from 1. None where all did."""
+    import nbformat
+
+    cells = [cell for cell in nbformat.read(notebook, 4).cells if cell.cell_type == "code"]
+    return next((number for number, cell in enumerate(cells, 1) if not _is_completed(cell)), None)
+
+
+def _is_completed(cell: Any) -> bool:
+    """Return whether the kernel answered for a cell. papermill marks a cell whose kernel died, and those after it,
+    `completed`.
+    """
+    status = cell.metadata.get("papermill", {}).get("status")
+    answered = "shell.execute_reply" in cell.metadata.get("execution", {})
+    return not cell.source.strip() or (status == "completed" and answered)
+
+
+def _save_outcome(folder: Path, outcome: Outcome) -> None:
+    open_storage(str(folder)).write_text("outcome.json", json.dumps(asdict(outcome), indent=1))

@@ -1,0 +1,162 @@
+"""A run of a plan as its results show it: how it ended, its stages, and why it is red."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from ascend_workbook.batch.campaign.ended import LEFT_OUT, NOT_RUN, Ended, was_compared
+from ascend_workbook.batch.execute import STOPPED, load_outcome
+from ascend_workbook.batch.plan.model import Expected, Item, Plan
+from ascend_workbook.batch.results.cause import cause_of
+from ascend_workbook.findings import report as reports
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import Scalar, Sentence
+
+NEWLY_RED, STILL_RED, FIXED, SLOWER, LOWER_TIER, NEW = "newly_red", "still_red", "fixed", "slower", "lower_tier", "new"
+
+
+@dataclass(frozen=True)
+class StageRow:
+    """One notebook of a run; `state` as in execute.Outcome, or not_run. `seconds` is None where it did not end."""
+
+    stage: str
+    state: str
+    status: str
+    verdict: Scalar
+    tier: str = ""
+    seconds: float | None = None
+    reused: bool = False
+    error: str = ""
+
+    @property
+    def red(self) -> bool:
+        """Return whether this stage makes the run red."""
+        return self.status == "FAIL"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run. `cause` is equal for reds that have one cause; `change` is a word of this module or empty; `before_s`
+    is how long an earlier time took; `number` counts the plan's runs from 1. `place` is its folder, from that of the
+    page ("": it cannot be linked to), and `files` those to link to that are in it."""
+
+    number: int
+    ended: Ended
+    stages: tuple[StageRow, ...]
+    tags: tuple[str, ...] = ()
+    parameters: Mapping[str, str] | None = None
+    cause: str = ""
+    change: str = ""
+    before_s: float | None = None
+    expected: Expected | None = None
+    place: str = ""
+    files: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        return self.ended.name
+
+    @property
+    def state(self) -> str:
+        return self.ended.state
+
+    @property
+    def red(self) -> bool:
+        return self.ended.red
+
+    @property
+    def page(self) -> str:
+        """Return the run's page, from the folder of the plan's; empty where there is none."""
+        return f"{self.place}/index.html" if self.place and "index.html" in self.files else ""
+
+    @property
+    def status(self) -> str:
+        """Return FAIL where the run is red; never OK for what did not run or failed as expected."""
+        if self.red:
+            return "FAIL"
+        return {NOT_RUN: "SKIPPED", LEFT_OUT: "SKIPPED", "expected": "NOTE"}.get(self.state, self.ended.status)
+
+    @property
+    def red_stage(self) -> StageRow | None:
+        """The first stage that failed."""
+        return next((stage for stage in self.stages if stage.red), None)
+
+
+def make_rows(plan: Plan, ended: Mapping[str, Ended], folder: Path) -> list[Row]:
+    """Make the rows of the runs in the plan's order, then of those that were left out."""
+    rows = [_make_row(number, item, ended.get(item.name), folder) for number, item in enumerate(plan.items, 1)]
+    for number, left_out_run in enumerate(plan.left_out, len(rows) + 1):
+        rows.append(Row(number, Ended(left_out_run.name, LEFT_OUT, "SKIPPED", left_out_run.why, attempts=0), ()))
+    return [replace(row, place=row.name, files=_find_files(folder / row.name, row)) for row in rows]
+
+
+def _make_row(number: int, item: Item, ended: Ended | None, folder: Path) -> Row:
+    ended = ended or Ended(item.name, NOT_RUN, "SKIPPED", Sentence("RUN400.not_run"), attempts=0)
+    stages = () if ended.state == NOT_RUN else _read_stages(folder / item.name, item.stages)
+    row = Row(number, ended, stages, item.tags, item.parameters)
+    return Row(number, ended, stages, item.tags, item.parameters, cause_of(ended, row.red_stage) if row.red else "")
+
+
+def _find_files(folder: Path, row: Row) -> frozenset[str]:
+    """Return the files there are to look at, without a page of an earlier time."""
+    names = ["index.html", "log.txt", "acceptance.html", *(["reference.html"] if was_compared(row.ended) else [])]
+    names += [f"{stage.stage}/{name}" for stage in row.stages for name in ("report.html", "notebook.ipynb")]
+    return frozenset(name for name in names if (folder / name).is_file())
+
+
+def _read_stages(folder: Path, names: tuple[str, ...]) -> tuple[StageRow, ...]:
+    path = folder / "report.json"
+    try:
+        file_status = path.stat()
+    except OSError:
+        return ()
+    try:
+        return _read_report_stages(path, file_status.st_mtime_ns, file_status.st_size, names)
+    except WorkbookError as error:  # the run's own end is told all the same
+        sentence: Scalar = Sentence(error.key, **error.arguments)
+        return tuple(StageRow(name, "unreadable", "SKIPPED", sentence) for name in names)
+
+
+@lru_cache(maxsize=4096)
+def _read_report_stages(path: Path, changed_ns: int, size: int, names: tuple[str, ...]) -> tuple[StageRow, ...]:
+    """Read the stages of the run's own report, once for as long as the file stays as it is."""
+    return stages_of(reports.load_report(path), path.parent, names)
+
+
+def stages_of(report: Report, folder: Path, names: tuple[str, ...]) -> tuple[StageRow, ...]:
+    """Return what a run's report says of its stages; `folder` is the run's."""
+    outcomes = {outcome_facts["stage"]: outcome_facts for outcome_facts in report.facts.get("outcomes", [])}
+    rows = [] if report.table is None else report.table.rows
+    shown = {str(cells[0]["say"]).rpartition(".")[2]: cells for cells in rows if isinstance(cells[0], dict)}
+    stage_rows = []
+    for name in names:
+        outcome, cells = outcomes.get(name), shown.get(name)
+        if outcome is None or cells is None:
+            stage_rows.append(_unfinished_stage(folder / name, name))
+            continue
+        seconds = float(outcome["seconds"])
+        stage_rows.append(
+            StageRow(
+                name,
+                outcome["state"],
+                str(cells[2]),
+                cells[3],
+                str(cells[4]),
+                seconds,
+                outcome["reused"],
+                outcome["error"],
+            )
+        )
+    return tuple(stage_rows)
+
+
+def _unfinished_stage(folder: Path, name: str) -> StageRow:
+    """Make the row of a stage that the run's report does not know: begun and not ended, or not begun."""
+    outcome = load_outcome(folder)
+    if outcome is not None and outcome.state == STOPPED:
+        return StageRow(name, STOPPED, "FAIL", Sentence("RUN400.stopped"))
+    return StageRow(name, NOT_RUN, "SKIPPED", Sentence("RUN400.not_run"))

@@ -1,0 +1,184 @@
+"""Whether a stage's result may be used again: all that it depends on is as it was, also each file that it opened.
+
+What it depends on is kept beside its outcome, by name, so that a run that is done again can say why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine.launch.child.reading import END, FIELD, LOST
+from ascend_workbook.storage import open_storage
+
+FILE, READS, FORM = "basis.json", "reads", 1
+#: Content decides of files up to this size, up to so many bytes of a stage together; of others size and time of change.
+HASHED_BYTES, HASHED_TOGETHER = 16 << 20, 512 << 20
+#: A stage that opened more files than this is run again: nobody would look at all of them.
+MOST_FILES = 100_000
+UNKNOWN: Scalar = Sentence("reuse.unknown")
+
+
+def forget_reads(folder: Path) -> Path:
+    """Remove what an earlier run left, and return the folder where the stage's processes note what they open. The
+    folder into which its processes tell what they open.
+    """
+    (folder / FILE).unlink(missing_ok=True)
+    place = folder / READS
+    for path in place.glob("*"):
+        path.unlink()
+    place.mkdir(exist_ok=True)
+    return place
+
+
+def keep_dependencies(folder: Path, parts: Mapping[str, str]) -> None:
+    """Keep what a stage that ran depended on. `parts` is equal by name for equal notebook, parameters and so on."""
+    dependencies: dict[str, Any] = {"form": FORM, "parts": dict(parts), "files": {}, "folders": {}, "whole": True}
+    opened_files = _gather_opened(folder / READS)
+    if opened_files is None or len(opened_files) > MOST_FILES:
+        dependencies["whole"] = False
+    else:
+        bytes_left = HASHED_TOGETHER
+        for path, (kind, size, changed_ns) in sorted(opened_files.items()):
+            if kind == "d":
+                dependencies["folders"] |= (
+                    {path: _hash_names(path)} if _is_data_folder(path, (size, changed_ns), folder) else {}
+                )
+                continue
+            dependencies["files"][path] = _record_file(path, size, changed_ns, bytes_left)
+            bytes_left -= size if dependencies["files"][path][2] else 0
+    open_storage(str(folder)).write_text(FILE, json.dumps(dependencies))
+
+
+def why_again(folder: Path, parts: Mapping[str, str]) -> Scalar:
+    """Return why the stage in the folder must run again; empty where all is as it was."""
+    try:
+        dependencies = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        before, files, folders = dependencies["parts"], dependencies["files"], dependencies["folders"]
+        if dependencies["form"] != FORM or not dependencies["whole"]:
+            return UNKNOWN
+        changed_parts: list[Scalar] = [
+            Sentence(f"reuse.part.{name}") for name in parts if before.get(name) != parts[name]
+        ]
+        if changed_parts:
+            return Sentence("reuse.parts", what=changed_parts)
+        return _find_change(files, folders)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return UNKNOWN
+
+
+def _find_change(files: Mapping[str, list[Any]], folders: Mapping[str, str]) -> Scalar:
+    for path, (size, changed_ns, content) in files.items():
+        now = _stat_file(path)
+        if now is None or size < 0:
+            if now is not None or size >= 0:
+                return Sentence("reuse.gone" if now is None else "reuse.new", path=_printable_path(path))
+        elif now[0] != size or (_hash_file(path) != content if content else now[1] != changed_ns):
+            return Sentence("reuse.file", path=_printable_path(path))
+    for path, names in folders.items():
+        if _hash_names(path) != names:
+            return Sentence("reuse.folder", path=_printable_path(path))
+    return ""
+
+
+def _printable_path(path: str) -> str:
+    """Return the path as a text; a name of a file may be none."""
+    return path.encode("utf-8", "replace").decode("utf-8")
+
+
+def _gather_opened(place: Path) -> dict[str, tuple[str, int, int]] | None:
+    """Return kind, size and time of change of each path as first opened; None where a process could not tell."""
+    opened_files: dict[str, tuple[str, int, int]] = {}
+    written_names: set[str] = set()
+    for path in place.iterdir():
+        if path.name.endswith(LOST):
+            return None
+        for line in path.read_text(encoding="utf-8", errors="surrogateescape").split(END)[:-1]:
+            kind, _, rest = line.partition(FIELD)
+            name, size, changed_ns = rest.rsplit(FIELD, 2)
+            if kind == "w":
+                written_names.add(name)
+            else:
+                opened_files.setdefault(name, (kind, int(size), int(changed_ns)))
+    read_files = {
+        name: file_state
+        for name, file_state in opened_files.items()
+        if name not in written_names and not _made_since(name, file_state)
+    }
+    return {name: file_state for name, file_state in read_files.items() if not _is_temporary(name, file_state)}
+
+
+def _is_temporary(name: str, file_state: tuple[str, int, int]) -> bool:
+    """Return whether a file was there while the stage ran and gone at its end, in the folder for temporary files."""
+    return file_state[1] >= 0 and not os.path.lexists(name) and Path(tempfile.gettempdir()) in Path(name).parents
+
+
+def _made_since(name: str, file_state: tuple[str, int, int]) -> bool:
+    """Return whether a file was absent when it was looked for, and is there now. A folder is no file that was read."""
+    kind, size, _ = file_state
+    return (size < 0 and os.path.lexists(name)) or (kind == "r" and size >= 0 and not _is_regular_or_absent(name))
+
+
+def _is_data_folder(path: str, folder_state: tuple[int, int], stage: Path) -> bool:
+    """Return whether what is in the listed folder is the data's alone. It is as it was listed, or was changed since by
+    a cache, say. In the folder for passing files, and above the stage's own, others come and go."""
+    now = _stat_file(path)
+    shared = {Path(tempfile.gettempdir()).resolve(), *stage.resolve().parents}
+    return now == folder_state or (now is not None and Path(path).resolve() not in shared)
+
+
+def _is_regular_or_absent(name: str) -> bool:
+    return Path(name).is_file() or not os.path.lexists(name)
+
+
+def _record_file(path: str, size: int, changed_ns: int, bytes_left: int) -> list[Any]:
+    """Record a file as it was when it was opened; with its content where that is small and has not changed since."""
+    small = 0 <= size <= min(HASHED_BYTES, bytes_left) and _stat_file(path) == (size, changed_ns)
+    return [size, changed_ns, _hash_file(path) if small else ""]
+
+
+def _stat_file(path: str) -> tuple[int, int] | None:
+    try:
+        now = Path(path).stat()
+    except OSError:
+        return None
+    return now.st_size, now.st_mtime_ns
+
+
+def _hash_file(path: str) -> str:
+    try:
+        now = Path(path).stat()
+        return _hash_content(path, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
+    except OSError:
+        return "?"
+
+
+@lru_cache(maxsize=65536)
+def _hash_content(path: str, size: int, changed_ns: int, moved_ns: int) -> str:
+    """Hash a file once for as long as it stays as it is. Many runs read the same data."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as stream:
+        for piece in _read_pieces(stream):
+            digest.update(piece)
+    return digest.hexdigest()[:32]
+
+
+def _read_pieces(stream: Any) -> Iterator[bytes]:
+    while piece := stream.read(1 << 20):
+        yield piece
+
+
+def _hash_names(path: str) -> str:
+    """Hash the names in a folder. What lies in the files is not looked at."""
+    try:
+        names = sorted(os.listdir(path))  # noqa: PTH208
+    except OSError:
+        return ""
+    return hashlib.sha256("\0".join(names).encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -1,0 +1,326 @@
+"""The four notebooks in order, their outcomes as one report, the index page after every stage."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Callable
+
+from ascend_workbook.batch import index, reuse
+from ascend_workbook.batch.execute import FAILED, GOOD, RED, Outcome, execute_notebook, load_outcome, saved_report
+from ascend_workbook.batch.fingerprint import device_versions, hash_parts, join_hashes
+from ascend_workbook.batch.mirror import Mirror, local_root
+from ascend_workbook.batch.parameters import assign_parameters, check_at_least_one, declared_parameters
+from ascend_workbook.batch.stages import NOTEBOOKS, STAGES, find_notebooks, run_folder
+from ascend_workbook.diagnose import explain_text
+from ascend_workbook.findings.errors import Stopped, WorkbookError
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.report import Chart, Column, Report, Table
+from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language, say
+from ascend_workbook.storage import is_address, open_storage, own_results
+
+
+def run(
+    name: str,
+    parameters: dict[str, str],
+    *,
+    stages: tuple[str, ...] = STAGES,
+    lang: str | None = None,
+    root: str | os.PathLike[str] = "runs",
+    force: bool = False,
+    timeout_s: int = 1800,
+    notebooks: Path = NOTEBOOKS,
+    here: dict[str, str] | None = None,
+    say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
+) -> Report:
+    """Run the stages' notebooks into `root/name`; a row per stage, red where any is red. Where `root` is an address
+    (obs://), into `runs/name` here, and each stage is sent to `root/name` when it has ended.
+
+    The folder holds index.html, report.json and junit.xml, the last with the cases that a plan's has of a run.
+    `parameters` are texts, checked against what the notebooks declare before anything starts. A cell's time limit is
+    `timeout_s` seconds. `here` is what `device_versions` says, where that is known already. Raises WorkbookError for
+    what keeps the run from starting.
+    """
+    lang = choose_language(lang)
+    check_at_least_one(timeout=timeout_s)
+    folder = run_folder(name, local_root(root))
+    outcomes: list[Outcome] = []
+    publish = partial(_publish_run, name, folder, stages, lang)
+    publish(outcomes)  # from here on an earlier run's green page is gone
+    own_results.mark_results(folder)
+    for stale in ("acceptance.html", "acceptance.json"):
+        (folder / stale).unlink(missing_ok=True)
+    mirror = Mirror(root, folder)
+    try:
+        notebooks_found, values_by_stage = _prepare_stages(parameters, stages, notebooks / lang)
+        here = here or device_versions(parameters.get("device", "auto"))
+    except WorkbookError as error:
+        mirror.finish_sending(publish(outcomes, trouble=error))
+        raise
+    except KeyboardInterrupt:
+        raise Stopped("run.stopped_before") from None
+    for number, (stage, notebook) in enumerate(notebooks_found.items(), 1):
+        say_progress(say("run.stage", lang, number=number, of=len(notebooks_found), stage=Sentence(f"name.{stage}")))
+        values = {**values_by_stage[stage], "lang": lang, "run_dir": str(folder)}
+        basis = _stage_parts(notebook, values, here)
+        why = why_again(folder / stage, basis, force=force)
+        if why:
+            say_progress(say("run.stage_again", lang, why=why))
+        try:
+            outcome = (None if why else _load_reusable(folder / stage)) or execute_notebook(
+                stage, notebook, values, basis, timeout_s
+            )
+        except KeyboardInterrupt:
+            stopped = load_outcome(folder / stage)
+            mirror.finish_sending(publish([*outcomes, *filter(None, [stopped])], tier=here["tier"]))
+            page = str(folder / "index.html")
+            raise Stopped("run.stopped", stage=Sentence(f"name.{stage}"), page=page) from None
+        outcomes.append(outcome)
+        publish(outcomes, tier=here["tier"])
+        mirror.send_part(stage)
+        say_progress(
+            say(
+                "run.stage_ended",
+                lang,
+                stage=Sentence(f"name.{stage}"),
+                state=_state_sentence(outcome),
+                seconds=outcome.seconds,
+            )
+        )
+    report = mirror.finish_sending(publish(outcomes, tier=here["tier"], acceptance=_render_acceptance(folder, lang)))
+    _write_junit(report, folder, stages, lang)  # as red as the exit code also where not all could be sent
+    return report
+
+
+def _write_junit(report: Report, folder: Path, stages: tuple[str, ...], lang: str) -> None:
+    from ascend_workbook.batch.results import junit  # it knows plans, which know this module
+
+    open_storage(str(folder)).write_text("junit.xml", junit.render_run(report, folder, stages, lang))
+
+
+def _render_acceptance(folder: Path, lang: str) -> str:
+    """Render the checklist of the run as a piece of its page; empty where no stage saved a report."""
+    from ascend_workbook.batch import acceptance  # it knows plans, which know this module
+
+    try:
+        return acceptance.section_of(folder, lang)
+    except WorkbookError:
+        return ""
+
+
+def _prepare_stages(
+    parameters: dict[str, str], stages: tuple[str, ...], notebooks: Path
+) -> tuple[dict[str, Path], dict[str, dict[str, Any]]]:
+    """Return each stage's notebook and its parameters as values. Raises WorkbookError where one cannot start."""
+    notebooks_found = find_notebooks(stages, notebooks)
+    values_by_stage = assign_parameters(
+        parameters, {stage: declared_parameters(notebook) for stage, notebook in notebooks_found.items()}
+    )
+    for values in values_by_stage.values():
+        check_inputs(values)
+    return notebooks_found, values_by_stage
+
+
+def hash_run(
+    parameters: dict[str, str], here: dict[str, str], *, stages: tuple[str, ...], lang: str, notebooks: Path = NOTEBOOKS
+) -> str:
+    """Hash all that the result of a run depends on. Raises WorkbookError as `run` does."""
+    by_stage = hash_run_parts(parameters, here, stages=stages, lang=lang, notebooks=notebooks)
+    return hashlib.sha256(
+        json.dumps([join_hashes(stage_parts) for stage_parts in by_stage.values()]).encode()
+    ).hexdigest()[:16]
+
+
+def hash_run_parts(
+    parameters: dict[str, str], here: dict[str, str], *, stages: tuple[str, ...], lang: str, notebooks: Path = NOTEBOOKS
+) -> dict[str, dict[str, str]]:
+    """Hash what the result of a run depends on, by stage and by name."""
+    notebooks_found, values_by_stage = _prepare_stages(parameters, stages, notebooks / lang)
+    return {
+        stage: _stage_parts(notebook, {**values_by_stage[stage], "lang": lang}, here)
+        for stage, notebook in notebooks_found.items()
+    }
+
+
+def _stage_parts(notebook: Path, values: dict[str, Any], here: dict[str, str]) -> dict[str, str]:
+    """Hash what a stage depends on, without the folder of the results."""
+    return hash_parts(notebook, {**values, "run_dir": ""}, here)
+
+
+def _publish_run(
+    name: str,
+    folder: Path,
+    stages: tuple[str, ...],
+    lang: str,
+    outcomes: list[Outcome],
+    *,
+    tier: str = "",
+    acceptance: str = "",
+    trouble: WorkbookError | None = None,
+) -> Report:
+    """Write the page, the report and junit.xml as things stand. `trouble` is what kept the run from starting,
+    `acceptance` the checklist's HTML once all is done."""
+    result = summarize_run(name, folder, outcomes, stages, tier)
+    if trouble is not None:
+        sentence: Scalar = Sentence(trouble.key, **trouble.arguments)
+        failed = Finding("RUN400", Status.FAIL, "RUN400.could_not_start", {"error": sentence}, weight=300)
+        result = replace(result, findings=(*result.findings, failed))
+    storage = open_storage(str(folder))
+    storage.write_text("index.html", index.render_page(result, folder, outcomes, lang, acceptance))
+    storage.write_text("report.json", result.to_json())
+    _write_junit(result, folder, stages, lang)
+    return result
+
+
+def summarize_run(name: str, folder: Path, outcomes: list[Outcome], stages: tuple[str, ...], tier: str) -> Report:
+    """Make the run's report: a row per stage, also for those that have not run yet."""
+    names = ("stage", "run_result", "status", "verdict", "tier")
+    columns = (*(Column(column_name) for column_name in names), Column("seconds", "s"))
+    rows: list[tuple[Scalar, ...]] = []
+    findings: list[Finding] = []
+    by_stage = {outcome.stage: outcome for outcome in outcomes}
+    for stage in stages:
+        finding, stage_tier, seconds = _judge_stage(stage, by_stage.get(stage), folder)
+        findings.append(finding)
+        sentence: Scalar = Sentence(finding.key, **finding.args)
+        outcome: Scalar = Sentence("run.red" if finding.status is Status.FAIL else "run.green")
+        if stage not in by_stage:
+            outcome = Sentence("RUN400.not_run")
+        rows.append((Sentence(f"name.{stage}"), outcome, finding.status.name, sentence, stage_tier, seconds))
+    findings += _all_green(dict(zip(stages, findings)))
+    return Report(
+        "batch",
+        "run",
+        tuple(findings),
+        Table(columns, tuple(rows)),
+        Chart("bars", "stage", ("seconds",), "s"),
+        facts={
+            "name": name,
+            "page": str(folder / "index.html"),
+            "outcomes": [vars(outcome) for outcome in outcomes],
+            "simulator": _describe_simulator([saved_report(folder / outcome.stage) for outcome in outcomes]),
+        },
+        tier=tier,
+    )
+
+
+def _has_judged(report: Report) -> bool:
+    """Return whether a report, or a part of it, judged anything at all."""
+    return any(finding.status is not Status.SKIPPED for finding in report.findings) or any(
+        map(_has_judged, report.parts)
+    )
+
+
+def _describe_simulator(reports: list[Report | None]) -> dict[str, Any]:
+    """Describe with which numbers and faults on purpose the simulated NPU ran the stages. Empty where it ran none."""
+    simulated = [report for report in reports if report is not None and report.simulated]
+    numerics = "ascend" if any(report.ascend_numerics for report in simulated) else "cpu"
+    faults = dict.fromkeys(fault for report in simulated for fault in report.on_purpose)
+    return {"numerics": numerics, "faults": list(faults)} if simulated else {}
+
+
+def _all_green(by_stage: dict[str, Finding]) -> list[Finding]:
+    """The run's own sentence once every stage has ended and none failed; it is no better than the worst stage."""
+    worst = max(finding.status for finding in by_stage.values())
+    if worst is Status.FAIL or any(finding.key == "RUN400.not_run" for finding in by_stage.values()):
+        return []
+    warned = [stage for stage, finding in by_stage.items() if finding.status is Status.WARN]
+    unseen = [stage for stage, finding in by_stage.items() if _is_partial(finding)]
+    doubts: list[Scalar] = [
+        Sentence(key, which=[Sentence(f"name.{stage}") for stage in stages])
+        for key, stages in (("RUN400.warned", warned), ("RUN400.unseen", unseen))
+        if stages
+    ]
+    key = "RUN400.green_but" if doubts else "RUN400.green"
+    return [Finding("RUN400", worst, key, {"stages": len(by_stage), "doubts": doubts}, weight=200)]
+
+
+def _is_partial(finding: Finding) -> bool:
+    """Whether the stage left something out, and the run's word for it is there."""
+    verdict = finding.args.get("verdict")
+    return finding.status is Status.SKIPPED or (isinstance(verdict, dict) and verdict.get("say") == "RUN400.partly")
+
+
+def _judge_stage(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Finding, str, float | None]:
+    """Return what a stage's outcome means, its tier and seconds."""
+    if outcome is None:
+        return Finding("RUN400", Status.SKIPPED, "RUN400.not_run"), "", None
+    place = Place(f"{stage}/notebook.ipynb")
+    report = saved_report(folder / stage)
+    tier = report.tier if report else ""
+    if outcome.state in (GOOD, RED) and report is not None:
+        key = "RUN400.red" if outcome.state == RED else "RUN400.reused" if outcome.reused else "RUN400.good"
+        headline: Scalar = Sentence(report.headline.key, **report.headline.args) if report.headline else None
+        status = Status.FAIL if outcome.state == RED else report.status
+        if status is Status.SKIPPED and _has_judged(report):  # an answer with gaps; its own page marks each as SKIPPED
+            status, headline = Status.NOTE, Sentence("RUN400.partly", verdict=headline)
+        return Finding("RUN400", status, key, {"verdict": headline}, place, weight=10), tier, outcome.seconds
+    if outcome.state == GOOD:  # every cell ran, but no report was saved: nothing vouches for the stage
+        outcome = replace(outcome, state="no_report")
+    args: dict[str, Scalar] = {"cell": outcome.cell, "error": outcome.error}
+    key, known_error = f"RUN400.{outcome.state}", explain_text(outcome.error)
+    if outcome.state == FAILED and known_error is not None:
+        key, args = "RUN400.cell_failed_known", {**args, "cause": known_error.cause, "fix": known_error.fix}
+    return Finding("RUN400", Status.FAIL, key, args, place, weight=20), tier, outcome.seconds
+
+
+def why_again(folder: Path, basis: dict[str, str], *, force: bool = False) -> Scalar:
+    """Return why a stage that an earlier start ended runs again; empty for one that is reused or new."""
+    before = load_outcome(folder)
+    if before is None:
+        return ""
+    if force:
+        return Sentence("reuse.force")
+    if before.state != GOOD or saved_report(folder) is None:
+        return Sentence("reuse.not_good")
+    return reuse.why_again(folder, basis)
+
+
+def _load_reusable(folder: Path) -> Outcome | None:
+    """Return the earlier outcome as a reused one, or None."""
+    before = load_outcome(folder)
+    return None if before is None else replace(before, reused=True)
+
+
+def check_inputs(values: dict[str, Any]) -> None:
+    """Make the paths of a stage's parameters whole. Raises WorkbookError for one that is not there."""
+    _check_script(values)
+    _check_baseline(values)
+
+
+def _check_script(values: dict[str, Any]) -> None:
+    """Look for a script where the user stands, then in the project."""
+    script = values.get("script")
+    if not script:
+        return
+    for path in (Path(script), NOTEBOOKS.parent / script):
+        if path.is_file():
+            values["script"] = str(path.resolve())
+            return
+    raise WorkbookError("run.no_script", path=str(script))
+
+
+def _check_baseline(values: dict[str, Any]) -> None:
+    """Make the path of a baseline whole; one in object storage is fetched by its stage."""
+    baseline = values.get("baseline")
+    if not baseline:
+        return
+    if is_address(baseline):
+        if not open_storage(baseline).exists(""):
+            raise WorkbookError("run.no_baseline", path=str(baseline))
+        return
+    root = Path(baseline)
+    for path in (root, NOTEBOOKS.parent / root):
+        if path.exists():
+            values["baseline"] = str(path.resolve())
+            return
+    raise WorkbookError("run.no_baseline", path=str(baseline))
+
+
+def _state_sentence(outcome: Outcome) -> Scalar:
+    return Sentence("run.state.reused" if outcome.reused else f"run.state.{outcome.state}")

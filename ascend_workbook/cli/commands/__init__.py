@@ -1,0 +1,1 @@
+"""The verbs as commands: a file each, named after its verb, with its `VERB`."""

@@ -1,0 +1,73 @@
+"""The command line of `modelarts`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from ascend_workbook.cli.options import Row, Verb
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import say
+from ascend_workbook.modelarts import JobRequest, describe_job, launch_links, rehearse_job
+from ascend_workbook.storage import write_file
+
+MOST_CARDS = 16
+
+
+def run_job(
+    call: partial[JobRequest],
+    lang: str | None,
+    *,
+    env: Sequence[str] = (),
+    body: Path | None = None,
+    dry_run: bool = False,
+    cards: int = 2,
+) -> Report:
+    """Describe the job, write the request where asked, and rehearse it where asked."""
+    if not 1 <= cards <= MOST_CARDS:
+        raise WorkbookError("modelarts.cards_range", cards=cards, most=MOST_CARDS)
+    pairs = [text.partition("=") for text in env]
+    wrong = next((name for name, separator, _ in pairs if not separator), None)
+    if wrong is not None:
+        raise WorkbookError("modelarts.env_form", text=wrong)
+    request = call(environment={name: value for name, _, value in pairs})
+    report = describe_job(request)
+    if body:
+        target = body.resolve()
+        write_file(target, json.dumps(report.facts["request"], indent=2, ensure_ascii=False) + "\n")
+        print(say("modelarts.body_written", lang, path=str(target)), file=sys.stderr)
+    return rehearse_job(request, cards=cards) if dry_run else report
+
+
+ADDRESS, ID = Row(metavar="OBS"), Row(metavar="ID")
+JOB = {
+    "name": Row("--name", default="ascend-workbook"),
+    "code": Row("--code", metavar="OBS"),
+    "out": Row("--out", metavar="OBS"),
+    "data": ADDRESS,
+    "logs": ADDRESS,
+    "flavor": Row("--flavor", metavar="ID"),
+    "pool": ID,
+    "image": Row(metavar="SWR"),
+    "engine_id": ID,
+    "command": Row(metavar="VERB"),
+    "env": Row(metavar="NAME=VALUE"),
+    "body": Row(metavar="FILE"),
+    "environment": None,
+}
+ACTIONS = {
+    "job": Verb(JobRequest, JOB, run_job, one_of=("command", "script")),
+    "link": Verb(launch_links, {"urls": Row("notebook", metavar="URL", nargs="*"), "image": ID}),
+}
+EXAMPLES = """
+  ascend-workbook modelarts job --code obs://bkt/workbook --out obs://bkt/out --flavor modelarts.x --engine-id pytorch-x
+  ascend-workbook modelarts job --code obs://bkt/code --out obs://bkt/out --flavor f --image swr.x/org/i --body j.json
+  ascend-workbook modelarts job --code obs://bkt/code --out obs://bkt/out --flavor f --engine-id e --dry-run
+  ascend-workbook modelarts job --code obs://bkt/c --out obs://bkt/o --flavor f --engine-id e --script t.py --dry-run
+  ascend-workbook modelarts link https://notebooks.example.com/zh/01_environment.ipynb
+"""
+VERB = Verb(actions=ACTIONS, examples=EXAMPLES)

@@ -1,0 +1,40 @@
+"""The command line of `storage`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ascend_workbook.cli.options import Row, Verb
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.report import Report
+from ascend_workbook.storage import verb
+
+MOST_WORKERS, MOST_MIB = 64, 5120
+
+
+def run_transfer(call: partial[Report], workers: int, part_mib: int) -> Report:
+    """Transfer, within bounds."""
+    for option, value, most in (("--workers", workers, MOST_WORKERS), ("--part-mib", part_mib, MOST_MIB)):
+        if not 1 <= value <= most:
+            raise WorkbookError("storage.option", option=option, value=value, most=most)
+    return call()
+
+
+PATH, ADDRESS = Row(metavar="PATH"), Row(metavar="ADDRESS")
+ROWS = {"source": PATH, "place": ADDRESS, "folder": PATH, "workers": Row(metavar="N"), "part_mib": Row(metavar="N")}
+ACTIONS = {
+    "list": Verb(verb.contents, ROWS),
+    "upload": Verb(verb.upload, ROWS, run_transfer),
+    "download": Verb(verb.download, ROWS, run_transfer),
+    "verify": Verb(verb.verify, {"place": Row(metavar="PLACE")}),
+}
+EXAMPLES = """
+  ascend-workbook storage upload runs/demo obs://my-bucket/runs/demo
+  ascend-workbook storage upload gpu.zip obs://my-bucket/baselines/
+  ascend-workbook storage list obs://my-bucket/runs
+  ascend-workbook storage download obs://my-bucket/runs/demo runs/demo
+  ascend-workbook storage download --unverified obs://my-bucket/sent/by/hand data
+  ascend-workbook storage verify obs://my-bucket/runs/demo
+  ascend-workbook storage verify --quick runs/demo
+"""
+VERB = Verb(actions=ACTIONS, examples=EXAMPLES)

@@ -1,0 +1,187 @@
+"""The command `ascend-workbook` (also `python -m ascend_workbook`): the same verbs as the notebooks.
+
+Exit codes: 0 good, 1 the verdict is FAIL, 2 could not run, 130 stopped by the user.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import pkgutil
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from typing import Any
+
+import ascend_workbook
+from ascend_workbook.cli import commands
+from ascend_workbook.cli.options import Verb
+from ascend_workbook.cli.parser import COMMAND, Parser
+from ascend_workbook.cli.swallowed import find_swallowed
+from ascend_workbook.findings.errors import Stopped, WorkbookError, explain_os_error
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import LANGUAGES, Scalar, say
+from ascend_workbook.storage import refuse_unwritable, write_file
+
+#: The group of entry points by which a distribution adds a verb: NAME = "package.module".
+GUESTS = "ascend_workbook.verbs"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one verb and return the exit code."""
+    arguments = sys.argv[1:] if argv is None else argv
+    _print_anything()
+    lang, code = _find_language(arguments), 2
+    try:
+        args = build_parser(arguments[0] if arguments else "", lang).parse_args(arguments)
+        for path in filter(None, (args.json, args.html, args.junit)):
+            refuse_unwritable(path)
+        _warn_of_swallowed(args, arguments)
+        args.began = time.monotonic()
+        verb: Verb = args.chosen
+        with _set_language(args.lang):
+            report = verb.run_verb(args)
+        if isinstance(report, Report):
+            code = _write_files(report, args)
+            if not (verb.show and verb.bind_parameters(verb.show, args, report)()):
+                _show_report(report, args)
+            if verb.last:
+                verb.bind_parameters(verb.last, args, report)()
+        else:  # `simulator env` and the like print for themselves
+            code = int(report or 0)
+        sys.stdout.flush()
+        return code
+    except WorkbookError as error:
+        return _could_not_run(error, lang)
+    except KeyboardInterrupt as stop:
+        stopped = stop if isinstance(stop, Stopped) else Stopped()
+        print(stopped.message(lang), file=sys.stderr)
+        return Stopped.EXIT
+    except BrokenPipeError:  # `| head` has seen enough; the interpreter must not flush into the closed pipe either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return code  # the verdict is what it is, whoever reads it
+    except OSError as error:
+        path = error.filename2 or error.filename
+        return _could_not_run(WorkbookError("command.file", path=str(path or ""), error=explain_os_error(error)), lang)
+    except Exception:  # noqa: BLE001 - a defect of ours is no verdict: exit code 1 would say that it is
+        traceback.print_exc()
+    return 2
+
+
+@contextmanager
+def _set_language(lang: str | None) -> Iterator[None]:
+    """Set the language in which a verb and its children speak while it runs."""
+    before = os.environ.get("ASCEND_WORKBOOK_LANG")
+    if lang:
+        os.environ["ASCEND_WORKBOOK_LANG"] = lang
+    try:
+        yield
+    finally:
+        if lang and before is None:
+            del os.environ["ASCEND_WORKBOOK_LANG"]
+        elif lang and before is not None:
+            os.environ["ASCEND_WORKBOOK_LANG"] = before
+
+
+def verb_names() -> list[str]:
+    """Return the names of all verbs: a file of the commands folder is named after its verb."""
+    own_names = [module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__)]
+    return sorted([*own_names, *guest_verbs()])
+
+
+def guest_verbs() -> dict[str, str]:
+    """Return the modules of verbs that other installed distributions bring, by verb: entry points of GUESTS."""
+    every: Any = entry_points()  # a mapping until Python 3.9
+    points = every.select(group=GUESTS) if hasattr(every, "select") else every.get(GUESTS, ())
+    return {point.name: point.value for point in points}
+
+
+def load_verb(name: str) -> Verb:
+    """Load the verb of this name."""
+    module_name = f"{commands.__name__}.{name.replace('-', '_')}"
+    verb: Verb = import_module(module_name if find_spec(module_name) else guest_verbs()[name]).VERB
+    return verb
+
+
+def build_parser(verb: str = "", lang: str | None = None) -> Parser:
+    """Return the parser with all verbs, or with this one where it is one of them: it starts sooner."""
+    parser = Parser(prog=COMMAND, key="help", build_whole=build_parser, lang=lang)
+    parser.add_version(ascend_workbook.__version__)
+    place = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    is_own = bool(verb) and find_spec(f"{commands.__name__}.{verb.replace('-', '_')}") is not None
+    names = [verb] if is_own else verb_names()
+    for name in [verb] if verb in names else names:
+        parser.add_below(place, name, load_verb(name))
+    return parser
+
+
+def _warn_of_swallowed(args: argparse.Namespace, arguments: list[str]) -> None:
+    """Warn of options of ours that stand behind a script and so are the script's."""
+    script, words = find_swallowed(args, arguments)
+    if words:
+        args_of_warning: dict[str, Scalar] = {"options": words, "script": script, "verb": args.verb, "first": words[0]}
+        print(say("command.swallowed", args.lang, **args_of_warning), file=sys.stderr)
+
+
+def _find_language(arguments: list[str]) -> str | None:
+    """Return the language asked for, so far as the command line has one. An error in it is said in that
+    language too.
+    """
+    requested = [value for name, value in zip(arguments, arguments[1:]) if name == "--lang"]
+    requested += [word.partition("=")[2] for word in arguments if word.startswith("--lang=")]
+    return next((word for word in requested if word in LANGUAGES), None)
+
+
+def _print_anything() -> None:
+    """Write out characters that a terminal's encoding lacks, instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _write_files(report: Report, args: argparse.Namespace) -> int:
+    """Write the files before anything is printed: a reader that goes away must not cost them. The exit code."""
+    seconds, verb = time.monotonic() - args.began, args.chosen
+
+    def make_junit() -> str:
+        own_text: str | None = verb.junit(report) if verb.junit else None
+        return report.junit(args.lang, seconds=seconds) if own_text is None else own_text
+
+    for path, make in (
+        (args.json, report.to_json),
+        (args.html, partial(report.html, args.lang)),
+        (args.junit, make_junit),
+    ):
+        if path:
+            write_file(path, make())
+    return 1 if report.status is Status.FAIL else 0
+
+
+def _show_report(report: Report, args: argparse.Namespace) -> None:
+    print(report.text(args.lang, details=getattr(args, "details", False)))
+    for path in (args.json, args.html, args.junit):
+        if path:
+            print(say("command.written", args.lang, path=path))
+    if "bundle" in report.facts:
+        print(say("selftest.bundle", args.lang, path=report.facts["bundle"]))
+    if "page" in report.facts:  # a run's index: its path is the last line, so that it is easily found
+        print(report.facts["page"])
+
+
+def _could_not_run(error: WorkbookError, lang: str | None) -> int:
+    print(say("command.error", lang, message=error.message(lang)), file=sys.stderr)
+    if error.hint(lang):
+        print(say("command.hint", lang, hint=error.hint(lang)), file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

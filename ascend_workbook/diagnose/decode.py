@@ -1,0 +1,135 @@
+"""The chain of codes in an error's text: ACL or aclnn number, HCCL result, CANN code, AI core bits, torch_npu suffix.
+
+Every code found is a Code with a sentence; what is in no list of ours says so. An AI core has two registers that are
+both printed as a number: the error register (`errcode:(w0, w1, w2)`, bit = index + 64 * word) and the overflow status
+of Opdebug files (`"status": 272` = 0x110 = bits 4 and 8). They are decoded by different tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ascend_workbook.diagnose.known import read_data
+from ascend_workbook.findings.sentence import Scalar, Sentence, load_catalogue
+
+_TORCH_NPU = "https://github.com/Ascend/pytorch/blob/9e73e708ab93/"
+_CANN = "https://www.hiascend.com/document/detail/en/CANNCommunityEdition/"
+SOURCES = {
+    "acl": f"{_TORCH_NPU}torch_npu/csrc/core/npu/NPUErrorCodes.h",
+    "aclnn": f"{_CANN}910/API/aolapi/atlasascendc_api_07_1205.html",
+    "hccl": f"{_TORCH_NPU}third_party/hccl/inc/hccl/hccl_types.h",
+    "cann": f"{_CANN}900/maintenref/troubleshooting/troubleshooting_0225.html",
+    "err": f"{_TORCH_NPU}docs/zh/user_guide/troubleshooting/error_code_description",
+}
+_SAYS = r"(?:error code|errorcode|errno|ret(?:code)?)(?: is)?\W{0,3}"
+HCCL = re.compile(r"HCCL function error[^\n]*?error code is (\d{1,2})\b", re.IGNORECASE)
+ACL = re.compile(_SAYS + r"(\d{6})\b|\bACL_ERROR_\w+ ?\((\d{6})\)", re.IGNORECASE)
+CANN = re.compile(r"(?<![\w.])([EW][A-Z1-9]\d{4})(?=[:\[\]\s,.)]|$)")
+ERRCODE = re.compile(r"errcode:\s*\(([^)]*)\)")
+AICORE = re.compile(r"error code ?= ?(0x[0-9a-fA-F]+)")
+STATUS = re.compile(r'"AI Core": ?\{[^}]*?"status": ?(\d+)')
+SUFFIX = re.compile(r"\bERR(\d{2})(\d{3})\b")
+WORD_BITS = 64
+
+
+@dataclass(frozen=True)
+class Code:
+    """One code: what kind, the code as shown, its meaning as a sentence, and who says so."""
+
+    kind: str
+    code: str
+    meaning: Scalar
+    source: str
+
+
+def decode_text(text: str) -> list[Code]:
+    """Return every code of the text once, from the runtime's number down to the register's bits."""
+    codes: dict[tuple[str, str], Code] = {}
+    for code in (
+        *_find_runtime(text),
+        *_find_hccl(text),
+        *_find_cann(text),
+        *_find_registers(text),
+        *_find_suffixes(text),
+    ):
+        codes.setdefault((code.kind, code.code), code)
+    return list(codes.values())
+
+
+def set_bits(words: list[int]) -> list[int]:
+    """Return the numbers of the set bits over the words of 64 bits each."""
+    return [index + WORD_BITS * at for at, word in enumerate(words) for index in range(WORD_BITS) if word >> index & 1]
+
+
+def _find_runtime(text: str) -> Iterator[Code]:
+    for match in ACL.finditer(text):
+        number = match.group(1) or match.group(2)
+        if f"code.aclnn.{number}" in load_catalogue():
+            yield Code("aclnn", number, Sentence(f"code.aclnn.{number}"), SOURCES["aclnn"])
+        else:
+            yield Code("acl", number, _listed_meaning(f"code.acl.{number}"), SOURCES["acl"])
+
+
+def _find_hccl(text: str) -> Iterator[Code]:
+    for match in HCCL.finditer(text):
+        yield Code("hccl", match.group(1), _listed_meaning(f"code.hccl.{match.group(1)}"), SOURCES["hccl"])
+
+
+def _find_cann(text: str) -> Iterator[Code]:
+    for match in CANN.finditer(text):
+        code = match.group(1)
+        module = f"code.module.{code[1]}"
+        if module not in load_catalogue():
+            continue
+        args: dict[str, Scalar] = {"module": Sentence(module)}
+        if f"code.cann.{code}" in load_catalogue():
+            key, args = "code.cann.listed", {**args, "meaning": Sentence(f"code.cann.{code}")}
+        else:
+            key = "code.cann.internal" if code[2] == "9" else "code.cann.unlisted"
+        yield Code("cann", code, Sentence(key, **args), SOURCES["cann"])
+
+
+def _find_registers(text: str) -> Iterator[Code]:
+    for match in ERRCODE.finditer(text):
+        words = [int(word, 0) for word in re.findall(r"0x[0-9a-fA-F]+|\d+", match.group(1))]
+        yield from _error_bits(words)
+    for match in AICORE.finditer(text):
+        yield from _error_bits([int(match.group(1), 16)])
+    for match in STATUS.finditer(text):
+        yield from _overflow_bits(int(match.group(1)))
+
+
+def _error_bits(words: list[int]) -> Iterator[Code]:
+    table, source = read_data("aicore_bits")["error"], read_data("aicore_bits")["sources"]["error"]
+    for bit in set_bits(words):
+        entry = table.get(str(bit))
+        meaning: Scalar = Sentence("code.bit.unknown")
+        if entry:
+            parts: dict[str, Scalar] = {"unit": Sentence(f"code.unit.{entry['unit']}")}
+            parts["kind"] = Sentence(f"code.kind.{entry['kind']}")
+            meaning = Sentence("code.bit", name=entry["name"], **parts)
+        yield Code("bit", f"bit {bit}", meaning, source)
+
+
+def _overflow_bits(status: int) -> Iterator[Code]:
+    source = read_data("aicore_bits")["sources"]["overflow"]
+    for bit in set_bits([status]):
+        is_known = f"code.overflow.{bit}" in load_catalogue()
+        yield Code(
+            "overflow", f"0x{1 << bit:x}", Sentence(f"code.overflow.{bit}" if is_known else "code.bit.unknown"), source
+        )
+
+
+def _find_suffixes(text: str) -> Iterator[Code]:
+    for match in SUFFIX.finditer(text):
+        module, kind = f"code.err.module.{match.group(1)}", f"code.err.kind.{match.group(2)}"
+        meaning: Scalar = Sentence("code.err.unknown")
+        if module in load_catalogue() and kind in load_catalogue():
+            meaning = Sentence("code.err.is", module=Sentence(module), kind=Sentence(kind))
+        yield Code("err", match.group(), meaning, SOURCES["err"])
+
+
+def _listed_meaning(key: str) -> Scalar:
+    return Sentence(key if key in load_catalogue() else "code.unknown")

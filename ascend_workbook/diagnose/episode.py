@@ -1,0 +1,159 @@
+"""From hits to the first error of the first failing rank.
+
+A rank's episode begins with its first strong hit and takes in the lines that belong to it: torch_npu's suffix, CANN's
+codes, the exceptions that Python chained. Which rank failed first: by time where every episode has one; else the one
+that torchrun calls the root cause; else one that does not merely wait for another; else the one written first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+
+from ascend_workbook.diagnose.decode import CANN
+from ascend_workbook.diagnose.known import Known
+from ascend_workbook.diagnose.line import Time, parse_line
+from ascend_workbook.diagnose.scan import TRACEBACK, Hit, Scan
+
+#: Lines further apart than this do not belong together; an episode's text ends after so many bytes and lines.
+GAP_LINES, TEXT_BYTES, TEXT_LINES = 40, 65_536, 200
+#: An exception that only says which library failed; CANN prints the cause beside it, without a rank in front.
+WRAPPER = re.compile(r"HCCL|ACL|CANN|NPU|Ascend|error code|[Ii]nner error")
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One rank's first error: its hits in order, of which `main` says most."""
+
+    hits: tuple[Hit, ...]
+    main: Hit
+
+    @property
+    def known(self) -> Known | None:
+        return self.main.known[0] if self.main.known else None
+
+    @property
+    def rank(self) -> str:
+        """Return the rank, a number where any of its lines gives one (`worker-1` is a host)."""
+        ranks = [hit.rank for hit in self.hits if hit.rank]
+        return next((rank for rank in ranks if rank.isdigit()), ranks[0] if ranks else "")
+
+    @property
+    def time(self) -> Time | None:
+        return next((hit.line.time for hit in self.hits if hit.line.time), None)
+
+    @property
+    def peer(self) -> bool:
+        """Return whether the rank waits for another rank, so that one may have failed before."""
+        return self.known is not None and self.known.peer
+
+    def other_causes(self) -> list[tuple[Hit, Known]]:
+        """Return the other causes that its lines name."""
+        causes: dict[str, tuple[Hit, Known]] = {}
+        for hit in self.hits:
+            for entry in hit.known:
+                if entry.specific and entry is not self.known:
+                    causes.setdefault(entry.id, (hit, entry))
+        return list(causes.values())
+
+
+def find_episodes(scans: list[Scan]) -> list[Episode]:
+    """Return an episode for each rank of each log that failed, in the order of logs and lines."""
+    streams: dict[tuple[str, str], list[Hit]] = defaultdict(list)
+    for scan in scans:
+        for hit in scan.hits:
+            streams[hit.log.name, hit.line.stream].append(hit)
+    for (name, stream), hits in list(streams.items()):
+        if not stream:
+            tagged = [streams[key] for key in streams if key[0] == name and key[1]]
+            streams[name, ""] = [hit for hit in hits if not _add_to_ranks(hit, tagged)]
+    episodes_found = [episode for hits in streams.values() if (episode := _make_episode(hits)) is not None]
+    order = {scan.log.name: number for number, scan in enumerate(scans)}
+    return sorted(episodes_found, key=lambda episode: (order[episode.main.log.name], episode.main.number))
+
+
+def _add_to_ranks(hit: Hit, tagged: list[list[Hit]]) -> bool:
+    """Add CANN's line without a rank to the ranks whose wrapper error it stands beside; return False where there is
+    none.
+    """
+    if not (CANN.search(hit.line.message) and any(entry.specific for entry in hit.known)):
+        return False
+    ranks = [
+        hits for hits in tagged if any(_is_wrapper(other_hit) and _is_beside(other_hit, hit) for other_hit in hits)
+    ]
+    for hits in ranks:
+        hits.append(hit)
+        hits.sort(key=lambda other_hit: other_hit.number)
+    return bool(ranks)
+
+
+def _is_wrapper(hit: Hit) -> bool:
+    return hit.strong and not any(entry.specific for entry in hit.known) and bool(WRAPPER.search(hit.line.message))
+
+
+def _is_beside(hit: Hit, other_hit: Hit) -> bool:
+    return hit.first - GAP_LINES <= other_hit.number <= hit.number + GAP_LINES
+
+
+def first_failing(episodes_found: list[Episode], root_rank: str = "") -> Episode:
+    """Return the episode that began it; `root_rank` is what torchrun says, or empty."""
+    if all(episode.time for episode in episodes_found):
+        return min(episodes_found, key=lambda episode: episode.time or ())
+    episodes_of_rank = [episode for episode in episodes_found if root_rank and episode.rank == root_rank]
+    pool = episodes_of_rank or episodes_found
+    return next((episode for episode in pool if not episode.peer), pool[0])
+
+
+def read_text(episode: Episode) -> list[tuple[int, str]]:
+    """Return (line number, message) of the episode's own rank, from its first line to the last that belongs to it."""
+    begin = episode.hits[0]
+    with begin.log.open_stream() as stream:
+        stream.seek(begin.start)
+        raw = stream.read(TEXT_BYTES).decode("utf-8", errors="replace")
+    last = max(hit.number for hit in episode.hits) + GAP_LINES
+    lines = [(begin.first + number, parse_line(text)) for number, text in enumerate(raw.split("\n"))]
+    own_lines = [
+        (number, line.message) for number, line in lines if line.stream == begin.line.stream and number <= last
+    ]
+    own_lines = _cut_at_next(own_lines, {hit.first for hit in episode.hits})[:TEXT_LINES]
+    while own_lines and not own_lines[-1][1].strip():
+        own_lines.pop()
+    return own_lines
+
+
+def _cut_at_next(lines: list[tuple[int, str]], own_numbers: set[int]) -> list[tuple[int, str]]:
+    """Cut the lines where a traceback begins that is none of this episode's."""
+    for at, (number, message) in enumerate(lines):
+        if TRACEBACK in message and number not in own_numbers:
+            return lines[:at]
+    return lines
+
+
+def _make_episode(hits: list[Hit]) -> Episode | None:
+    """Make an episode from a stream's first strong hit on; None where it has none."""
+    at = next((number for number, hit in enumerate(hits) if hit.strong), None)
+    if at is None:
+        return None
+    hits_taken = [hits[at]]
+    for hit in hits[at + 1 :]:
+        another = hit.first < hit.number and not hit.chained
+        if another or hit.first - hits_taken[-1].number > GAP_LINES:
+            break
+        hits_taken.append(hit)
+    return Episode(tuple(hits_taken), _main_hit(hits_taken))
+
+
+def _main_hit(hits: list[Hit]) -> Hit:
+    """Return the hit that says most; of equals the first."""
+    return max(hits, key=_weigh_hit)
+
+
+def _weigh_hit(hit: Hit) -> int:
+    """Weigh a hit: a narrow cause, a broad one, another rank's, a kind of error, an unknown exception, the rest."""
+    if not hit.known:
+        return 1 if hit.kind == "exception" else 0
+    best = hit.known[0]
+    if not best.specific:
+        return 2 if best.severity == "info" else 0
+    return 3 if best.peer else 4 if best.broad else 5

@@ -1,0 +1,116 @@
+"""Started by file path as one rank of several: a collective over all devices, its values checked, its time taken.
+
+Prints one line of JSON a collective. The inputs are small integers, so that the exact result is known and a sum in
+float32 has no rounding. Bandwidth is the bus bandwidth of nccl-tests: what each rank must send and receive whatever
+the algorithm, so that it can be held against the link's own
+(https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import time
+from datetime import timedelta
+from typing import Any
+
+REPEATS = 5
+PERIOD = 251
+
+
+def main(kind: str, backend: str, mib: int, timeout_s: int, operations: list[str]) -> None:
+    """Run the collectives on this rank; `kind` is npu, cuda or cpu, `mib` is the size of what one rank holds."""
+    import torch
+    import torch.distributed as dist
+
+    local = int(os.environ["LOCAL_RANK"])
+    device = "cpu" if kind == "cpu" else f"{kind}:{local}"
+    if kind == "npu":
+        import torch_npu  # noqa: F401 - makes torch.npu and hccl
+    if kind != "cpu":
+        getattr(torch, kind).set_device(device)
+    dist.init_process_group(backend, timeout=timedelta(seconds=timeout_s))
+    rank, world = dist.get_rank(), dist.get_world_size()
+    for operation in operations:
+        row = {"rank": rank, "world": world, "device": device, "operation": operation, "dtype": "float32", "mib": mib}
+        print_row({**row, "backend": backend, **CASES[operation](torch, dist, device, mib)})
+    dist.barrier()
+    dist.destroy_process_group()
+    print_row({"rank": rank, "done": True})
+
+
+def make_pattern(torch: Any, length: int, rank: int) -> Any:
+    """Return what a rank gives: small integers that differ from place to place and from rank to rank."""
+    return torch.arange(length, dtype=torch.int64).remainder(PERIOD).add(rank + 1).float()
+
+
+def run_all_reduce(torch: Any, dist: Any, device: str, mib: int) -> dict[str, Any]:
+    rank, world, length = dist.get_rank(), dist.get_world_size(), mib * (1 << 20) // 4
+    values = make_pattern(torch, length, rank).to(device)
+    result = values.clone()
+    dist.all_reduce(result)
+    expected = sum(make_pattern(torch, length, member) for member in range(world))
+    milliseconds = median_ms(torch, dist, device, lambda: dist.all_reduce(values))
+    return make_row(torch, result, expected, milliseconds, 2 * (world - 1) / world * values.nbytes)
+
+
+def run_broadcast(torch: Any, dist: Any, device: str, mib: int) -> dict[str, Any]:
+    length = mib * (1 << 20) // 4
+    result = make_pattern(torch, length, dist.get_rank()).to(device)
+    root = dist.get_world_size() - 1
+    dist.broadcast(result, src=root)
+    expected = make_pattern(torch, length, root)
+    milliseconds = median_ms(torch, dist, device, lambda: dist.broadcast(result, src=root))
+    return make_row(torch, result, expected, milliseconds, result.nbytes)
+
+
+def run_all_gather(torch: Any, dist: Any, device: str, mib: int) -> dict[str, Any]:
+    rank, world, length = dist.get_rank(), dist.get_world_size(), mib * (1 << 20) // 4
+    values = make_pattern(torch, length, rank).to(device)
+    parts = [torch.zeros_like(values) for _ in range(world)]
+    dist.all_gather(parts, values)
+    expected = torch.cat([make_pattern(torch, length, member) for member in range(world)])
+    result = torch.cat(parts)
+    milliseconds = median_ms(torch, dist, device, lambda: dist.all_gather(parts, values))
+    return make_row(torch, result, expected, milliseconds, (world - 1) / world * result.nbytes)
+
+
+CASES = {"all_reduce": run_all_reduce, "broadcast": run_broadcast, "all_gather": run_all_gather}
+
+
+def make_row(torch: Any, result: Any, expected: Any, milliseconds: float, bus_bytes: float) -> dict[str, Any]:
+    """Return how many elements are wrong, one of them, the time and the bus bandwidth."""
+    got = result.cpu()
+    wrong = (got != expected).nonzero().flatten()
+    row: dict[str, Any] = {"wrong": len(wrong), "elements": got.numel(), "time_ms": milliseconds}
+    row["bus_gb_per_s"] = bus_bytes / milliseconds / 1e6
+    if len(wrong):
+        at = int(wrong[0])
+        row.update(place=at, got=str(float(got[at])), exact=str(float(expected[at])))
+    return row
+
+
+def median_ms(torch: Any, dist: Any, device: str, work: Any) -> float:
+    """Return the median time of REPEATS runs, each begun together and waited for."""
+    wait = (lambda: None) if device == "cpu" else getattr(torch, device.split(":")[0]).synchronize
+    times = []
+    for _ in range(REPEATS):
+        dist.barrier()
+        wait()
+        start = time.perf_counter()
+        work()
+        wait()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
+def print_row(row: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(row) + "\n")  # one write a line: the ranks share the pipe
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.path = [entry for entry in sys.path if entry != sys.path[0]]
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5].split(","))

@@ -1,0 +1,172 @@
+"""Reads the host: system, CPU, memory, disk, shared memory, container."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from ascend_workbook.environment.machine import Host
+from ascend_workbook.environment.process import UNLIMITED
+from ascend_workbook.environment.system import System, Told, Untold
+from ascend_workbook.findings.errors import explain_os_error
+
+MIB = 1024 * 1024
+#: A cgroup without a limit prints `max` (v2) or a number near 2**63 (v1).
+NO_LIMIT = 2**60
+
+
+def read_host(system: System, work_folder: str | os.PathLike[str]) -> Host:
+    """Read the facts of the host; the disk is the one that holds `work_folder`, which need not exist yet."""
+    folder = _nearest_folder(Path(work_folder))
+    kind, kernel, arch = system.process.system_names()
+    total, free = read_memory(system)
+    return Host(
+        system=kind,
+        distribution=read_distribution(system),
+        kernel=kernel,
+        arch=arch,
+        glibc=glibc_version(system),
+        cpus=system.process.count_cpus(),
+        cpus_usable=count_usable_cpus(system),
+        memory_mib=total,
+        memory_free_mib=free,
+        work_folder=str(work_folder),
+        disk_free_mib=disk_free_mib(system, folder),
+        disk_writable=os.access(folder, os.W_OK | os.X_OK),
+        shm_mib=disk_free_mib(system, system.path_of("/dev/shm")),
+        open_files=read_limit(system, "NOFILE"),
+        container=detect_container(system),
+        disk_free_entries=free_entries(system, folder),
+        processes=process_limit(system),
+        locked_bytes=read_limit(system, "MEMLOCK"),
+        numa=read_numa_nodes(system),
+        affinity=tuple(sorted(system.process.allowed_cpus())),
+    )
+
+
+def read_distribution(system: System) -> str:
+    """Return `Ubuntu 22.04.4 LTS`, or an empty text."""
+    match = re.search(r'^PRETTY_NAME="?([^"\n]*)', system.text_or_empty("/etc/os-release"), re.MULTILINE)
+    return match[1] if match else ""
+
+
+def glibc_version(system: System) -> Told[str]:
+    """Return the version of the C library, as wheels' manylinux tags count it."""
+    parts = system.process.libc_version().split()
+    return parts[1] if len(parts) == 2 and parts[0] == "glibc" else Untold("untold.glibc")
+
+
+def count_usable_cpus(system: System) -> Told[float]:
+    """Count the CPUs this process may use: its affinity, cut by the cgroup's quota."""
+    allowed = float(len(system.process.allowed_cpus()))
+    quota = _quota_v2(system.text_or_empty("/sys/fs/cgroup/cpu.max")) or _quota_v1(system)
+    return min(allowed, quota) if quota else allowed
+
+
+def _quota_v2(text: str) -> float | None:
+    match = re.match(r"(\d+) (\d+)", text, re.ASCII)
+    return int(match[1]) / int(match[2]) if match and int(match[2]) else None
+
+
+def _quota_v1(system: System) -> float | None:
+    quota = _parse_number(system.text_or_empty("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"))
+    period = _parse_number(system.text_or_empty("/sys/fs/cgroup/cpu/cpu.cfs_period_us"))
+    return quota / period if quota and period and quota > 0 else None
+
+
+def read_memory(system: System) -> tuple[Told[float], Told[float]]:
+    """Read total and available MiB, both cut by the cgroup's limit."""
+    text = system.read_file("/proc/meminfo")
+    if isinstance(text, Untold):
+        return text, text
+    sizes = {name: int(kib) / 1024 for name, kib in re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE | re.ASCII)}
+    if not {"MemTotal", "MemAvailable"} <= sizes.keys():
+        unreadable = Untold("untold.unreadable", {"path": "/proc/meminfo"})
+        return unreadable, unreadable
+    limit, used = _memory_limit(system)
+    return min(sizes["MemTotal"], limit), min(sizes["MemAvailable"], max(0.0, limit - used))
+
+
+def _memory_limit(system: System) -> tuple[float, float]:
+    """Return limit and use of the cgroup in MiB; the limit is infinite where there is none."""
+    for limit_file, used_file in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ):
+        limit = _parse_number(system.text_or_empty(limit_file))
+        if limit and limit < NO_LIMIT:
+            return limit / MIB, (_parse_number(system.text_or_empty(used_file)) or 0) / MIB
+    return float("inf"), 0.0
+
+
+def disk_free_mib(system: System, folder: Path) -> Told[float]:
+    """Return the free space for this user on the file system that holds the folder."""
+    try:
+        disk = system.process.disk_space(folder)
+    except OSError as error:
+        return Untold("untold.file", {"path": str(folder), "error": explain_os_error(error)})
+    return disk.free / MIB
+
+
+def free_entries(system: System, folder: Path) -> Told[int]:
+    """Return how many files may still be made (inodes); unlimited where the file system does not count them."""
+    try:
+        disk = system.process.disk_space(folder)
+    except OSError as error:
+        return Untold("untold.file", {"path": str(folder), "error": explain_os_error(error)})
+    return disk.free_entries if disk.entries else UNLIMITED
+
+
+def process_limit(system: System) -> Told[int]:
+    """Return how many processes and threads this user may start: `ulimit -u`, cut by the cgroup's pids.max."""
+    soft = read_limit(system, "NPROC")
+    caps = [
+        _parse_number(system.text_or_empty(name))
+        for name in ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max")
+    ]
+    known_caps = [cap for cap in caps if cap]
+    return soft if isinstance(soft, Untold) or not known_caps else min(soft, *known_caps)
+
+
+def read_numa_nodes(system: System) -> tuple[tuple[int, ...], ...]:
+    """Return the CPUs of each NUMA node, in the order of the nodes; empty where /sys has no nodes."""
+    folders = [name for name in system.glob_names("/sys/devices/system/node/node*") if name[-1].isdigit()]
+    folders.sort(key=lambda name: int(name.rpartition("node")[2]))
+    return tuple(_parse_cpu_list(system.text_or_empty(f"{folder}/cpulist")) for folder in folders)
+
+
+def _parse_cpu_list(text: str) -> tuple[int, ...]:
+    """Parse `0-3,8` into numbers; parts of another form are left out."""
+    cpus: list[int] = []
+    for first, last in re.findall(r"(\d{1,6})(?:-(\d{1,6}))?", text, re.ASCII):
+        cpus.extend(range(int(first), int(last or first) + 1))
+    return tuple(cpus)
+
+
+def read_limit(system: System, name: str) -> Told[int]:
+    """Return the soft limit of open files, of processes or of locked memory (bytes), as the shell's ulimit gives it."""
+    soft = system.process.soft_limit(name)
+    return Untold("untold.no_tool", {"tool": "ulimit"}) if soft is None else soft
+
+
+def detect_container(system: System) -> str:
+    """Return `docker`, `kubernetes`, `podman`, or an empty text."""
+    if system.environ.get("KUBERNETES_SERVICE_HOST"):
+        return "kubernetes"
+    for mark, name in (("/.dockerenv", "docker"), ("/run/.containerenv", "podman")):
+        if system.path_of(mark).exists():
+            return name
+    match = re.search(r"kubepods|docker|containerd", system.text_or_empty("/proc/1/cgroup"))
+    return {"kubepods": "kubernetes"}.get(match[0], match[0]) if match else ""
+
+
+def _nearest_folder(folder: Path) -> Path:
+    """Return the folder, or the nearest one above it that exists."""
+    folder = folder.absolute()
+    return next((candidate for candidate in (folder, *folder.parents) if candidate.is_dir()), folder)
+
+
+def _parse_number(text: str) -> int | None:
+    text = text.strip()
+    return int(text) if re.fullmatch(r"-?\d+", text, re.ASCII) else None

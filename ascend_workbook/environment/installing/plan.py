@@ -1,0 +1,314 @@
+"""Which commands make this machine ready: pip only, and never one that could replace an installed torch.
+
+What is installed is held by a constraints file, and torch_npu comes without its dependencies (its wheel requires one
+exact torch, which pip would fetch). Where the installed torch fits nothing, a new environment is proposed beside it.
+Versions, Python tags and glibc: ascend_workbook/machine/compatibility.json.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from ascend_workbook.environment.machine import Machine
+from ascend_workbook.environment.system import PROJECT, Args, Untold, shorten_path
+from ascend_workbook.findings.sentence import Scalar
+from ascend_workbook.machine import versions
+from ascend_workbook.machine.packages import read_requirements
+
+#: As tools/bootstrap.py and requirements-torch.txt have them; a test holds them together. The index has torch's
+#: dependencies too: with PyPI beside it pip would take PyPI's CUDA build wherever this one cannot be reached.
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+SIMULATED = "2.13.0"
+HELD = "held.txt"
+#: The environment proposed beside an installed torch that fits nothing.
+BESIDE = ".venv-npu"
+#: Of a ModelArts notebook the folder that is kept when it is stopped (https://support.huaweicloud.com, Notebook).
+IMAGE_WORK = "/home/ma-user/work"
+KEPT = ("torch", "torch_npu", "torchvision", "torchaudio")
+#: Notes that keep the machine from being made ready by pip.
+BLOCKING = ("unsupported", "no_cann", "no_wheel", "not_listed", "simulator_wheel")
+FITS = ("recommended", "compatible")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command and why; `key` ends the sentence `installing.step.…`. An empty command is a step by hand."""
+
+    command: str
+    key: str
+    args: Args
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`situation` is modelarts, server, gpu, laptop or unsupported; `held` what is kept as it is; `notes` are
+    endings of `ENV131.…` sentences."""
+
+    situation: str
+    steps: tuple[Step, ...]
+    held: tuple[str, ...]
+    notes: tuple[tuple[str, Args], ...]
+
+
+@dataclass
+class _Draft:
+    """`python` is the interpreter the commands are for, `packages` what it has, `held` what it must keep."""
+
+    machine: Machine
+    python: str
+    packages: dict[str, str]
+    held: list[str]
+    steps: list[Step]
+    notes: list[tuple[str, Args]]
+    anywhere: bool = False
+
+    def add_step(self, command: list[str] | str, key: str, **args: str) -> None:
+        if self.anywhere and isinstance(command, list):
+            command = _absolute_command(command)
+        self.steps.append(Step(command if isinstance(command, str) else shlex.join(command), key, {**args}))
+
+    def add_pip(self, *what: str, key: str, **args: str) -> None:
+        self.add_step([self.python, "-m", "pip", "install", *what], key, **args)
+
+    def add_constrained(self, *what: str, key: str, **args: str) -> None:
+        """Add an installation that may bring dependencies: under the constraints, written before the first of them."""
+        if self.held and not any(step.key == "hold" for step in self.steps):
+            self.add_step(f"printf '%s\\n' {shlex.join(self.held)} > {HELD}", "hold")
+        self.add_pip(*(["-c", HELD] if self.held else []), *what, key=key, **args)
+
+
+def make_plan(machine: Machine, *, anywhere: bool = False) -> Plan:
+    """Make the plan for what was found; `anywhere`: for a shell in any folder, else for one in the project's."""
+    where = classify_situation(machine)
+    executable, packages = machine.python.executable, dict(machine.python.packages)
+    python = executable if anywhere else interpreter_command(executable)
+    held = [f"{name}=={packages[name]}" for name in KEPT if packages.get(name)]
+    draft = _Draft(machine, python, packages, list(held), [], [], anywhere)
+    if where == "unsupported":
+        draft.notes.append(("unsupported", {"system": machine.host.system, "arch": machine.host.arch}))
+        return Plan(where, (), tuple(held), tuple(draft.notes))
+    if held:
+        draft.notes.append(("kept", {"held": list(held)}))
+    {"modelarts": _plan_modelarts, "server": _plan_server, "gpu": _plan_gpu, "laptop": _plan_laptop}[where](draft)
+    if any(key in BLOCKING for key, _ in draft.notes):
+        return Plan(where, (), tuple(held), tuple(draft.notes))
+    if missing_packages(machine) or draft.steps:
+        draft.add_constrained("-r", "requirements.txt", key="workbook")
+    if where != "gpu":
+        draft.add_step([draft.python, "-m", "ascend_workbook", "setup", "--kernelspec", "ascend-npu"], "kernel")
+    return Plan(where, tuple(draft.steps), tuple(held), tuple(draft.notes))
+
+
+def _absolute_command(command: list[str]) -> list[str]:
+    """Write the project's own files by their whole paths, where they are beside the package."""
+    entry, wanted = PROJECT / "ascend_workbook", PROJECT / "requirements.txt"
+    if entry.is_dir() and command[1:3] == ["-m", "ascend_workbook"]:
+        command = [command[0], str(entry), *command[3:]]
+    return [str(wanted) if word == wanted.name and wanted.is_file() else word for word in command]
+
+
+def interpreter_command(executable: str) -> str:
+    """Return how a shell in the project's folder calls the interpreter: `python` where its environment is activated,
+    else its path.
+    """
+    activated = shutil.which("python")
+    if activated and Path(activated).parent == Path(executable).parent:
+        return "python"
+    return shorten_path(executable)
+
+
+def missing_packages(machine: Machine) -> list[str]:
+    """Return the packages of requirements.txt that are not installed; none where the file is not beside the package."""
+    return [name for name in read_requirements() if name not in machine.python.packages]
+
+
+def classify_situation(machine: Machine) -> str:
+    """Return the machine's situation: modelarts and server have (or need) a CANN; gpu is a baseline machine; laptop
+    takes the simulator.
+    """
+    if any(name.startswith(("MA_", "VC_")) for name in machine.environ) and (machine.real_cann or machine.needs_npu):
+        return "modelarts"
+    if machine.real_cann or machine.hardware.chips > 0 or machine.chosen.wanted == "npu":
+        return "server" if machine.host.system == "Linux" else "unsupported"
+    if machine.chosen.tier == "cuda":
+        return "gpu"
+    fits = machine.host.system == "Linux" and machine.host.arch in ("x86_64", "AMD64")
+    return "laptop" if fits else "unsupported"
+
+
+def fitting_versions(machine: Machine, cann: str, torch: str = "") -> tuple[list[str], list[str]]:
+    """Return the torch_npu versions for this CANN (and this torch) whose wheels this Python and C library take, best
+    first; and those that only the wheel rules out. Raises versions.NotAVersion."""
+    ranked = []
+    for pair in versions.load_compatibility()["pairs"]:
+        fit = versions.pair_cann(pair["torch_npu"], cann)
+        if fit in FITS and (not torch or versions.base_version(pair["torch"]) == versions.base_version(torch)):
+            ranked.append((FITS.index(fit), pair["torch_npu"]))
+    ranked.sort(key=lambda entry: versions.parse_version(entry[1]), reverse=True)
+    ranked.sort(key=lambda entry: entry[0])
+    names = [name for _, name in ranked]
+    installable = [name for name in names if wheel_fits(machine, name)]
+    return installable, [name for name in names if name not in installable]
+
+
+def wheel_fits(machine: Machine, torch_npu: str) -> bool:
+    """Return whether PyPI lists a wheel for this Python, architecture and C library; an unknown C library rules none
+    out.
+    """
+    wheel = versions.find_wheel(torch_npu, machine.host.arch)
+    if wheel is None or ".".join(machine.python.version.split(".")[:2]) not in wheel["python"]:
+        return False
+    glibc = machine.host.glibc
+    return isinstance(glibc, Untold) or versions.parse_version(glibc) >= versions.parse_version(wheel["glibc"])
+
+
+def _plan_modelarts(draft: _Draft) -> None:
+    """Plan as for a server; what has to be installed goes into an environment that sees the image's packages and
+    outlives it.
+    """
+    needs = missing_packages(draft.machine)
+    folder = f"{IMAGE_WORK}/.venv"
+    inside = draft.python
+    draft.python = f"{folder}/bin/python"
+    _plan_server(draft)
+    if needs or any("pip" in step.command for step in draft.steps):
+        draft.steps.insert(0, Step(shlex.join([inside, "-m", "venv", "--system-site-packages", folder]), "image", {}))
+        draft.notes.append(("image", {"folder": IMAGE_WORK}))
+    else:
+        draft.python = inside
+
+
+def _plan_server(draft: _Draft) -> None:
+    """Plan a server of one's own with NPUs."""
+    cann = draft.machine.real_cann
+    if cann is None:
+        wanted = versions.load_compatibility()["recommended"]["cann"]
+        draft.notes.append(("no_cann", {"cann": wanted}))
+        return
+    if not cann.sourced and cann.script:
+        draft.add_step(f"source {shlex.quote(cann.script)}", "source")
+    if not cann.version:
+        draft.notes.append(("cann_unknown", {"path": cann.path}))
+        return
+    try:
+        _plan_pair(draft, cann.version)
+    except versions.NotAVersion as error:
+        draft.notes.append(("version", {"text": str(error)}))
+        return
+    _plan_modules(draft, cann.version)
+
+
+def _plan_pair(draft: _Draft, cann: str) -> None:
+    """Plan torch and torch_npu: kept where they fit, completed where one is missing, beside where they do not fit."""
+    machine = draft.machine
+    torch, torch_npu = machine.torch, machine.torch_npu
+    if torch and torch_npu and versions.pair_torch(torch, torch_npu) == "matches":
+        if versions.pair_cann(torch_npu, cann) != "outside":
+            return
+        draft.notes.append(("pair_outside", {"torch_npu": torch_npu, "cann": cann}))
+    elif torch:
+        fit, _ = fitting_versions(machine, cann, torch)
+        if fit and not torch_npu:
+            draft.add_pip("--no-deps", f"torch_npu=={fit[0]}", key="torch_npu", version=fit[0], cann=cann)
+            return
+        if fit:  # the installed torch_npu is of another torch: only torch_npu is exchanged
+            draft.held = [requirement for requirement in draft.held if not requirement.startswith("torch_npu==")]
+            draft.add_pip("--no-deps", f"torch_npu=={fit[0]}", key="exchange", version=fit[0], found=torch_npu)
+            return
+        draft.notes.append(("no_pair", {"torch": torch, "cann": cann}))
+    _plan_new_pair(draft, cann, beside=bool(torch))
+
+
+def _plan_new_pair(draft: _Draft, cann: str, *, beside: bool) -> None:
+    machine = draft.machine
+    fit, ruled_out = fitting_versions(machine, cann)
+    if not fit:
+        key = "no_wheel" if ruled_out else "not_listed"
+        glibc = machine.host.glibc if isinstance(machine.host.glibc, str) else "?"
+        pythons, needs = _wheel_tags(ruled_out[0] if ruled_out else "", machine)
+        draft.notes.append(
+            (
+                key,
+                {
+                    "cann": cann,
+                    "python": machine.python.version,
+                    "glibc": glibc,
+                    "wanted": ruled_out[:3],
+                    "pythons": pythons,
+                    "needs": needs,
+                },
+            )
+        )
+        return
+    if beside:
+        draft.add_step([draft.python, "-m", "venv", BESIDE], "venv")
+        draft.python, draft.packages = f"{BESIDE}/bin/python", {}
+    torch = versions.base_version(fit[0])
+    draft.add_pip(f"torch=={torch}", "--index-url", CPU_INDEX, key="torch", version=torch)
+    draft.add_pip("--no-deps", f"torch_npu=={fit[0]}", key="torch_npu", version=fit[0], cann=cann)
+    draft.held = [f"torch=={torch}", f"torch_npu=={fit[0]}"]
+
+
+def _wheel_tags(torch_npu: str, machine: Machine) -> tuple[list[Scalar], str]:
+    """Return the Python versions and glibc that the wheels of this torch_npu are for."""
+    wheel = (versions.find_wheel(torch_npu, machine.host.arch) if torch_npu else None) or {}
+    return list(wheel.get("python", [])), str(wheel.get("glibc", "?"))
+
+
+def _plan_modules(draft: _Draft, cann: str) -> None:
+    """Plan CANN's own Python modules that are missing, and a numpy it takes."""
+    installed = draft.packages
+    below = versions.numpy_below(cann)
+    absent = [
+        name for name in versions.load_compatibility()["python_modules"] if name.replace("-", "_") not in installed
+    ]
+    numpy = installed.get("numpy", "")
+    if below and numpy and versions.parse_version(numpy) >= versions.parse_version(below):
+        absent.append("numpy")
+    requirements = [f"numpy<{below}" if name == "numpy" and below else name for name in dict.fromkeys(absent)]
+    if requirements:
+        draft.add_constrained(*requirements, key="modules", cann=cann)
+
+
+def _plan_gpu(draft: _Draft) -> None:
+    draft.notes.append(("gpu", {"torch": draft.machine.torch}))
+
+
+def _plan_laptop(draft: _Draft) -> None:
+    """Plan torch of the CPU's build, torch_npu beside the simulator, and the simulator."""
+    machine = draft.machine
+    torch = machine.python.packages.get("torch", "")
+    if machine.simulator and machine.chosen.tier == "npu-simulated":
+        return
+    if not torch:
+        draft.add_pip(f"torch=={SIMULATED}", "--index-url", CPU_INDEX, key="torch", version=SIMULATED)
+        draft.held = [f"torch=={SIMULATED}"]
+    try:
+        wanted = versions.base_version(torch) if torch else SIMULATED
+    except versions.NotAVersion as error:
+        draft.notes.append(("version", {"text": str(error)}))
+        return
+    if not wheel_fits(machine, wanted):
+        draft.notes.append(
+            (
+                "simulator_wheel",
+                {"wanted": wanted, "python": machine.python.version, "pythons": _wheel_tags(SIMULATED, machine)[0]},
+            )
+        )
+        return
+    if wanted != SIMULATED:
+        draft.notes.append(("simulator_torch", {"torch": torch, "tested": SIMULATED}))
+    place = Path(machine.simulator or simulator_location(machine))
+    if not machine.torch_npu:
+        draft.add_pip(
+            "--no-deps", "--target", str(place / "python"), f"torch_npu=={wanted}", key="beside", version=wanted
+        )
+    draft.add_step([machine.python.executable, "-m", "ascend_workbook", "simulator", "build"], "simulator")
+
+
+def simulator_location(machine: Machine) -> str:
+    """Return where the simulator is built by default: beside the interpreter's own environment."""
+    return str(Path(machine.python.executable).parent.parent / "share" / "ascend-workbook" / "simulator")

@@ -1,0 +1,135 @@
+"""What contradicts what: the same fact said twice differently, and facts that cannot hold together.
+
+ENV111: two sources differ. ENV112: HCCL's rank table. ENV113: what cannot be. ENV114: traps of the platform.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
+
+from ascend_workbook.environment.launching.claims import Claims, Said
+from ascend_workbook.environment.launching.job import Job
+from ascend_workbook.environment.launching.rank_table import RankTable
+from ascend_workbook.environment.system import Args
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.sentence import Sentence
+
+COMPARED = ("host_count", "host_rank", "per_host", "cards", "world_size", "master", "port", "rank", "local_rank")
+#: HCCL listens on the host on 16 ports from HCCL_IF_BASE_PORT on (CANN environment variables, HCCL_IF_BASE_PORT).
+HCCL_PORT, HCCL_PORTS = 60000, 16
+LEFT_OVER = ("RANK_TABLE_FILE", "RANK_ID", "RANK_SIZE")
+
+
+def judge_claims(environ: Mapping[str, str], claims: Claims, job: Job, table: RankTable | None) -> Iterator[Finding]:
+    """Yield all findings but the verdict."""
+    for name in dict.fromkeys(claims.broken):
+        yield Finding("ENV113", Status.FAIL, "ENV113.broken", {"name": name}, weight=80)
+    for field_name in COMPARED:
+        yield from _find_differences(field_name, claims.of_field(field_name))
+    if table is not None:
+        for key, args in table.find_problems():
+            yield Finding("ENV112", Status.FAIL, f"ENV112.{key}", args, weight=60)
+    yield from _find_impossible(environ, claims, job)
+    yield from _find_traps(environ, job)
+
+
+def _find_differences(field_name: str, field_claims: list[Said]) -> Iterator[Finding]:
+    """Yield one finding for each source that differs from the one believed."""
+    if field_name == "master":  # a table's address may be of another network than the launcher's
+        field_claims = [claim for claim in field_claims if claim.name != "RANK_TABLE_FILE"]
+    for other in field_claims[1:]:
+        first = field_claims[0]
+        if first.value == other.value or (
+            field_name == "master" and not _are_comparable(str(first.value), str(other.value))
+        ):
+            continue
+        args: Args = {
+            "what": Sentence(f"launching.{field_name}"),
+            "first": f"{first.name}={first.value}",
+            "second": f"{other.name}={other.value}",
+        }
+        yield Finding("ENV111", Status.FAIL, "ENV111.differ", args, weight=70)
+
+
+def _find_impossible(environ: Mapping[str, str], claims: Claims, job: Job) -> Iterator[Finding]:
+    for name, hosts in claims.hosts.items():
+        twice = sorted({host for host in hosts if hosts.count(host) > 1})[:3]
+        if twice:
+            yield Finding("ENV113", Status.FAIL, "ENV113.twice", {"name": name, "hosts": twice}, weight=50)
+    for small, large in (("host_rank", "host_count"), ("rank", "world_size"), ("local_rank", "per_host")):
+        left, right = claims.first_of(small), claims.first_of(large)
+        if left and right and int(left.value) >= int(right.value):
+            args: Args = {"left": f"{left.name}={left.value}", "right": f"{right.name}={right.value}"}
+            yield Finding("ENV113", Status.FAIL, "ENV113.outside", args, weight=55)
+    yield from _judge_sizes(claims, job)
+    if job.host_count > 1 and _is_local(job.master):
+        yield Finding("ENV113", Status.FAIL, "ENV113.local", {"master": job.master, "hosts": job.host_count}, weight=50)
+    yield from _judge_port(environ, job)
+
+
+def _judge_sizes(claims: Claims, job: Job) -> Iterator[Finding]:
+    world, per_host = claims.first_of("world_size"), claims.first_of("per_host") or claims.first_of("cards")
+    if world and per_host and int(world.value) != int(per_host.value) * job.host_count:
+        args: Args = {
+            "world": f"{world.name}={world.value}",
+            "hosts": job.host_count,
+            "per_host": f"{per_host.name}={per_host.value}",
+        }
+        yield Finding("ENV113", Status.FAIL, "ENV113.product", args, weight=52)
+    visible = claims.first_of("visible")
+    if visible and job.per_host and job.per_host > int(visible.value):
+        more: Args = {
+            "ranks": job.per_host,
+            "source": job.sources.get("per_host", "?"),
+            "visible": f"{visible.name}: {visible.value}",
+        }
+        yield Finding("ENV113", Status.FAIL, "ENV113.cards", more, weight=51)
+
+
+def _judge_port(environ: Mapping[str, str], job: Job) -> Iterator[Finding]:
+    base = environ.get("HCCL_IF_BASE_PORT", "")
+    first = int(base) if re.fullmatch(r"\d{1,5}", base, re.ASCII) else HCCL_PORT
+    if job.port > 65535:
+        yield Finding("ENV113", Status.FAIL, "ENV113.port", {"port": job.port}, weight=50)
+    elif first <= job.port < first + HCCL_PORTS:
+        args: Args = {"port": job.port, "first": first, "last": first + HCCL_PORTS - 1}
+        yield Finding("ENV113", Status.WARN, "ENV113.hccl_port", args, weight=20)
+
+
+def _find_traps(environ: Mapping[str, str], job: Job) -> Iterator[Finding]:
+    left = [name for name in LEFT_OVER if environ.get(name)]
+    if job.starter == "rtf":
+        yield Finding("ENV114", Status.WARN, "ENV114.rtf", {"cards": job.per_host or "?"}, weight=30)
+    elif job.starter == "tasks":
+        yield Finding("ENV114", Status.WARN, "ENV114.tasks", {"tasks": job.per_host or "?"}, weight=30)
+    elif job.starter == "worker":
+        yield Finding("ENV114", Status.NOTE, "ENV114.worker", {"rank": job.rank, "world": job.world_size})
+    elif job.starter == "platform":
+        yield Finding("ENV114", Status.NOTE, "ENV114.platform", {"method": environ["MA_RUN_METHOD"][:20]})
+    elif job.starter == "notebook" and left:
+        yield Finding("ENV114", Status.WARN, "ENV114.notebook", {"names": left, "unset": " ".join(left)}, weight=30)
+    if job.host_count > 1 and job.host_rank is None:
+        yield Finding("ENV114", Status.SKIPPED, "ENV114.host_rank", {"hosts": job.host_count})
+    if job.host_count > 1 and not job.master:
+        yield Finding("ENV114", Status.SKIPPED, "ENV114.master", {"hosts": job.host_count})
+    if job.per_host is None:
+        yield Finding("ENV114", Status.SKIPPED, "ENV114.cards", {})
+
+
+def _are_comparable(first: str, second: str) -> bool:
+    """Return whether both are addresses, or both names: a name and an address may be the same host."""
+    return _is_address(first) == _is_address(second)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_local(master: str) -> bool:
+    return master == "localhost" or (_is_address(master) and ip_address(master).is_loopback)

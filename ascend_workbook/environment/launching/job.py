@@ -1,0 +1,129 @@
+"""One description of the job from all claims, and who starts its processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ascend_workbook.environment.launching.claims import Claims
+
+#: torchrun's own default (https://pytorch.org/docs/stable/elastic/run.html).
+PORT = 29500
+#: Who starts the training's processes. `rtf`: ModelArts' preset engine, once a card. `platform`: ModelArts through
+#: torchrun. `worker`: they run already, this is one. `tasks`: srun, once a card. `notebook`: nobody, though a
+#: platform's variables are set. `you`: the boot command, once a host.
+STARTERS = ("worker", "rtf", "platform", "tasks", "notebook", "you")
+
+
+@dataclass(frozen=True)
+class Job:
+    """None where nobody says it and it does not follow. `sources` names per field the variable that was believed."""
+
+    starter: str
+    platform: str
+    host_count: int
+    hosts: tuple[str, ...]
+    host_rank: int | None
+    per_host: int | None
+    master: str
+    port: int
+    rank: int | None = None
+    local_rank: int | None = None
+    simulated: bool = False
+    sources: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def world_size(self) -> int | None:
+        return None if self.per_host is None else self.host_count * self.per_host
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "world_size": self.world_size}
+
+
+def describe_job(environ: Mapping[str, str], claims: Claims) -> Job:
+    """Describe the job by the most believed claim of each field; what nobody says is worked out where it follows from
+    the others.
+    """
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for field_name in (
+        "host_count",
+        "host_rank",
+        "per_host",
+        "cards",
+        "visible",
+        "world_size",
+        "master",
+        "port",
+        "rank",
+        "local_rank",
+    ):
+        claim = claims.first_of(field_name)
+        values[field_name] = claim.value if claim else None
+        if claim:
+            sources[field_name] = claim.name
+    count = values["host_count"] or 1
+    per_host, source = _choose_per_host(values, sources, count)
+    host_rank = values["host_rank"] if count > 1 else 0
+    hosts = next((names for names in claims.hosts.values() if len(names) == count), ())
+    return Job(
+        starter=detect_starter(environ),
+        platform=detect_platform(environ),
+        host_count=count,
+        hosts=hosts,
+        host_rank=host_rank,
+        per_host=per_host,
+        master=values["master"] or ("127.0.0.1" if count == 1 else ""),
+        port=values["port"] or PORT,
+        rank=values["rank"],
+        local_rank=values["local_rank"],
+        simulated=environ.get("ASCEND_WORKBOOK_SIMULATED") == "1",
+        sources={**sources, "per_host": source} if source else sources,
+    )
+
+
+def _choose_per_host(values: dict[str, Any], sources: dict[str, str], hosts: int) -> tuple[int | None, str]:
+    """Return the processes a host: as said; else the world over the hosts; else one for each card: the platform's
+    count, then what is visible.
+    """
+    if values["per_host"]:
+        return values["per_host"], sources["per_host"]
+    if values["world_size"] and values["world_size"] % hosts == 0:
+        return values["world_size"] // hosts, sources["world_size"]
+    for field_name in ("cards", "visible"):
+        if values[field_name]:
+            return values[field_name], sources[field_name]
+    return None, ""
+
+
+def detect_platform(environ: Mapping[str, str]) -> str:
+    """Return modelarts-job, modelarts-notebook, slurm, or an empty text."""
+    if environ.get("MA_VJ_NAME"):
+        return "modelarts-job"
+    if any(environ.get(name) for name in ("MA_HOME", "MA_NUM_GPUS", "MA_NUM_HOSTS")):
+        return "modelarts-notebook"
+    return "slurm" if environ.get("SLURM_JOB_ID") or environ.get("SLURM_NNODES") else ""
+
+
+def detect_starter(environ: Mapping[str, str]) -> str:
+    """Return one of STARTERS. ModelArts' preset engine starts the boot file once per card unless MA_RUN_METHOD says
+    otherwise, and gives each start a RANK_ID."""
+    if environ.get("RANK") and environ.get("WORLD_SIZE"):
+        return "worker"
+    method, where = environ.get("MA_RUN_METHOD", "").lower(), detect_platform(environ)
+    engine = bool(environ.get("RANK_TABLE_FILE") and environ.get("RANK_ID"))
+    if where == "modelarts-job" and method in ("torchrun", "msrun"):
+        return "platform"
+    if where == "modelarts-job" and (engine or method == "rtf"):
+        return "rtf"
+    if where == "modelarts-notebook":
+        return "notebook"
+    if where == "slurm" and environ.get("SLURM_PROCID") and _starts_per_card(environ):
+        return "tasks"
+    return "you"
+
+
+def _starts_per_card(environ: Mapping[str, str]) -> bool:
+    tasks = environ.get("SLURM_NTASKS_PER_NODE") or environ.get("SLURM_TASKS_PER_NODE") or "1"
+    return not (tasks == "1" or tasks.startswith("1("))

@@ -1,0 +1,84 @@
+"""`check`: is this machine ready, and for what. Facts from `probe`, findings from rules/, one row a finding."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ascend_workbook import redaction
+from ascend_workbook.environment import rules
+from ascend_workbook.environment.machine import Machine
+from ascend_workbook.environment.probe import probe
+from ascend_workbook.environment.system import Args, System
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Chart, Column, Report, Table
+from ascend_workbook.findings.rules import judge_facts, modules_of, rules_of
+from ascend_workbook.findings.sentence import Scalar, Sentence, load_catalogue
+
+STAGE = "environment"
+COLUMNS = (Column("environment_group"), Column("check"), Column("status"), Column("evidence"), Column("fix"))
+#: Heavier than any rule's finding, so that the summary is the report's verdict.
+WEIGHT = 110.0
+
+
+def check(device: str = "auto", *, work_folder: str | os.PathLike[str] = ".", system: System | None = None) -> Report:
+    """Look at this machine: host, NPUs, driver, CANN, Python, torch, torch_npu and how they fit.
+
+    `device` is auto, npu, npu-simulated, cuda or cpu; the runs will be written under `work_folder`. Takes a few
+    seconds: torch is imported in children. Raises WorkbookError `device.unknown` for another word.
+    """
+    system = system or System()
+    return report_on(probe(device, work_folder=work_folder, system=system), system.environ)
+
+
+def report_on(machine: Machine, environ: Mapping[str, str] = os.environ) -> Report:
+    """Report on facts already gathered. Credentials, those of `environ` and what looks like one, are taken out."""
+    private = redaction.make_credential_redactor(environ)
+    findings = [
+        replace(finding, args=private.redact_tree(finding.args)) for finding in judge_facts(machine, rules_of(rules))
+    ]
+    modules = modules_of(rules)
+    rows = tuple(_row_of_finding(finding, modules[finding.rule].GROUP) for finding in findings)
+    return Report(
+        stage=STAGE,
+        verb="machine_check",
+        findings=(make_verdict(machine, findings), *findings),
+        table=Table(COLUMNS, rows),
+        chart=Chart("strip", "check", ("status",)),
+        facts={"machine": private.redact_tree(machine.to_dict()), "counts": _count_statuses(findings)},
+        tier=machine.chosen.tier,
+    )
+
+
+def make_verdict(machine: Machine, findings: list[Finding]) -> Finding:
+    """Return the verdict: ready for which tier, or blocked by what; as bad as the worst finding."""
+    worst = max((finding.status for finding in findings), default=Status.SKIPPED)
+    failed = [finding for finding in findings if finding.status is Status.FAIL]
+    if failed:
+        first = max(failed, key=lambda finding: finding.weight)
+        args: Args = {"count": len(failed), "first": Sentence(first.key, **first.args)}
+        return Finding("ENV000", worst, "ENV000.blocked", args, weight=WEIGHT)
+    chosen, counts = machine.chosen, _count_statuses(findings)
+    rest = Sentence("ENV000.rest" if counts["WARN"] or counts["SKIPPED"] else "ENV000.clean", **counts)
+    key = f"ENV000.{chosen.tier.replace('-', '_')}"
+    args = {"name": chosen.name, "count": chosen.count, "torch": machine.torch, "rest": rest}
+    return Finding("ENV000", worst, key, args, weight=WEIGHT)
+
+
+def _count_statuses(findings: list[Finding]) -> dict[str, int]:
+    """Count the findings of each status, zero included."""
+    counts = Counter(finding.status for finding in findings)
+    return {status.name: counts[status] for status in Status}
+
+
+def _row_of_finding(finding: Finding, group: str) -> tuple[Scalar, ...]:
+    fix = f"environment.fix.{finding.key.replace('.', '_')}"
+    return (
+        Sentence(f"environment.group.{group}"),
+        Sentence(f"environment.rule.{finding.rule}"),
+        finding.status.name,
+        Sentence(finding.key, **finding.args),
+        Sentence(fix, **finding.args) if fix in load_catalogue() else None,
+    )

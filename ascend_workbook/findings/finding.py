@@ -1,0 +1,85 @@
+"""What a rule found: a status, a code with its arguments, a place and, where it can be mended, the edits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from ascend_workbook.findings.sentence import LANGUAGES, Scalar, complete_arguments, hint, say
+
+#: Keys of a finding in JSON that repeat what `place`, `args` and `key` say.
+PLAIN = ("path", "line", "column", "class", "message")
+
+
+class Status(IntEnum):
+    """From good to bad; the status of many is their `max`. SKIPPED means: not looked, so not known to be clean."""
+
+    OK = 0
+    NOTE = 1
+    SKIPPED = 2
+    WARN = 3
+    FAIL = 4
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where: a file, and in it a line and column, both counted from 1 (0 = the whole file)."""
+
+    path: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.path, self.line, self.column) if part)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Replace the characters `start:end` of the file's text (offsets in code points) by `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing a rule has to say. `rule` is its code (ENV010), `key` the sentence (`ENV010.missing`).
+
+    `weight` orders findings of equal status; the heaviest of the worst is the report's verdict.
+    """
+
+    rule: str
+    status: Status
+    key: str
+    args: dict[str, Scalar] = field(default_factory=dict)
+    place: Place | None = None
+    weight: float = 0.0
+    edits: tuple[Edit, ...] = ()
+
+    def message(self, lang: str | None = None) -> str:
+        return say(self.key, lang, **self.args)
+
+    def hint(self, lang: str | None = None) -> str:
+        return hint(self.key, lang, **self.args)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as JSON keeps it; what a reader's script asks first stands plainly beside it (PLAIN)."""
+        place = self.place or Place("")
+        plain = {
+            "path": place.path,
+            "line": place.line,
+            "column": place.column,
+            "class": str(self.args.get("class", "")),
+            "message": {lang: self.message(lang) for lang in LANGUAGES},
+        }
+        return {**asdict(self), "status": self.status.name, **plain}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Finding:
+        place = Place(**data["place"]) if data.get("place") else None
+        edits = tuple(Edit(**edit) for edit in data.get("edits", ()))
+        fields = {name: value for name, value in data.items() if name not in PLAIN}
+        args = complete_arguments(data["key"], data.get("args", {}))
+        return cls(**{**fields, "args": args, "status": Status[data["status"]], "place": place, "edits": edits})

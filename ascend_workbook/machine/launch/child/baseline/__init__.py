@@ -1,0 +1,45 @@
+"""The CPU standing in for CUDA: an unmodified GPU script runs on a machine without a GPU.
+
+It replaces, in this process, the places of torch's Python interface where a script names a CUDA device, so
+that they mean the CPU. Arithmetic is torch's own CPU arithmetic; what CUDA's autocast would do to each
+operator, what a GradScaler does, and which random stream is drawn from are kept as on CUDA:
+
+- `torch.cuda` says that there is a device (one, or one per process under torchrun). Its streams and events
+  do nothing but read the clock; its memory figures are 0 and noted as not measured.
+- A device object stays what the script wrote: `torch.device("cuda").type` is "cuda". A tensor says the truth:
+  its `device` is the CPU and its `is_cuda` is False, so code that picks a CUDA-only kernel by `is_cuda` takes
+  its portable branch.
+- `torch.autocast` of any device type is CUDA's (autocast.py): a script's `autocast(x.device.type)` must not
+  become the CPU's autocast with its other lists and dtype.
+- Random numbers that CUDA would draw from the GPU's stream (dropout, `torch.rand(..., device="cuda")`) are
+  drawn from a stream of their own, so that the CPU's stream, hence shuffling and initialisation, is as on a
+  GPU machine. Their values are not CUDA's. Activation checkpointing saves and restores that stream too.
+- `nccl` means gloo. `torch.compile` hands back what it is given: the baseline runs eagerly.
+
+What it cannot stand in for raises `NotStandIn`, which names it. Nothing here is shared with the simulated NPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+def install_baseline(note: Callable[..., None]) -> None:
+    """Replace torch's CUDA by the stand-in, once per process, before the script begins; `note` takes remarks for the
+    log. Once per process, before the script begins; `note` takes remarks for the log.
+    """
+    import torch
+
+    if not hasattr(torch, "get_autocast_dtype"):
+        raise RuntimeError(f"baseline=cpu needs torch 2.4 or newer, this is {torch.__version__}")
+    from . import autocast, compiler, cuda, distributed, factories, memory, random, recompute, tensors
+
+    factories.install_factories()
+    tensors.install_tensors()
+    random.install_random()
+    cuda.install_cuda()
+    recompute.install_recompute()
+    memory.asked.append(lambda name: note("memory_not_measured", call=f"torch.cuda.{name}"))
+    autocast.install_autocast()
+    distributed.install_distributed()
+    compiler.install_compiler(note)

@@ -1,0 +1,242 @@
+"""CUDA's autocast for tensors on the CPU.
+
+The CPU has an autocast with other lists and another dtype. Its kernels (dispatch key AutocastCPU) are
+replaced by ones that follow CUDA's lists, at the same place in the dispatcher, so that operators called from
+C++ are met too; then "cuda" is mapped to "cpu" wherever autocast is entered or asked about.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.amp.autocast_mode as mode
+
+from . import autocast_lists as lists
+from .places import NotStandIn
+
+_KEY = torch._C.DispatchKey.AutocastCPU
+_WITHOUT = torch._C.DispatchKeySet(_KEY)
+_get_dtype = torch.get_autocast_dtype
+_is_enabled = torch.is_autocast_enabled
+_library: list[torch.library.Library] = []
+_cache: dict[int, tuple[Any, torch.Tensor]] = {}
+_default_dtype = torch.float16
+
+
+def install_autocast() -> None:
+    _replace_kernels()
+    _map_context()
+    _map_queries()
+    _map_custom_functions()
+
+
+def operators_with_kernel(key: str) -> set[str]:
+    """Return the aten operators with a kernel of their own for a dispatch key, `mm` or `sum.dim_IntList`."""
+    names = (name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::"))
+    return {name[6:] for name in names if torch._C._dispatch_has_kernel_for_dispatch_key(name, key)}
+
+
+def _replace_kernels() -> None:
+    library = torch.library.Library("aten", "IMPL", "AutocastCPU")
+    cuda = operators_with_kernel("AutocastCUDA")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="(?s).*Overriding a previously registered kernel")  # on purpose
+        for name in sorted((cuda | operators_with_kernel("AutocastCPU")) - lists.NOT_ON_CPU):
+            _register_kernel(library, name, _make_kernel(name) if name in cuda else torch.library.fallthrough_kernel)
+    _library.append(library)  # its kernels go when it goes
+
+
+def _register_kernel(library: torch.library.Library, name: str, kernel: Any) -> None:
+    try:
+        library.impl(name, kernel, allow_override=True)
+    except TypeError:  # torch before 2.8 overrides without being asked, with a warning
+        library.impl(name, kernel)
+
+
+def _make_kernel(name: str) -> Callable[..., Any]:
+    """Make what CUDA's autocast does with one operator."""
+    if name in lists.LOWER:
+        return _low_precision(name)
+    if name in lists.FLOAT32:
+        return _cast_to_wanted(name, lambda args: torch.float32)
+    if name in lists.WIDEST:
+        return _cast_to_wanted(name, _choose_widest)
+    if name in lists.FLOAT32_RESULT:
+        return _float32_result(name)
+    if name in lists.OTHER_OVERLOAD:
+        return _other_overload(lists.OTHER_OVERLOAD[name])
+    return _refuse_operator(name)
+
+
+def _find_operator(name: str) -> Any:
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, packet), overload or "default")
+
+
+def _cast_to_wanted(name: str, wanted: Callable[[list[Any]], torch.dtype]) -> Callable[..., Any]:
+    operator = _find_operator(name)
+
+    def run_casting(*args: Any, **kwargs: Any) -> Any:
+        with torch._C._ExcludeDispatchKeyGuard(_WITHOUT):
+            dtype = wanted([*args, *kwargs.values()])
+            cast = [_cast_value(value, dtype) for value in args]
+            return operator(*cast, **{key: _cast_value(value, dtype) for key, value in kwargs.items()})
+
+    return run_casting
+
+
+def _low_precision(name: str) -> Callable[..., Any]:
+    """Make a kernel with arguments and result in low precision and sums in float32 between, as tensor cores do.
+
+    The arguments are rounded, widened again (which is exact) and given to the float32 operator, whose result
+    is rounded; backward goes the same way. CPU kernels for float16 are also tens of times slower.
+    """
+    if name in lists.ROUNDED_WITHIN:
+        return _cast_to_wanted(name, lambda args: _get_dtype("cpu"))
+    operator = _find_operator(name)
+
+    def run_low_precision(*args: Any, **kwargs: Any) -> Any:
+        with torch._C._ExcludeDispatchKeyGuard(_WITHOUT):
+            low = _get_dtype("cpu")
+            args = tuple(_cast_value(_cast_value(value, low), torch.float32) for value in args)
+            kwargs = {key: _cast_value(_cast_value(value, low), torch.float32) for key, value in kwargs.items()}
+            return _cast_value(operator(*args, **kwargs), low)
+
+    return run_low_precision
+
+
+def _float32_result(name: str) -> Callable[..., Any]:
+    operator = _find_operator(name)
+    names = [argument.name for argument in operator._schema.arguments]
+    place = names.index("dtype")
+
+    def run_float32_result(*args: Any, **kwargs: Any) -> Any:
+        dtype = args[place] if len(args) > place else kwargs.get("dtype")
+        if dtype is None and _is_eligible(args[0]):
+            args = args[:place]
+            kwargs["dtype"] = torch.float32
+        with torch._C._ExcludeDispatchKeyGuard(_WITHOUT):
+            return operator(*args, **kwargs)
+
+    return run_float32_result
+
+
+def _other_overload(name: str) -> Callable[..., Any]:
+    operator = _find_operator(name)
+    count = len(operator._schema.arguments) - 1
+
+    def run_other_overload(*args: Any, **kwargs: Any) -> Any:
+        defaults = [argument.default_value for argument in operator._schema.arguments[len(args) : count]]
+        dtype = torch.float32 if _is_eligible(args[0]) else args[0].dtype
+        with torch._C._ExcludeDispatchKeyGuard(_WITHOUT):
+            return operator(*args, *defaults, dtype=dtype)
+
+    return run_other_overload
+
+
+def _refuse_operator(name: str) -> Callable[..., Any]:
+    def raise_refusal(*args: Any, **kwargs: Any) -> Any:
+        if name in lists.REFUSED:
+            raise RuntimeError(lists.REFUSED[name])
+        raise NotStandIn(f"CUDA's autocast of aten::{name}, unknown to this version of the workbook,")
+
+    return raise_refusal
+
+
+def _is_eligible(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point() and value.dtype != torch.float64
+
+
+def _choose_widest(values: list[Any]) -> torch.dtype:
+    """Return float32 where any argument is, else the low precision of autocast."""
+    flat = [item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,))]
+    wide = any(_is_eligible(item) and item.dtype == torch.float32 for item in flat)
+    return torch.float32 if wide else _get_dtype("cpu")
+
+
+def _cast_value(value: Any, dtype: torch.dtype) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_cast_value(item, dtype) for item in value]
+    if not _is_eligible(value) or value.dtype == dtype:
+        return value
+    # A weight is cast once per autocast region: with several uses its gradients then add up in low precision
+    low = dtype != torch.float32 and value.dtype == torch.float32
+    if not (low and value.requires_grad and value.is_leaf and value._base is None and torch.is_grad_enabled()):
+        return value.to(dtype)
+    if not torch.is_autocast_cache_enabled():
+        return value.to(dtype)
+    known = _cache.get(id(value))
+    if known is None or known[0]() is not value or known[1].dtype != dtype:
+        known = _cache[id(value)] = (weakref.ref(value), value.to(dtype))
+    return known[1]
+
+
+def _map_context() -> None:
+    original, clear = mode.autocast.__init__, torch.clear_autocast_cache
+
+    @functools.wraps(original)
+    def init_context(
+        self: Any, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None
+    ) -> None:
+        if device_type in ("cuda", "cpu"):
+            device_type, dtype = "cpu", _current_dtype() if dtype is None else dtype
+        original(self, device_type, dtype, enabled, cache_enabled)
+
+    def clear_autocast_cache() -> None:
+        _cache.clear()
+        clear()
+
+    mode.autocast.__init__ = init_context
+    torch.clear_autocast_cache = clear_autocast_cache
+
+
+def _current_dtype() -> torch.dtype:
+    """Return the dtype of the region, outside of one the dtype set for CUDA: float16 by default."""
+    return _get_dtype("cpu") if _is_enabled("cpu") else _default_dtype
+
+
+def _map_queries() -> None:
+    set_enabled, set_dtype = torch.set_autocast_enabled, torch.set_autocast_dtype
+
+    def is_autocast_enabled(device_type: str = "cuda") -> bool:
+        return bool(_is_enabled("cpu" if device_type == "cuda" else device_type))
+
+    def get_autocast_dtype(device_type: str = "cuda") -> torch.dtype:
+        return _current_dtype() if device_type in ("cuda", "cpu") else _get_dtype(device_type)
+
+    def set_autocast_enabled(*args: Any) -> None:
+        enabled = args[-1]
+        set_enabled("cpu" if len(args) == 1 or args[0] == "cuda" else args[0], enabled)
+
+    def set_autocast_dtype(device_type: str, dtype: torch.dtype) -> None:
+        global _default_dtype
+        if device_type == "cuda":
+            _default_dtype, device_type = dtype, "cpu"
+        set_dtype(device_type, dtype)
+
+    torch.is_autocast_enabled, torch.get_autocast_dtype = is_autocast_enabled, get_autocast_dtype
+    torch.set_autocast_enabled, torch.set_autocast_dtype = set_autocast_enabled, set_autocast_dtype
+    torch.get_autocast_gpu_dtype = get_autocast_dtype
+    torch.set_autocast_gpu_dtype = lambda dtype: set_autocast_dtype("cuda", dtype)
+
+
+def _map_custom_functions() -> None:
+    """`custom_fwd(device_type="cuda")` looks for CUDA tensors to cast."""
+    for name in ("custom_fwd", "custom_bwd"):
+        original = getattr(mode, name)
+
+        @functools.wraps(original)
+        def run_on_cpu(*args: Any, original: Any = original, **kwargs: Any) -> Any:
+            kwargs["device_type"] = "cpu"
+            return original(*args, **kwargs)
+
+        setattr(mode, name, run_on_cpu)
+        setattr(torch.amp, name, run_on_cpu)
+    forward, backward = torch.amp.custom_fwd, torch.amp.custom_bwd
+    torch.cuda.amp.custom_fwd = torch.cuda.amp.autocast_mode.custom_fwd = forward
+    torch.cuda.amp.custom_bwd = torch.cuda.amp.autocast_mode.custom_bwd = backward

@@ -1,0 +1,93 @@
+"""The GPU's random stream: a second state of the CPU generator, switched in where CUDA would draw from its own."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from . import places
+
+#: Functions of a forward pass that draw for themselves; on a GPU their tensors are there.
+DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
+DRAWING = (*DROPOUTS, "rrelu", "gumbel_softmax", "fractional_max_pool2d", "fractional_max_pool3d")
+#: Functions of torch itself with dropout inside.
+TORCH_DRAWING = ("dropout", "dropout_", "native_dropout", "feature_dropout", "alpha_dropout", "rrelu", "lstm", "gru")
+
+_generator: torch.Generator = torch.Generator()
+_real_manual_seed = torch.default_generator.manual_seed
+_inside = False
+
+
+def install_random() -> None:
+    # CUDA's stream starts from the default seed as the CPU's does
+    _generator.manual_seed(torch.initial_seed())
+    for owner, names in ((F, DRAWING), (torch, TORCH_DRAWING)):
+        for name in names:
+            _draw_from_cuda(owner, name)
+    _map_attention()
+
+
+@contextlib.contextmanager
+def cuda_stream() -> Iterator[None]:
+    """Make the GPU's random generator the default inside the block."""
+    global _inside
+    if _inside:
+        yield
+        return
+    cpu = torch.default_generator
+    before = cpu.get_state()
+    cpu.set_state(_generator.get_state())
+    _inside = True
+    try:
+        yield
+    finally:
+        _inside = False
+        _generator.set_state(cpu.get_state())
+        cpu.set_state(before)
+
+
+def cuda_generator() -> torch.Generator:
+    """Return the GPU's random stream, for torch.cuda's seeding and state functions."""
+    return _generator
+
+
+def _draw_from_cuda(owner: Any, name: str) -> None:
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def draw_numbers(*args: Any, **kwargs: Any) -> Any:
+        with cuda_stream():
+            return original(*args, **kwargs)
+
+    setattr(owner, name, draw_numbers)
+
+
+def _map_attention() -> None:
+    original = F.scaled_dot_product_attention
+
+    @functools.wraps(original)
+    def run_attention(*args: Any, **kwargs: Any) -> Any:
+        dropout = args[4] if len(args) > 4 else kwargs.get("dropout_p", 0.0)
+        if not dropout:
+            return original(*args, **kwargs)
+        with cuda_stream():
+            return original(*args, **kwargs)
+
+    F.scaled_dot_product_attention = run_attention
+
+
+class _GeneratorMeta(type):
+    def __instancecheck__(cls, thing: Any) -> bool:
+        return isinstance(thing, torch._C.Generator)
+
+    def __call__(cls, device: Any = "cpu") -> Any:
+        return torch._C.Generator(places.device_to_use(device))
+
+
+class Generator(metaclass=_GeneratorMeta):
+    """`torch.Generator(device="cuda")` is a generator of the CPU."""

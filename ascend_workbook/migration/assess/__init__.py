@@ -1,0 +1,232 @@
+"""`assess`: what migrating a repository will take, before any of it is done: effort, risks, versions, a plan.
+
+Built from one scan. What to read first stands first: the hours, the risks, the plan, the versions, the libraries, and
+at the end how the hours come about (effort.py).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine import versions
+from ascend_workbook.migration.assess import advised, effort
+from ascend_workbook.migration.assess.effort import Sum
+from ascend_workbook.migration.assess.kinds import REPEATED, Kind, Risk, kinds_of, rank_risks
+from ascend_workbook.migration.files import collect_files
+from ascend_workbook.migration.knowledge import CONFIDENCE, VERSIONS
+from ascend_workbook.migration.repair import CLASSES, MANUAL, REWRITE, UNSUPPORTED
+from ascend_workbook.migration.scan import scan
+from ascend_workbook.migration.verdict import (
+    count_files,
+    describe_grave_findings,
+    describe_unread_files,
+    judge_gates,
+    parse_gates,
+    stops_training,
+)
+
+__all__ = ["REPEATED", "assess", "kinds_of", "rank_risks"]
+RULE = "MIG160"
+WEIGHT = 1000.0
+RISKS = 15
+#: Hours from which work by hand is more than a small matter.
+MUCH_H = 4.0
+#: From here on a reader wants no tenths of hours.
+WHOLE_H = 10.0
+#: The plan's steps, each with what has to be there at its end; the sentences are in the catalogue.
+STEPS = (
+    "unsupported",
+    "pins",
+    "early",
+    "baseline",
+    "versions",
+    "rewrite",
+    "dry_run",
+    "precision",
+    "performance",
+    "long_run",
+)
+
+
+def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
+    """The assessment of a file or folder. With `fail_on` (classes) the status is FAIL where one of them occurs.
+
+    `facts` has `counts` and `effort_h` (repairs) by class, `estimate_h` (testing and the range), `versions`, `risks`
+    and `libraries`, as a CI job reads them. Raises WorkbookError for an unknown class or a path that does not exist.
+    """
+    gate_classes = parse_gates(fail_on)
+    scanned, where = scan(path), collect_files(path)
+    kinds = kinds_of(scanned.findings)
+    lines = effort.lines_of(kinds)
+    sums = effort.sums_of(lines)
+    chosen = advised.report_versions(advised.collect_pins(where))
+    tensorflow = scanned.facts.get("tensorflow", {"counts": {}})["counts"]  # counted apart by the scan
+    counts = {name: count + tensorflow.get(name, 0) for name, count in scanned.facts["counts"].items()}
+    headline, *scan_findings = scanned.findings
+    untold = [finding for finding in scan_findings if finding.status is Status.SKIPPED]
+    summary_args: dict[str, Scalar] = {
+        "grave": describe_grave_findings(scan_findings),
+        "unread": describe_unread_files(scan_findings),
+        "files": count_files(where),
+    }
+    risks = rank_risks(kinds)
+    parts = (
+        _report_risks(risks),
+        _report_plan(counts, chosen),
+        chosen,
+        _report_libraries(risks, kinds),
+        effort.report_calculation(lines, sums),
+    )
+    hours = {name: sums[name].likely for name in CLASSES}
+    facts: dict[str, Any] = {
+        "path": os.fspath(path),
+        "files": scanned.facts["files"],
+        "counts": counts,
+        "effort_h": hours,
+        "effort_total_h": round(sum(hours.values()), 2),
+        "estimate_h": _summarize_estimate(sums),
+        "versions": chosen.facts,
+        "rules_tried_with": VERSIONS,
+        "fail_on": list(gate_classes),
+        "failed_on": [name for name in gate_classes if counts[name]],
+        "risks": [_as_fact(risk) for risk in risks],
+        "unread": len(untold),
+    }
+    findings = (
+        _summarize_assessment(facts, summary_args, headline.status),
+        *judge_gates(RULE, counts, gate_classes),
+        *untold,
+    )
+    table = effort.make_effort_table(lines, sums) if lines else None
+    return Report("migration", "assess", findings, table, effort.CHART if lines else None, facts=facts, parts=parts)
+
+
+def _summarize_estimate(sums: dict[str, Sum]) -> dict[str, float]:
+    whole = effort.add_sums(sums.values())
+    return {"testing": sums[effort.TESTING].likely, "likely": whole.likely, "low": whole.low, "high": whole.high}
+
+
+def _summarize_assessment(facts: dict[str, Any], summary_args: dict[str, Scalar], status: Status) -> Finding:
+    """Summarize the assessment, with the scan's own status: both speak of the source as it stands."""
+    counts = facts["counts"]
+    if not any(counts.values()):
+        nothing_args = {name: summary_args[name] for name in ("files", "unread")}
+        return Finding(RULE, status, "MIG160.nothing", nothing_args, weight=WEIGHT)
+    args: dict[str, Scalar] = {
+        **summary_args,
+        **{name: counts[name] for name in (UNSUPPORTED, MANUAL, REWRITE)},
+        "hours": _round_hours(facts["estimate_h"]["likely"]),
+        "low": _round_hours(facts["estimate_h"]["low"]),
+        "high": _round_hours(facts["estimate_h"]["high"]),
+    }
+    return Finding(RULE, status, "MIG160.estimate", args, weight=WEIGHT)
+
+
+def _round_hours(hours: float) -> Scalar:
+    return round(hours) if hours >= WHOLE_H else round(hours, 1)
+
+
+def _as_fact(risk: Risk) -> dict[str, Any]:
+    return {
+        "rule": risk.first.rule,
+        "class": risk.repair,
+        "weight": _weigh_risk(risk),
+        "key": risk.first.key,
+        "args": risk.first.args,
+        "first": _first_place(risk.first),
+        "places": risk.places,
+        "effort_h": risk.hours,
+    }
+
+
+def _weigh_risk(risk: Risk) -> str:
+    """Return how heavy a risk is: high: training cannot run as it is; medium: it may not, or there is much to do; low:
+    the rest.
+    """
+    if stops_training(risk.first):
+        return "high"
+    return "medium" if risk.repair == UNSUPPORTED or risk.hours >= MUCH_H else "low"
+
+
+def _first_place(finding: Finding) -> str:
+    return str(finding.place) if finding.place else str(finding.args.get("first", ""))
+
+
+def _report_risks(order: list[Risk]) -> Report:
+    columns = (
+        Column("risk_weight"),
+        Column("risk", wrap=80),
+        Column("repair"),
+        Column("repair_count"),
+        Column("effort", "h", 6),
+        Column("risk_first", wrap=40),
+        Column("confidence"),
+        Column("link", detail=True),
+    )
+    rows = tuple(map(_make_risk_row, order[:RISKS]))
+    key = "MIG160.risks" if rows else "MIG160.no_risk"
+    args: dict[str, Scalar] = {"shown": len(rows), "all": len(order)} if rows else {}
+    finding = Finding(RULE, Status.NOTE, key, args)
+    return Report("migration", "assess_risks", (finding,), Table(columns, rows) if rows else None)
+
+
+def _make_risk_row(risk: Risk) -> tuple[Scalar, ...]:
+    args = risk.first.args
+    message: Scalar = Sentence(risk.first.key, **args)
+    sure: Scalar = Sentence(f"migration.confidence.{args.get('confidence', CONFIDENCE[-1])}")
+    weight: Scalar = Sentence(f"migration.weight.{_weigh_risk(risk)}")
+    kind: Scalar = Sentence(f"migration.class.{risk.repair}")
+    return weight, message, kind, risk.places, risk.hours, _first_place(risk.first), sure, args.get("link")
+
+
+def _report_libraries(risks: list[Risk], kinds: list[Kind]) -> Report:
+    """A row per library, found by its import or in a list of requirements: the grave first, then those that work."""
+    every = [(risk.kinds[0], risk.places) for risk in risks] + [(kind, kind.places) for kind in kinds]
+    rows: dict[str, tuple[Scalar, ...]] = {}
+    for kind, places in every:
+        args = kind.first.args
+        if kind.library:
+            repair: Scalar = Sentence(f"migration.class.{kind.repair}")
+            use = args.get("use", Sentence(kind.first.key, **args))
+            row = (str(args["library"]), repair, use, places, str(kind.first.place), args.get("link"))
+            rows.setdefault(kind.library, row)
+    columns = (
+        Column("library"),
+        Column("repair"),
+        Column("library_use", wrap=80),
+        Column("repair_count"),
+        Column("risk_first", wrap=40),
+        Column("link", detail=True),
+    )
+    finding = Finding(RULE, Status.NOTE if rows else Status.OK, "MIG160.libraries", {"count": len(rows)})
+    table = Table(columns, tuple(rows.values())) if rows else None
+    return Report("migration", "assess_libraries", (finding,), table)
+
+
+def _report_plan(counts: dict[str, int], chosen: Report) -> Report:
+    """What may stop the migration is decided first, and a torch that has no torch_npu is left before the baseline."""
+    columns = (Column("plan_step"), Column("plan_work", wrap=60), Column("plan_target", wrap=60))
+    pins = chosen.facts["pinned"]
+    pinned = [pin["pin"] for pin in pins if pin["outcome"] in (advised.OLD, advised.NONE)]
+    early = [pin["pin"] for pin in pins if pin["outcome"] == advised.EARLY]
+    best = versions.recommended_versions()
+    args: dict[str, dict[str, Scalar]] = {
+        "versions": {"versions": advised.describe_versions(best)},
+        "unsupported": {"count": counts[UNSUPPORTED]},
+        "pins": {"pins": pinned, "torch": best.torch},
+        "early": {"pins": early, "torch": best.torch},
+    }
+    there = {"unsupported": counts[UNSUPPORTED], "pins": pinned, "early": early}
+    left_out = {name for name, reason_for_step in there.items() if not reason_for_step}
+    steps = [step for step in STEPS if step not in left_out]
+    work: list[Scalar] = [Sentence(f"migration.plan.{step}", **args.get(step, {})) for step in steps]
+    rows: tuple[tuple[Scalar, ...], ...] = tuple(
+        (number, what, Sentence(f"migration.target.{step}")) for number, (what, step) in enumerate(zip(work, steps), 1)
+    )
+    finding = Finding(RULE, Status.NOTE, "MIG160.plan", {"first": work[0]})
+    return Report("migration", "assess_plan", (finding,), Table(columns, rows))

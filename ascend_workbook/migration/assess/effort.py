@@ -1,0 +1,164 @@
+"""The hours: each sum from what stands beside it, with testing, a range, and what was assumed.
+
+The hours of a first place are knowledge.HOURS or the rule's own; factors and shares here are estimates too. Whoever has
+one migration behind them corrects them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Chart, Column, Report, Table
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.migration.assess.kinds import REPEATED, REPEATED_MOST_H, Kind, repeat_h
+from ascend_workbook.migration.knowledge import HOURS
+from ascend_workbook.migration.repair import ADVICE, AUTO, CLASSES, MANUAL, REWRITE, UNSUPPORTED
+
+RULE = "MIG160"
+#: Testing: this share of all repairs, and not less than these hours where there is anything to migrate.
+TESTING = "testing"
+TESTING_SHARE = 0.5
+TESTING_LEAST_H = 8.0
+#: From a good day to a bad one, as factors of what is likely: an alternative fits at once, or has to be written.
+RANGE = {
+    AUTO: (1, 1),
+    REWRITE: (0.5, 2),
+    MANUAL: (0.5, 2),
+    UNSUPPORTED: (0.25, 2.5),
+    ADVICE: (0.5, 2),
+    TESTING: (0.5, 2),
+}
+#: As a reader asks for them.
+ORDER = (UNSUPPORTED, MANUAL, REWRITE, ADVICE, AUTO)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Kinds of one class whose first places cost the same."""
+
+    repair: str
+    each_h: float
+    kinds: int
+    repeats: int
+    rules: tuple[str, ...]
+
+    @property
+    def hours(self) -> float:
+        return round(self.kinds * self.each_h + self.repeats * repeat_h(self.each_h), 2)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Hours of a class, of testing or of all, from `low` to `high`."""
+
+    likely: float
+    low: float
+    high: float
+
+
+def lines_of(kinds: Iterable[Kind]) -> list[Line]:
+    groups: dict[tuple[str, float], list[Kind]] = {}
+    for kind in kinds:
+        groups.setdefault((kind.repair, kind.each_h), []).append(kind)
+    lines = [
+        Line(
+            repair,
+            each_h,
+            len(group),
+            sum(kind.places - 1 for kind in group),
+            tuple(sorted({kind.first.rule for kind in group})),
+        )
+        for (repair, each_h), group in groups.items()
+    ]
+    return sorted(lines, key=lambda line: (ORDER.index(line.repair), -line.each_h))
+
+
+def sums_of(lines: Iterable[Line]) -> dict[str, Sum]:
+    """Add up the hours by class, then of testing, rounded as they are shown, so that the sums agree."""
+    rows = list(lines)
+    sums = {name: _estimate_range(name, [line.hours for line in rows if line.repair == name]) for name in CLASSES}
+    repairs = round(sum(class_sum.likely for class_sum in sums.values()), 2)
+    testing = max(TESTING_LEAST_H, round(TESTING_SHARE * repairs, 2)) if rows else 0.0
+    return {**sums, TESTING: _estimate_range(TESTING, [testing])}
+
+
+def add_sums(sums: Iterable[Sum]) -> Sum:
+    every = list(sums)
+    return Sum(*(round(sum(getattr(class_sum, part) for class_sum in every), 2) for part in ("likely", "low", "high")))
+
+
+def _estimate_range(name: str, hours: list[float]) -> Sum:
+    likely = round(sum(hours), 2)
+    low, high = RANGE[name]
+    return Sum(likely, round(low * likely, 2), round(high * likely, 2))
+
+
+def make_effort_table(lines: list[Line], sums: dict[str, Sum]) -> Table:
+    """Make the table with a row for each class, and one for testing."""
+    columns = (
+        Column("repair"),
+        Column("repair_count"),
+        Column("repair_kinds"),
+        Column("effort", "h", 6),
+        Column("effort_low", "h", 6),
+        Column("effort_high", "h", 6),
+        Column("repair_action", wrap=60),
+    )
+    rows = [_make_effort_row(name, [line for line in lines if line.repair == name], sums[name]) for name in ORDER]
+    rows.append(_make_effort_row(TESTING, [], sums[TESTING]))
+    return Table(columns, tuple(rows))
+
+
+def _make_effort_row(name: str, lines: list[Line], hours: Sum) -> tuple[Scalar, ...]:
+    places = sum(line.kinds + line.repeats for line in lines)
+    kinds = sum(line.kinds for line in lines)
+    counted: tuple[Scalar, ...] = (None, None) if name == TESTING else (places, kinds)
+    meaning: Scalar = Sentence(f"migration.meaning.{name}")
+    return Sentence(f"migration.class.{name}"), *counted, hours.likely, hours.low, hours.high, meaning
+
+
+CHART = Chart("bars", "repair", ("effort",), "h")
+
+
+def report_calculation(lines: list[Line], sums: dict[str, Sum]) -> Report:
+    """Report how the hours come about: first places and further ones of each class, testing, and the sum of it all."""
+    columns = (
+        Column("repair"),
+        Column("repair_kinds"),
+        Column("effort_first", "h", 6),
+        Column("effort_repeats"),
+        Column("effort_repeat", "h", 6),
+        Column("effort", "h", 6),
+        Column("effort_assumed", wrap=70),
+    )
+    rows: list[tuple[Scalar, ...]] = [_make_calculation_row(line) for line in lines]
+    repairs = round(sum(line.hours for line in lines), 2)
+    assumed: dict[str, Scalar] = {"share": f"{TESTING_SHARE:.0%}", "hours": repairs, "least": TESTING_LEAST_H}
+    if lines:
+        assumption: Scalar = Sentence("migration.assumed.testing", **assumed)
+        rows.append((Sentence("migration.class.testing"), None, None, None, None, sums[TESTING].likely, assumption))
+    whole = add_sums(sums.values())
+    range_: Scalar = Sentence("migration.assumed.total", low=whole.low, high=whole.high)
+    rows.append((Sentence("migration.class.total"), None, None, None, None, whole.likely, range_))
+    args: dict[str, Scalar] = {
+        "share": f"{REPEATED:.0%}",
+        "most": REPEATED_MOST_H,
+        "unsupported": _format_range(UNSUPPORTED),
+        "others": _format_range(MANUAL),
+    }
+    finding = Finding(RULE, Status.NOTE, "MIG160.assumed", args)
+    return Report("migration", "assess_effort", (finding,), Table(columns, tuple(rows)))
+
+
+def _make_calculation_row(line: Line) -> tuple[Scalar, ...]:
+    own = line.each_h != HOURS[line.repair]
+    key = "migration.assumed.rules" if own else f"migration.assumed.{line.repair}"
+    assumption: Scalar = Sentence(key, **{"rules": list(line.rules)} if own else {})
+    kind: Scalar = Sentence(f"migration.class.{line.repair}")
+    return kind, line.kinds, line.each_h, line.repeats, repeat_h(line.each_h), line.hours, assumption
+
+
+def _format_range(repair: str) -> str:
+    return " – ".join(f"{factor:g}" for factor in RANGE[repair])

@@ -1,0 +1,67 @@
+"""The modules that a script imports from its own folder, directly or not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from ascend_workbook.migration.reading.source import read_source
+from ascend_workbook.migration.reading.undecoded import Unreadable
+
+
+def list_imported_modules(script: Path) -> list[Path]:
+    """List the script and the modules of its own folder that it imports, in order of discovery."""
+    return list(walk_imports(script))
+
+
+def walk_imports(script: Path, *more: Path, tree: ast.Module | None = None) -> Iterator[Path]:
+    """Yield the script and the modules that it imports one at a time; modules are looked for in the folders `more` too.
+    `tree`: the script's.
+    """
+    discovered, todo = [script], [script]
+    yield script
+    while todo:
+        file = todo.pop()
+        for module in _local_imports(
+            file, tree if tree and file == script else _parse_file(file), (script.parent, *more)
+        ):
+            if module not in discovered:
+                discovered.append(module)
+                todo.append(module)
+                yield module
+
+
+def _parse_file(file: Path) -> ast.Module:
+    try:
+        return read_source(file).tree
+    except (Unreadable, OSError):
+        return ast.Module([], [])  # whoever reads it for its findings says so
+
+
+def _local_imports(file: Path, tree: ast.Module, roots: tuple[Path, ...]) -> Iterator[Path]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                for root in roots:
+                    yield from _module_files(root, name.name.split("."))
+        elif isinstance(node, ast.ImportFrom):
+            parts = node.module.split(".") if node.module else []
+            bases = (file.parents[min(node.level, len(file.parents)) - 1],) if node.level else roots
+            for name in node.names:
+                for base in bases:
+                    yield from _module_files(base, [*parts, name.name])
+
+
+def _module_files(base: Path, parts: list[str]) -> Iterator[Path]:
+    """The packages on the way to a dotted name, and the module itself, as far as they are files."""
+    place = base
+    for part in parts:
+        if (place / f"{part}.py").is_file():
+            yield place / f"{part}.py"
+            return
+        place = place / part
+        if (place / "__init__.py").is_file():
+            yield place / "__init__.py"
+        elif not place.is_dir():
+            return

@@ -1,0 +1,189 @@
+"""`dry_run`: the original on the baseline and the migrated script on the NPU, N steps each, losses side by side."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Chart, Column, Report, Table
+from ascend_workbook.findings.sentence import Scalar
+from ascend_workbook.machine import device as devices
+from ascend_workbook.machine.device import Device
+from ascend_workbook.machine.launch import LaunchResult, Plugin
+from ascend_workbook.migration.beside import report_quiet_findings
+from ascend_workbook.migration.dry_run import judge, memory, warned
+from ascend_workbook.migration.dry_run.failed import find_failures, refuse_migrated
+from ascend_workbook.migration.dry_run.losses import (
+    LOSS_DIGITS,
+    TOLERANCE,
+    LossPair,
+    choose_narrowest_type,
+    pair_losses,
+    which_loss,
+)
+from ascend_workbook.migration.dry_run.original import prepare_training
+from ascend_workbook.migration.dry_run.reasons import count_fallbacks
+from ascend_workbook.migration.dry_run.sides import CHILD, Plan, Told, open_out_folder, report_touched_files, run_side
+from ascend_workbook.migration.rewrite.work import INJECT, MODES
+
+WEIGHT = judge.WEIGHT
+SEED = 1234
+LOSSES = ("baseline_loss", "target_loss")
+COLUMNS = (Column("step"), *(Column(name, digits=LOSS_DIGITS) for name in LOSSES), Column("relative_error"))
+
+
+def dry_run(
+    script: str | Path,
+    args: Sequence[str] = (),
+    device: str = "auto",
+    steps: int = 5,
+    *,
+    out: str | Path | None = None,
+    baseline: str = "auto",
+    nproc: int = 1,
+    meta: bool = False,
+    seed: int = SEED,
+    mode: str = INJECT,
+    python: str = sys.executable,
+    timeout_s: float | None = None,
+    loss_regex: str | None = None,
+    on_progress: Told | None = None,
+) -> Report:
+    """Runs both sides for `steps` steps, each in a mirror of the script's folder, and compares the losses.
+
+    `script` may be a launch command (`"torchrun --nproc_per_node=2 train.py --epochs 1"`), a shell script with one, or
+    a notebook. `out` keeps logs, outputs and the migrated script (default: a temporary folder, removed unless a side
+    failed: then the finding names its log). `mode` is how `rewrite` migrates; "explicit" makes devices and backends
+    among `args` the NPU's there. `baseline` is auto, cuda or cpu. `meta` takes one step on tensors without values
+    instead, for a model that is too large for this machine: see ascend_workbook.migration.dry_run.meta_pass.
+    `on_progress(side, progress)` is told of steps, side being "baseline" or "target". A script that fails is a FAIL
+    finding; WorkbookError is raised where nothing could be launched.
+    """
+    if mode not in MODES:
+        raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
+    if meta:
+        from ascend_workbook.migration.dry_run.meta_pass import meta_pass
+
+        return meta_pass(script, args, nproc, out=out, seed=seed, python=python, timeout_s=timeout_s, mode=mode)
+    original = prepare_training(script, args, nproc)
+    refuse_migrated(original)
+    target, base = devices.find(device, python=python), devices.find_baseline(baseline, python=python)
+    with open_out_folder(out, "dry-run-") as out_folder:
+        limit = memory.limit_mib(original.nproc)
+        plan = Plan(original, out_folder, steps, seed, python, timeout_s, loss_regex, limit, mode)
+        before = run_side(plan, "baseline", base, on_progress, _choose_plugins(plan, base))
+        after = None
+        if before.ok and target.accelerator == "npu":
+            after = run_side(plan, "target", target, on_progress, _choose_plugins(plan, target))
+        report = _make_report(plan, base, target, before, after)
+        if out is None and all(result.ok for result in (before, after) if result):
+            shutil.rmtree(out_folder, ignore_errors=True)
+        return report
+
+
+def _choose_plugins(plan: Plan, where: Device) -> tuple[Plugin, ...]:
+    watch = {"limit_mib": plan.limit_mib, "device": where.accelerator}
+    device = {"device": where.accelerator}
+    return (
+        Plugin(CHILD / "number_types.py"),
+        Plugin(CHILD / "memory_watch.py", watch),
+        Plugin(CHILD / "random_watch.py", device),
+    )
+
+
+def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None) -> Report:
+    pairs = pair_losses(before.losses, after.losses if after else [])
+    dtype = choose_narrowest_type(_low_precision(before) | (_low_precision(after) if after else set()))
+    findings = [*find_failures(plan, before, after), *plan.original.findings, *report_touched_files(plan)]
+    if after is None and before.ok:
+        findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
+    if after is not None and after.ok:
+        findings += [*judge.judge_losses(plan, pairs, dtype, base, after), *_report_uncompared(pairs)]
+        findings += [*judge.step_counts(before, after), *_off_npu(after), *which_loss(before, plan.loss_regex)]
+        findings += [*judge.judge_ranks(before, after, dtype), *_device_findings(target, after)]
+    findings += [*warned.report_warnings(before, after), *memory.report_memory(before, after)]
+    rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)
+    chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
+    facts = _collect_facts(plan, base, target, before, after, dtype)
+    tier = target.tier if after is not None else base.tier
+    parts = (
+        *report_quiet_findings((finding for finding in findings if finding.weight < WEIGHT), tier),
+        *warned.list_new_warnings(before, after),
+    )
+    table = Table(COLUMNS, rows)
+    return Report("migration", "dry_run", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
+
+
+def _report_uncompared(pairs: list[LossPair]) -> list[Finding]:
+    """Beside a verdict on some steps: how many it does not speak of."""
+    compared = sum(entry.error is not None for entry in pairs)
+    broken = [entry.step for entry in pairs if entry.both_broken]
+    args: dict[str, Scalar] = {"compared": compared, "steps": len(pairs)}
+    if compared and broken:
+        return [Finding("MIG140", Status.WARN, "MIG140.partly_finite", {**args, "first": broken[0]})]
+    if compared and any(entry.baseline is None and entry.target is None for entry in pairs):
+        return [Finding("MIG140", Status.NOTE, "MIG140.partly_seen", args)]
+    return []
+
+
+def _off_npu(after: LaunchResult) -> list[Finding]:
+    """Equal losses say nothing where the training never left the CPU."""
+    where = after.parameter_devices
+    if not where or any(name.startswith("npu") for name in where):
+        return []
+    return [Finding("MIG140", Status.WARN, "MIG140.off_npu", {"devices": where}, weight=WEIGHT + 1)]
+
+
+def _device_findings(target: Device, after: LaunchResult) -> list[Finding]:
+    """Operators that fell back, and what this run cannot show.
+
+    torch_npu warns once for each that fell back; the simulator counts their calls.
+    """
+    counted = after.simulator.get("fallbacks")
+    fell = counted or count_fallbacks(after.output_path.read_text(encoding="utf-8", errors="replace"))
+    named = [f"{name} ({calls}x)" for name, calls in counted.items()] if counted else sorted(fell)
+    args: dict[str, Scalar] = {"count": len(fell), "operators": named}
+    key, status = ("MIG141.fallback", Status.NOTE) if fell else ("MIG141.none", Status.OK)
+    findings = [Finding("MIG141", status, key, args if fell else {})]
+    if target.simulated:
+        findings.append(Finding("MIG142", Status.OK, "MIG142.not_shown"))
+    if target.simulated and len(after.logs) > 1:
+        findings.append(Finding("MIG142", Status.OK, "MIG142.not_shown_ranks", {"ranks": len(after.logs)}))
+    return findings
+
+
+def _low_precision(result: LaunchResult) -> set[str]:
+    notes = (note for log in result.logs for note in log.notes)
+    return {str(note["args"]["dtype"]) for note in notes if note.get("code") == "low_precision"}
+
+
+def _collect_facts(
+    plan: Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None, dtype: str
+) -> dict[str, Any]:
+    return {
+        "script": plan.script.name,
+        "args": list(plan.args),
+        "mode": plan.mode,
+        "steps": plan.steps,
+        "seed": plan.seed,
+        "nproc": plan.nproc,
+        "baseline": _side_facts(base, before) | {"standing_in": before.standing_in},
+        "target": _side_facts(target, after),
+        "simulator": after.simulator if after else {},
+        "dtype": dtype,
+        "tolerance": TOLERANCE[dtype],
+    }
+
+
+def _side_facts(where: Device, result: LaunchResult | None) -> dict[str, Any]:
+    """`rank_losses` only where there are several; memory in MiB over all ranks."""
+    facts: dict[str, Any] = {"tier": where.tier, "name": where.name, "losses": result.losses if result else None}
+    facts["warnings"] = warned.collect_warning_facts(result)
+    if result is not None and len(result.logs) > 1:
+        facts["rank_losses"] = [log.losses for log in result.logs]
+    return facts | {"memory": memory.collect_peaks(result)}

@@ -1,0 +1,83 @@
+"""A migrated copy of the folders that a training needs to run in.
+
+So the script finds its data, configuration and other modules where it expects them, and what it writes does not land
+in the user's folder: own_files.py says what is a copy and what a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.migration.dry_run.own_files import Copies
+from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text, read_source
+from ascend_workbook.migration.reading.undecoded import Unreadable
+from ascend_workbook.migration.rewrite import migrate_source
+from ascend_workbook.migration.rewrite.work import INJECT
+
+
+def migrate_modules(
+    modules: Mapping[Path, bytes | None], script: Path, root: Path, mode: str = INJECT
+) -> tuple[dict[Path, bytes], list[Finding]]:
+    """Gives the new content of each module below `root` that changes, and the findings whose edits changed it.
+
+    A module that is no file of its own comes with its text."""
+    contents: dict[Path, bytes] = {}
+    applied_findings: list[Finding] = []
+    for file, text in modules.items():
+        source = _parse_source(file, text, file.relative_to(root).as_posix())
+        new, findings = migrate_source(source, alone=file == script, mode=mode)
+        if new != source.text:
+            contents[file] = source.encode_text(new)
+            applied_findings += findings
+    return contents, applied_findings
+
+
+def make_mirror(
+    script: Path, folder: Path, contents: Mapping[Path, bytes], root: Path | None = None, real: tuple[Path, ...] = ()
+) -> Path:
+    """Makes `folder` a mirror of `root` (the script's folder) with `contents` in place; the script's path in it.
+
+    `folder` must be new or empty. Folders in `real` are made, not linked: a training runs or looks for modules there.
+    Links to folders that hold `folder` itself are left out.
+    """
+    root = root or script.parent
+    top = root.resolve()
+    within = {top / file.relative_to(root): data for file, data in contents.items()}
+    script = top / script.relative_to(root)
+    if script not in within:  # a link would make Python look for modules beside the original
+        within[script] = script.read_bytes()
+    made_folders = {top / path.relative_to(root) for path in real} | {file.parent for file in within}
+    real_ones = {top} | made_folders | {above for path in made_folders for above in path.parents}
+    _mirror_folder(top, folder, within, real_ones, Copies())
+    return folder / script.relative_to(top)
+
+
+def _mirror_folder(source: Path, target: Path, contents: Mapping[Path, bytes], real: set[Path], copies: Copies) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    entries = {entry.name for entry in source.iterdir()} if source.is_dir() else set()
+    entries |= {path.name for path in (*contents, *real) if path.parent == source}
+    for entry in (source / name for name in sorted(entries)):
+        there = target / entry.name
+        if entry in contents:
+            there.write_bytes(contents[entry])
+        elif entry in real:
+            _mirror_folder(entry, there, contents, real, copies)
+        elif entry.name == "__pycache__" or target.resolve().is_relative_to(entry.resolve()):
+            continue
+        elif entry.is_dir() and copies.take_folder(entry):
+            _mirror_folder(entry, there, contents, real, copies)
+        elif entry.is_dir() or not copies.take_file(entry, there):
+            there.symlink_to(entry, target_is_directory=entry.is_dir())
+
+
+def _parse_source(file: Path, text: bytes | None, name: str) -> Source:
+    try:
+        if text is None:
+            return read_source(file, name)
+        decoded, encoding, bom = decode_bytes(text)
+        return parse_text(decoded, name, encoding=encoding, bom=bom, file=file)
+    except Unreadable as cause:
+        raise WorkbookError("MIG100.unreadable", path=str(file), **cause.sentence_args) from cause

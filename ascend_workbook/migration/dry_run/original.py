@@ -1,0 +1,151 @@
+"""What a user gave to run, made ready: a script, a notebook or a shell script's launch command, and what it needs.
+
+One place decides what runs, where and with what in its environment; both sides of a dry run then do the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.sentence import Scalar
+from ascend_workbook.migration.closure import walk_imports
+from ascend_workbook.migration.dry_run import command_line, from_shell
+from ascend_workbook.migration.dry_run.cells_script import CellScript, cell_script
+from ascend_workbook.migration.dry_run.layout import Layout, find_layout
+from ascend_workbook.migration.dry_run.mirror import migrate_modules
+from ascend_workbook.migration.reading.source import LINE_END, decode_bytes, parse_text
+from ascend_workbook.migration.reading.undecoded import Unreadable
+
+SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Original:
+    """`given` is the user's file; `script` what runs: the same, or a script that stands for a notebook beside it.
+
+    `texts` are the modules below the layout's root as the baseline has them, `cells` the way back to a notebook.
+    `libraries` are entries of PYTHONPATH that a shell script sets and that no mirror holds: they stay as they are.
+    """
+
+    given: Path
+    script: Path
+    args: tuple[str, ...]
+    nproc: int
+    layout: Layout
+    texts: Mapping[Path, bytes]
+    cells: CellScript | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    libraries: tuple[Path, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def migrate_texts(self, mode: str) -> dict[Path, bytes]:
+        """The modules' texts with those of the migration in their place. Raises WorkbookError."""
+        sources = {file: self.texts[file] for file in self.texts if file.suffix == ".py"}
+        return {**self.texts, **migrate_modules(sources, self.script, self.layout.root, mode)[0]}
+
+    def place_of_line(self, name: Path, line: int) -> Place:
+        """Return a line of a module, by its path below the root, as the user has it."""
+        if self.cells is not None and self.layout.root / name == self.script:
+            return self.cells.place_of_line(line)
+        return Place(name.as_posix(), line)
+
+    def read_line(self, name: Path, number: int) -> str:
+        """Read the source line there, without its blanks; empty where it cannot be told."""
+        data = self.texts.get(self.layout.root / name)
+        try:
+            text = decode_bytes(data if data is not None else (self.layout.root / name).read_bytes())[0]
+        except (OSError, Unreadable):
+            return ""
+        lines = LINE_END.split(text)
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+
+def prepare_training(script: str | Path, args: Sequence[str], nproc: int) -> Original:
+    """Read the training behind a command. Raises WorkbookError where there is nothing or more than one thing to run."""
+    shell = from_shell.read_shell_command(script, args)
+    words = shell.words if shell is not None else None
+    path, own, nproc = (
+        command_line.read_command(*words, nproc) if words else command_line.read_command(script, args, nproc)
+    )
+    path, cwd = shell.find_script(path) if shell is not None else (path, None)
+    if not path.is_file():
+        raise WorkbookError("launch.script_missing", path=str(path if path.suffix else script))
+    environment = dict(shell.environment) if shell is not None else {}
+    inherited = _split_pythonpath(os.environ.get("PYTHONPATH", ""), cwd)
+    pythonpath = _split_pythonpath(environment.pop("PYTHONPATH"), cwd) if "PYTHONPATH" in environment else inherited
+    cells = cell_script(path) if path.suffix == ".ipynb" else None
+    runs = _choose_free_name(path) if cells is not None else path
+    where = find_layout(runs, cells.tree if cells else None, cwd, pythonpath)
+    libraries = tuple(path for path in pythonpath if path not in (*inherited, *where.paths, where.folder))
+    texts = {module: module.read_bytes() for module in where.modules if module != runs or cells is None}
+    launch_findings = [*([shell.finding] if shell is not None else []), *_report_reached_modules(where)]
+    if cells is not None:
+        texts |= _collect_cell_files(cells, runs, texts, where)
+        environment.setdefault("MPLBACKEND", "Agg")  # a figure that nobody closes must not stop the run
+        launch_findings.append(_describe_left_cells(cells))
+    return Original(path, runs, own, nproc, where, texts, cells, environment, libraries, tuple(launch_findings))
+
+
+def _split_pythonpath(pythonpath: str, cwd: Path | None) -> list[Path]:
+    return [Path(os.path.normpath((cwd or Path.cwd()) / entry)) for entry in pythonpath.split(os.pathsep) if entry]
+
+
+def _choose_free_name(notebook: Path) -> Path:
+    """Beside the notebook, under a name that nothing has."""
+    return next(
+        path
+        for number in range(1000)
+        if not (path := notebook.with_name(f"{notebook.stem}{'_' + str(number) if number else ''}.ipynb.py")).exists()
+    )
+
+
+def _collect_cell_files(
+    cells: CellScript, script: Path, known: Mapping[Path, bytes], where: Layout
+) -> dict[Path, bytes]:
+    """The notebook's script, the files its cells write, and what modules among them import."""
+    contents = {script: cells.text.encode("utf-8", "surrogatepass")}
+    contents |= {script.parent / name: text.encode("utf-8", "surrogatepass") for name, text in cells.files.items()}
+    for file in [file for file in contents if file.suffix == ".py" and file != script]:
+        try:
+            tree = parse_text(contents[file].decode("utf-8", "surrogatepass"), file.name).tree
+        except Unreadable:
+            raise WorkbookError("dry_run.cell_file", path=file.name) from None
+        more = [module for module in walk_imports(file, *where.paths, tree=tree) if module.is_file()]
+        contents = {**{module: module.read_bytes() for module in more if module not in known}, **contents}
+    return contents
+
+
+def _describe_left_cells(cells: CellScript) -> Finding:
+    left: list[Scalar] = []
+    for left_cell in cells.left[:SHOWN]:
+        left.append(f"{left_cell.place} ({left_cell.what or left_cell.error})")
+    args: dict[str, Scalar] = {"cells": cells.cells, "left": len(cells.left), "places": left}
+    status = Status.WARN if any(left_cell.error or left_cell.changes for left_cell in cells.left) else Status.OK
+    return Finding("MIG148", status, "MIG148.some_cells" if cells.left else "MIG148.all_cells", args)
+
+
+def _report_reached_modules(where: Layout) -> list[Finding]:
+    """Which modules are run, and migrated, from outside the script's folder."""
+    module_findings = []
+    if where.reached_modules:
+        names: list[Scalar] = [file.relative_to(where.root).as_posix() for file in where.reached_modules[:SHOWN]]
+        more = len(where.reached_modules) - len(names)
+        paths: list[Scalar] = [str(path) for path in where.paths]
+        args: dict[str, Scalar] = {
+            "count": len(where.reached_modules),
+            "modules": [*names, *(["…"] if more > 0 else [])],
+            "root": str(where.root),
+            "cwd": str(where.cwd),
+            "paths": paths,
+        }
+        module_findings.append(Finding("MIG148", Status.OK, "MIG148.reached" if paths else "MIG148.relative", args))
+    if where.outside:
+        outside: list[Scalar] = [str(file) for file in where.outside[:SHOWN]]
+        outside_args: dict[str, Scalar] = {"count": len(where.outside), "modules": outside}
+        module_findings.append(Finding("MIG148", Status.WARN, "MIG148.outside", outside_args))
+    return module_findings

@@ -1,0 +1,201 @@
+"""One side of a dry run: the script in a mirror of its folder, launched on a device and observed."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine import device as devices
+from ascend_workbook.machine.device import Device
+from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
+from ascend_workbook.migration.dry_run import own_files
+from ascend_workbook.migration.dry_run.mirror import make_mirror
+from ascend_workbook.migration.dry_run.original import SHOWN, Original
+from ascend_workbook.migration.rewrite.explicit.commands import rewrite_arguments
+from ascend_workbook.migration.rewrite.work import EXPLICIT, INJECT
+from ascend_workbook.migration.rules.environment import RENAMED
+
+CHILD = Path(__file__).parents[1] / "child"
+#: What the simulator shows where nobody asks (ASCEND_WORKBOOK_SIM_DEVICES).
+SIMULATED_DEVICES = 2
+Told = Callable[[str, Progress], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all sides share. Numbers of steps and seconds are per run; `limit_mib` is for each process of a run."""
+
+    original: Original
+    out: Path
+    steps: int
+    seed: int
+    python: str
+    timeout_s: float | None
+    loss_regex: str | None = None
+    limit_mib: int | None = None
+    mode: str = INJECT
+    #: The user's own files that a side has changed through a link, by side.
+    touched: dict[str, list[Path]] = field(default_factory=dict)
+
+    @property
+    def script(self) -> Path:
+        """The user's file, a notebook perhaps."""
+        return self.original.given
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        return self.original.args
+
+    @property
+    def nproc(self) -> int:
+        return self.original.nproc
+
+
+@contextmanager
+def open_out_folder(out: str | Path | None, prefix: str) -> Iterator[Path]:
+    """Open `out`, or a temporary folder; that one is removed where an error leaves no report to name it."""
+    out_folder = Path(out).resolve() if out is not None else Path(tempfile.mkdtemp(prefix=prefix)).resolve()
+    try:
+        yield out_folder
+    except BaseException:
+        if out is None:
+            shutil.rmtree(out_folder, ignore_errors=True)
+        raise
+
+
+def run_side(
+    plan: Plan,
+    side: str,
+    where: Device,
+    on_progress: Told | None = None,
+    plugins: Sequence[Plugin] = (),
+    *,
+    grad_norm: bool = True,
+) -> LaunchResult:
+    """Runs it in a fresh mirror below `out/<side>`; migrated where the side is not "baseline" and has an NPU."""
+    into, original, around = plan.out / side, plan.original, plan.original.layout
+    work = into / "work"
+    shutil.rmtree(work, ignore_errors=True)
+    migrated = side != "baseline" and where.accelerator == "npu"
+    contents = original.migrate_texts(plan.mode) if migrated else original.texts
+    script = make_mirror(original.script, work, contents, around.root, (around.cwd, *around.paths))
+    spec = LaunchSpec(
+        out=into,
+        script=script,
+        args=rewrite_arguments(plan.args) if migrated and plan.mode == EXPLICIT else plan.args,
+        cwd=work / around.cwd.relative_to(around.root),
+        python=plan.python,
+        nproc=plan.nproc,
+        env=_make_environment(where, plan, work, migrated=migrated),
+        transform="baseline_cpu" if where.tier == "cpu" else "none",
+        steps=plan.steps,
+        seed=plan.seed,
+        deterministic=True,
+        loss_regex=plan.loss_regex,
+        timeout_s=plan.timeout_s,
+        plugins=[*plugins, *([Plugin(CHILD / "notebook_names.py")] if original.cells else [])],
+        grad_norm=grad_norm,
+        tier=where.tier,
+        simulated=where.simulated,
+    )
+    before = own_files.record_state(work)
+    result = launch(spec, _once_a_step(side, on_progress) if on_progress else None)
+    plan.touched[side] = own_files.list_changed_files(before)
+    return result
+
+
+def report_touched_files(plan: Plan) -> list[Finding]:
+    """Report the user's own files that the run has changed: the mirror holds a link where a copy would be too large."""
+    paths = dict.fromkeys(path for side in plan.touched.values() for path in side)
+    if not paths:
+        return []
+    names: list[Scalar] = [str(path) for path in list(paths)[:SHOWN]]
+    return [Finding("MIG148", Status.WARN, "MIG148.touched", {"count": len(paths), "paths": names})]
+
+
+def _make_environment(where: Device, plan: Plan, work: Path, *, migrated: bool) -> dict[str, str]:
+    """The device's, with what a launch script sets; folders of modules are those of the mirror."""
+    env = devices.child_environment(where.tier)
+    for name, value in plan.original.environment.items():
+        env[RENAMED.get(name, name) if migrated else name] = value
+    if where.simulated and plan.nproc > int(env.get("ASCEND_WORKBOOK_SIM_DEVICES") or SIMULATED_DEVICES):
+        env["ASCEND_WORKBOOK_SIM_DEVICES"] = str(plan.nproc)
+    around = plan.original.layout
+    module_paths = [str(work / path.relative_to(around.root)) for path in around.paths]
+    module_paths += map(str, plan.original.libraries)
+    if module_paths:
+        env["PYTHONPATH"] = os.pathsep.join([*module_paths, *filter(None, [env.get("PYTHONPATH", "")])])
+    return env
+
+
+def _once_a_step(side: str, on_progress: Told) -> Callable[[Progress], None]:
+    """The launcher also tells of every new line of output."""
+    told_steps: list[int] = []
+
+    def tell_step(progress: Progress) -> None:
+        if progress.step not in told_steps:
+            told_steps.append(progress.step)
+            on_progress(side, progress)
+
+    return tell_step
+
+
+def place_of(plan: Plan, side: str, path: str | None, line: int | None) -> Place | None:
+    """A place that a side named, as the user's own file has it: migrating puts lines in."""
+    original_place = in_original(plan, side, path, line)
+    if original_place is None:
+        return Place(path, line or 0) if path else None
+    return plan.original.place_of_line(*original_place)
+
+
+def in_original(plan: Plan, side: str, path: str | None, line: int | None) -> tuple[Path, int] | None:
+    """The module, by its path below the root, and the line of it before it was migrated; None for another's file."""
+    if not path:
+        return None
+    work, around = plan.out / side / "work", plan.original.layout
+    file = Path(path) if Path(path).is_absolute() else work / path
+    there = Path(os.path.normpath(file))  # the mirror's links must not be followed
+    if there.is_relative_to(work):
+        name = there.relative_to(work)
+    elif there.is_relative_to(around.root.resolve()):
+        name = there.relative_to(around.root.resolve())  # a module that Python found behind a link
+    else:
+        return None
+    return name, line_before(plan.original.texts.get(around.root / name), there, line or 0)
+
+
+def describe_failure(plan: Plan, side: str, result: LaunchResult) -> tuple[Sentence, Place | None]:
+    """Describe what went wrong with a side, and where: both speak of the user's own file, not of the mirror's."""
+    trouble = result.trouble or Sentence("report.not_looked")
+    error = result.error
+    place = place_of(plan, side, error.path, error.line) if error else None
+    work, root = str(plan.out / side / "work"), str(plan.original.layout.root)
+    args = {name: text.replace(work, root) if isinstance(text, str) else text for name, text in trouble.args.items()}
+    if place is not None and args.get("place"):
+        args["place"] = f"({place})"
+    return Sentence(trouble.key, **args), place
+
+
+def line_before(before: bytes | None, migrated: Path, line: int) -> int:
+    """The line of the original that became `line` of the migrated file; where none did, the one above."""
+    try:
+        after = migrated.read_bytes()
+    except OSError:
+        return line
+    if before is None:
+        return line
+    if before == after:
+        return line
+    matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+    for _, first, last, start, end in matcher.get_opcodes():
+        if start < line <= end:
+            return max(min(first + line - start, last), 1)
+    return line

@@ -1,0 +1,118 @@
+"""Which files a path stands for, and what in it was not looked at."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.migration.texts import settings
+from ascend_workbook.migration.texts.lines import is_text, only_settings
+from ascend_workbook.storage import own_results
+
+#: Folders that hold other people's code, or none.
+SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages", "dist-packages", "venv", "env", "build", "dist"}
+CUDA_SOURCES = {".cu", ".cuh"}
+#: Read by people, not by us, when they mention CUDA.
+OTHER_KINDS = {".ipynb", ".sh", ".toml", ".txt", ".yaml", ".yml", ".cfg", ".json"}
+WORDS = re.compile(rb"cuda|nccl|nvidia|flash.attn|apex", re.IGNORECASE)
+LARGEST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Tree:
+    """What a path stands for: `root` is the folder that names are relative to."""
+
+    root: Path
+    python: list[Path]
+    cuda_sources: list[Path] = field(default_factory=list)
+    others: list[Path] = field(default_factory=list)
+    texts: list[Path] = field(default_factory=list)
+    notebooks: list[Path] = field(default_factory=list)
+
+    @property
+    def scanned_files(self) -> list[Path]:
+        """List every file that is scanned and rewritten, once."""
+        return list(dict.fromkeys((*self.python, *self.texts, *self.notebooks)))
+
+    def name_of(self, file: Path) -> str:
+        return file.relative_to(self.root).as_posix()
+
+
+def collect_files(path: str | os.PathLike[str]) -> Tree:
+    """Collect the files of a file or folder as a Tree. Raises WorkbookError where there is none, or the file is of no
+    scanned kind.
+    """
+    place = Path(path)
+    if place.is_file():
+        tree = Tree(place.parent, [])
+        if not _add_to_tree(tree, place, by_name=True):
+            raise WorkbookError("migration.not_a_script", path=str(path))
+        return tree
+    if not place.is_dir():
+        raise WorkbookError("migration.no_path", path=str(path))
+    tree = Tree(place, [])
+    for file in _walk_folder(place):
+        if _add_to_tree(tree, file):
+            continue
+        if file.suffix in CUDA_SOURCES:
+            tree.cuda_sources.append(file)
+        elif file.suffix in OTHER_KINDS and _mentions_cuda(file):
+            tree.others.append(file)
+    return tree
+
+
+def _add_to_tree(tree: Tree, file: Path, *, by_name: bool = False) -> bool:
+    """Puts a file that is scanned into its list; setup.py is Python and a list of requirements.
+
+    `by_name`: by its name, so that its kind alone decides."""
+    is_python = file.suffix in (".py", ".pyw")
+    text = is_text(file.name) if by_name else _is_text(file)
+    if is_python:
+        tree.python.append(file)
+    if text:
+        tree.texts.append(file)
+    if file.suffix == ".ipynb":
+        tree.notebooks.append(file)
+    return is_python or text or file.suffix == ".ipynb"
+
+
+def _is_text(file: Path) -> bool:
+    """Of YAML and JSON, environment files too, only those of settings that say something of GPUs."""
+    if not is_text(file.name):
+        return False
+    return settings.may_say_cuda(file) if only_settings(file.name) else True
+
+
+def _walk_folder(root: Path) -> Iterator[Path]:
+    """All files in order of name; hidden folders, virtual environments, linked folders, the workbook's own results
+    and what is no regular file (a pipe, a device, a link to one) are left out."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not _is_foreign(Path(folder) / name))
+        shown = [name for name in sorted(files) if not name.startswith(".") or settings.is_env(name)]
+        yield from filter(_is_regular, (Path(folder) / name for name in shown))
+
+
+def _is_regular(file: Path) -> bool:
+    """Whether reading it ends; what cannot be asked is told when it is read."""
+    try:
+        return stat.S_ISREG(file.stat().st_mode)
+    except OSError:
+        return True
+
+
+def _is_foreign(folder: Path) -> bool:
+    if folder.name.startswith(".") or folder.name.endswith(".egg-info") or (folder / "pyvenv.cfg").exists():
+        return True
+    if own_results.is_marked(folder):
+        return True
+    return folder.name in SKIPPED_FOLDERS and not (folder / "__init__.py").exists()
+
+
+def _mentions_cuda(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return bool(WORDS.search(stream.read(LARGEST_BYTES)))

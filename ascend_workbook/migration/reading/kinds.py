@@ -1,0 +1,121 @@
+"""What an expression is likely to hold, as far as this file tells: a device, a string, a number, or unknown.
+
+Matters because transfer_to_npu does not patch torch.device: `torch.device("cuda").type` stays "cuda", while
+the device of a tensor on an NPU has the type "npu".
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ascend_workbook.migration.reading.source import Source
+
+DEVICE, ACCELERATOR, TENSOR_DEVICE = "device", "accelerator", "tensor_device"
+STRING, NUMBER, UNKNOWN = "string", "number", "unknown"
+#: The text of a device that says npu on an NPU: `x.device.type`, `str(x.device)`.
+DEVICE_TEXT = "device_text"
+#: Devices that are the machine's own, not made by hand.
+OWN = {ACCELERATOR, TENSOR_DEVICE}
+#: Calls that give a torch.device of the machine's own accelerator.
+ACCELERATORS = {"torch.accelerator.current_accelerator", "torch.get_default_device"}
+NUMBERS = {"int", "torch.cuda.current_device", "torch.cuda.device_count", "torch.distributed.get_rank", "len"}
+STRINGS = {"os.environ.get", "os.getenv", "format"}
+DEPTH = 6
+#: Names of settings: their `.device` is what the user asked for, not a tensor's.
+OPTIONS = (
+    "self",
+    "cls",
+    "args",
+    "opt",
+    "opts",
+    "options",
+    "cfg",
+    "config",
+    "conf",
+    "flags",
+    "hparams",
+    "params",
+)
+
+
+def find_kinds(source: Source, node: ast.expr, depth: int = DEPTH) -> set[str]:
+    """Find all kinds the expression may be of; `unknown` among them where one cannot be told."""
+    if depth == 0:
+        return {UNKNOWN}
+    if isinstance(node, ast.Constant):
+        return {STRING if isinstance(node.value, str) else NUMBER if isinstance(node.value, int) else UNKNOWN}
+    if isinstance(node, ast.JoinedStr):
+        return {STRING}
+    if isinstance(node, ast.IfExp):
+        return find_kinds(source, node.body, depth - 1) | find_kinds(source, node.orelse, depth - 1)
+    if isinstance(node, ast.BinOp):
+        return find_kinds(source, node.left, depth - 1) if isinstance(node.op, (ast.Add, ast.Mod)) else {NUMBER}
+    if isinstance(node, ast.Call):
+        return {_kind_of_call(source, node, depth)}
+    if isinstance(node, ast.Attribute) and node.attr == "type":
+        return {_kind_of_text(find_kinds(source, node.value, depth - 1))}
+    if isinstance(node, ast.Attribute):
+        return (
+            {TENSOR_DEVICE}
+            if node.attr == "device" and not is_options(node.value)
+            else _kinds_of_attribute(source, node, depth)
+        )
+    return (
+        _kinds_of_attribute(source, node, depth)
+        if not isinstance(node, ast.Name)
+        else _kinds_of_name(source, node, depth)
+    )
+
+
+def _kind_of_text(held: set[str]) -> str:
+    """What the text of a device is: the machine's own says npu, one made by hand what the script wrote."""
+    if held & OWN:
+        return DEVICE_TEXT
+    return STRING if held <= {DEVICE, STRING} else UNKNOWN
+
+
+def _kind_of_call(source: Source, node: ast.Call, depth: int) -> str:
+    name = source.names.resolve_name(node.func) or (node.func.id if isinstance(node.func, ast.Name) else "")
+    if name == "torch.device":
+        return DEVICE
+    if name in ACCELERATORS:
+        return ACCELERATOR
+    if name in NUMBERS:
+        return NUMBER
+    if name == "str" and len(node.args) == 1:
+        return _kind_of_text(find_kinds(source, node.args[0], depth - 1))
+    method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    return STRING if name in STRINGS or method in ("format", "lower", "strip") else UNKNOWN
+
+
+def _kinds_of_name(source: Source, node: ast.Name, depth: int) -> set[str]:
+    values = source.names.bound_values(node)
+    kinds_found: set[str] = set()
+    for value in values:
+        kinds_found |= find_kinds(source, value, depth - 1) if isinstance(value, ast.expr) else {UNKNOWN}
+    return kinds_found or {UNKNOWN}
+
+
+def _kinds_of_attribute(source: Source, node: ast.expr, depth: int) -> set[str]:
+    """`self.device = torch.device(...)` somewhere in the file tells what self.device is."""
+    if not isinstance(node, ast.Attribute):
+        return {UNKNOWN}
+    kinds_found: set[str] = set()
+    assigned = source.names.assigned_attributes.get(node.attr)
+    base = ast.dump(node.value) if assigned else ""
+    for owner, value in assigned or ():
+        if owner == base:
+            kinds_found |= find_kinds(source, value, min(depth, 3) - 1)  # `self.a = self.a or b` asks for itself
+    return kinds_found or {UNKNOWN}
+
+
+def is_options(node: ast.expr) -> bool:
+    """Return whether it is `args.device`, `self.device`, `cfg.train.device`: settings, not a tensor's device."""
+    last = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return last.lower() in OPTIONS
+
+
+def about_devices(node: ast.expr) -> bool:
+    """A name that says device: `device`, `self.device`, `dev`."""
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return "device" in name.lower() or name.lower() in ("dev", "cuda")

@@ -1,0 +1,124 @@
+"""The rules with what each needs to fire: the words that stand in every file it has something to say of.
+
+A byte search over a file picks the rules to run on it, and a file without any of their words is not even
+parsed. A name or string can be written without its bytes (escapes, literals side by side, other encodings): such a
+file is searched once more as plainer.py writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+
+from ascend_workbook.findings.rules import Check, modules_of, row_of
+from ascend_workbook.migration import rules as package
+from ascend_workbook.migration.knowledge import Known
+from ascend_workbook.migration.reading.plainer import spell_out_words
+from ascend_workbook.migration.rules.calls import Calls
+
+#: Everything but letters, digits and `_` of ASCII is a space.
+BETWEEN = bytes(code if chr(code).isalnum() or code == 95 or code > 127 else 32 for code in range(256))
+SIGN = re.compile(rb"\W\w?")
+#: What a space in a rule's PATTERN stands for; a comment may stand in brackets.
+BETWEEN_PARTS = r"(?:[\s\\]|#[^\n]*\n)*"
+
+#: A word with a sign in it, behind its longest part.
+Across = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: `words` are looked for anywhere in a file, `tokens` and `needs` (one of them) as whole words.
+
+    A file that only rules with a `pattern` speak of is parsed where one of these matches; spaces, line ends,
+    backslashes and comments may stand between the parts of an expression.
+    """
+
+    code: str
+    check: Check
+    words: tuple[bytes, ...]
+    tokens: frozenset[bytes]
+    known: Known
+    needs: frozenset[bytes] = frozenset()
+    pattern: re.Pattern[bytes] | None = None
+
+    def has_words(self, tokens: set[bytes], words: set[bytes]) -> bool:
+        """The file has one of the rule's words and tokens and, where it needs more, one of those too."""
+        if tokens.isdisjoint(self.tokens) and words.isdisjoint(self.words):
+            return False
+        return not self.needs or not tokens.isdisjoint(self.needs)
+
+
+@cache
+def load_rules() -> tuple[Rule, ...]:
+    """Every rule of the folder, in order of code."""
+    return tuple(
+        Rule(code, row.check, (), frozenset(map(str.encode, row.tokens)), row.known)
+        if isinstance(row := row_of(module, code), Calls)
+        else _make_rule(module)
+        for code, module in modules_of(package).items()
+    )
+
+
+def choose_rules(data: bytes) -> list[Rule]:
+    """The rules that may have something to say of a file with these bytes."""
+    rules = load_rules()
+    plain = spell_out_words(data)
+    if plain is None:
+        return list(rules)
+    tokens, words = _find_tokens(data)
+    if plain is not data:
+        more_tokens, more_words = _find_tokens(plain)
+        tokens, words, data = tokens | more_tokens, words | more_words, data + b"\n" + plain
+    speaking = [rule for rule in rules if rule.has_words(tokens, words)]
+    # once a file has to be parsed, asking a rule costs less than searching for its pattern
+    patterns = [rule.pattern for rule in speaking]
+    return speaking if None in patterns or any(pattern and pattern.search(data) for pattern in patterns) else []
+
+
+def _find_tokens(data: bytes) -> tuple[set[bytes], set[bytes]]:
+    """The tokens and words of all rules that stand in a text."""
+    tokens, inner, across = _searched_words()
+    present_names = set(data.translate(BETWEEN).split())
+    names = b" ".join(present_names)  # each once: a word within a name is sought here sooner than in the text
+    words = {word for word in inner if word in names}
+    for sign, having in across:
+        if sign in data:
+            words.update(word for part, word in having if part in names and word in data)
+    return present_names & tokens, words
+
+
+def find_knowledge(code: str) -> Known | None:
+    return next((rule.known for rule in load_rules() if rule.code == code), None)
+
+
+def _make_rule(module: ModuleType) -> Rule:
+    words: Iterable[str] = getattr(module, "WORDS", ())
+    tokens: Iterable[str] = getattr(module, "TOKENS", ())
+    plain = [tuple(word.encode() for word in group) for group in (words, tokens)]
+    needs: Iterable[str] = getattr(module, "NEEDS", ())
+    pattern: str = getattr(module, "PATTERN", "")
+    compiled = re.compile(pattern.replace(" ", BETWEEN_PARTS).encode()) if pattern else None
+    more = frozenset(word.encode() for word in needs)
+    return Rule(module.CODE, module.check, plain[0], frozenset(plain[1]), module.KNOWN, more, compiled)
+
+
+@cache
+def _searched_words() -> tuple[frozenset[bytes], tuple[bytes, ...], tuple[tuple[bytes, tuple[Across, ...]], ...]]:
+    """All rules' tokens, words that stand within one name, and words with a sign between, by it and its neighbour.
+
+    The last come with their longest part, which must stand within a name."""
+    tokens = frozenset(token for rule in load_rules() for token in rule.tokens | rule.needs)
+    words = sorted({word for rule in load_rules() for word in rule.words})
+    inner = tuple(word for word in words if word.translate(BETWEEN) == word and b" " not in word)
+    across = [(SIGN.search(word), word) for word in words if word not in inner]
+    signs = sorted({sign.group() if sign else word for sign, word in across})
+    parts = {word: max(word.translate(BETWEEN).split(), key=len) for _, word in across}
+    return (
+        tokens,
+        inner,
+        tuple((sign, tuple((parts[word], word) for _, word in across if sign in word)) for sign in signs),
+    )

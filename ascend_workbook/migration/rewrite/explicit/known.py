@@ -1,0 +1,110 @@
+"""What torch_npu has, and what the parts share."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from bisect import bisect_right
+from functools import cache
+
+from ascend_workbook.findings.finding import Edit, Finding
+from ascend_workbook.migration import api_map
+from ascend_workbook.migration.knowledge import MEASURED, Known
+from ascend_workbook.migration.reading.calls import string_value
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import MANUAL, REWRITE, finding_at
+
+KNOWN = Known(MEASURED, "https://github.com/Ascend/pytorch/tree/9e73e708ab9350d203475609f36f8a43f6a0c2ab/docs/zh/api")
+#: Where edits of the scan's own rules stand, in order and apart: an edit of a part must not touch them.
+Spans = list[tuple[int, int]]
+
+
+@cache
+def load_names() -> frozenset[str]:
+    """Full names of torch.npu, torch_npu.profiler and torch.distributed, as found on the installed torch_npu."""
+    return frozenset(api_map.load_map("torch_npu")["names"])
+
+
+@cache
+def load_modules() -> frozenset[str]:
+    """Load those of the names that can be imported as modules."""
+    return frozenset(api_map.load_map("torch_npu")["modules"])
+
+
+@cache
+def load_other_spellings() -> dict[str, str]:
+    """Names of torch.cuda with another spelling."""
+    return dict(api_map.load_map("torch_npu")["other"])
+
+
+def name_exists(name: str) -> bool:
+    """Return whether it is a name of the table, or an attribute of one that is no module: of a class, an enumeration, a
+    generator.
+    """
+    if name in load_names():
+        return True
+    parts = name.split(".")
+    for length in range(3, len(parts) + 1):
+        front = ".".join(parts[:length])
+        if front in load_modules():
+            continue
+        return front in load_names()
+    return True
+
+
+def edited_finding(source: Source, node: ast.AST, outcome: str, edits: tuple[Edit, ...], old: str, new: str) -> Finding:
+    """An edit with what it says; without edits the place is a person's."""
+    return finding_at(source, node, f"MIG138.{outcome}", REWRITE, edits, name=old, new=new)
+
+
+def no_form(source: Source, node: ast.AST, name: str) -> Finding:
+    return finding_at(source, node, "MIG138.no_form", MANUAL, name=name)
+
+
+def stands_beside(source: Source, node: ast.AST, word: str) -> bool:
+    """The code already knows the other name: in the same list, in the same `or`, in a branch of the same `if`."""
+    child, steps = node, 0
+    for around in source.names.nodes_above(node):
+        if isinstance(around, (ast.Tuple, ast.List, ast.Set)) and _has_word(around.elts, word):
+            return True
+        if isinstance(around, ast.Dict) and child in around.keys and _has_word(around.keys, word):
+            return True
+        if isinstance(around, ast.BoolOp) and any(
+            _names_word(value, word) for value in around.values if value is not child
+        ):
+            return True
+        if isinstance(around, ast.If) and around.test is child:
+            return any(_names_word(test, word) for test in _tests_of_chain(source, around) if test is not child)
+        if isinstance(around, ast.IfExp) and around.test is child and isinstance(around.orelse, ast.IfExp):
+            return _names_word(around.orelse.test, word)
+        if isinstance(around, ast.stmt):
+            return False
+        child, steps = around, steps + 1
+    return False
+
+
+def _tests_of_chain(source: Source, node: ast.If) -> list[ast.expr]:
+    """The tests of an `if` with all its `elif`."""
+    first = node
+    above = source.names.parent_of(first)
+    while isinstance(above, ast.If) and above.orelse == [first]:
+        first, above = above, source.names.parent_of(above)
+    tests = [first.test]
+    while len(first.orelse) == 1 and isinstance(first.orelse[0], ast.If):
+        first = first.orelse[0]
+        tests.append(first.test)
+    return tests
+
+
+def _has_word(nodes: list[ast.expr] | list[ast.expr | None], word: str) -> bool:
+    return any((string_value(node) or "").split(":")[0] == word for node in nodes)
+
+
+def _names_word(node: ast.AST, word: str) -> bool:
+    return any((string_value(inner) or "").split(":")[0] == word for inner in ast.walk(node))
+
+
+def touches_spans(edits: tuple[Edit, ...], spans: Spans) -> bool:
+    """Whether an edit meets one of the spans: the last that begins before its end ends last too."""
+    before = ((edit, bisect_right(spans, (edit.end, sys.maxsize))) for edit in edits)
+    return any(at and spans[at - 1][1] >= edit.start for edit, at in before)

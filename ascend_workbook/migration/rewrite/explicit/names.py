@@ -1,0 +1,173 @@
+"""`torch.cuda.synchronize()` as `torch.npu.synchronize()`, `torch.profiler.profile` as torch_npu's, NCCL as HCCL."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from ascend_workbook.findings.finding import Edit, Finding
+from ascend_workbook.migration import api_map
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import ADVICE, AUTO
+from ascend_workbook.migration.rewrite.explicit.known import (
+    KNOWN,
+    Spans,
+    edited_finding,
+    load_other_spellings,
+    name_exists,
+    no_form,
+    stands_beside,
+)
+from ascend_workbook.migration.rules.cuda_api import ELSEWHERE, SAME_AS_ABOVE
+
+__all__ = ["KNOWN", "check", "explicit_form"]
+CUDA, PROFILER = "torch.cuda", "torch.profiler"
+#: The last part of a name, and its other spelling.
+LAST = {"is_nccl_available": "is_hccl_available", "NCCL": "HCCL", "ProcessGroupNCCL": "ProcessGroupHCCL"}
+EXAMPLES = (
+    ("import torch\ntorch.cuda.synchronize()  # 同步\n", "import torch\ntorch.npu.synchronize()  # 同步\n"),
+    (
+        "import torch as T\nwith T.cuda.amp.autocast():\n    T.cuda.memory.empty_cache()\n",
+        "import torch as T\nwith T.npu.amp.autocast():\n    T.npu.memory.empty_cache()\n",
+    ),
+    (
+        "import torch\nwith torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]):\n    pass\n",
+        "import torch\nwith torch_npu.profiler.profile("
+        "activities=[torch_npu.profiler.ProfilerActivity.NPU]):\n    pass\n",
+    ),
+    (
+        "import torch.distributed as dist\nassert dist.is_nccl_available()\n",
+        "import torch.distributed as dist\nassert dist.is_hccl_available()\n",
+    ),
+    (
+        "import torch.distributed as dist\nok = dist.get_backend() == dist.Backend.NCCL\n",
+        "import torch.distributed as dist\nok = dist.get_backend() == dist.Backend.HCCL\n",
+    ),
+    ("import torch\napi = torch.cuda if gpu else None\n", "import torch\napi = torch.npu if gpu else None\n"),
+    ("import torch\nC = torch.cuda\ng = C.CUDAGraph()\n", "import torch\nC = torch.npu\ng = C.NPUGraph()\n"),
+    ("from torch import cuda\ng = cuda.CUDAGraph()\n", "from torch import npu as cuda\ng = cuda.NPUGraph()\n"),
+)
+NEAR_MISSES = (
+    "import torch.distributed as dist\nkind = dist.ProcessGroup.BackendType.NCCL\n",
+    "import torch\ntorch.cuda.nvtx.range_push('前向')\n",
+    "def f(torch):\n    return torch.cuda.synchronize()\n",
+    "import torch\ntorch.backends.cuda.matmul.allow_tf32 = True  # 无效果\n",
+    "import torch\nprint(torch.version.cuda)\n",
+    "import torch\ncap = torch.cuda.get_device_capability()\n",
+    "import torch\nif torch.cuda.is_available() or torch.npu.is_available():\n    pass\n",
+)
+
+
+def check(source: Source, _: Spans) -> Iterable[Finding]:
+    for node, name in source.names.named_nodes:
+        above = source.names.parent_of(node)
+        if isinstance(above, ast.Attribute) and above.value is node:
+            continue
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            continue
+        if name == CUDA or name.startswith(CUDA + "."):
+            yield from _rewrite_cuda_name(source, node, name)
+        elif name.startswith(PROFILER + ".") and explicit_form(name):
+            yield from _rewrite_profiler_name(source, node, name)
+        elif name.startswith("torch.distributed.") and name.rpartition(".")[2] in LAST:
+            yield from _rewrite_last_name(source, node, name)
+
+
+def explicit_form(name: str) -> str:
+    """Return the explicit name, or an empty string where torch_npu has none or it means something else."""
+    if name == CUDA or name.startswith(CUDA + "."):
+        parts = name.split(".")[2:]
+        parts_told = [part for part in parts if part not in SAME_AS_ABOVE][:1]
+        map_entry = (
+            api_map.find_entry("torch_cuda", parts_told[0]) if parts_told and parts_told[0] not in ELSEWHERE else None
+        )
+        if map_entry is not None and map_entry["class"] not in (AUTO, ADVICE):
+            return ""
+        if name in load_other_spellings():
+            return load_other_spellings()[name]
+        new = ".".join(("torch.npu", *parts))
+        return new if name_exists(new) else ""
+    if name.startswith(PROFILER + "."):
+        new = f"torch_npu.profiler.{name[len(PROFILER) + 1 :]}".replace("ProfilerActivity.CUDA", "ProfilerActivity.NPU")
+        return new if name_exists(new) else ""
+    base, _, last = name.rpartition(".")
+    return f"{base}.{LAST[last]}" if last in LAST and name_exists(f"{base}.{LAST[last]}") else ""
+
+
+def _rewrite_cuda_name(source: Source, node: ast.Name | ast.Attribute, name: str) -> Iterable[Finding]:
+    new = explicit_form(name)
+    if not new:
+        map_entry = api_map.find_entry("torch_cuda", name.split(".")[2])
+        if map_entry is None or map_entry["class"] in (AUTO, ADVICE):  # the scan speaks of the others
+            yield no_form(source, node, name)
+        return
+    if stands_beside(source, node, "npu") or _asked_beside(source, node):
+        return
+    if name in load_other_spellings():
+        yield from _spell_npu_name(source, node, name, new)
+        return
+    at = _find_name_part(source, node, CUDA)
+    if at is not None:  # else an alias: its import is edited
+        yield edited_finding(source, node, "named", source.replace_text(at, "cuda", "npu"), name, new)
+
+
+def _spell_npu_name(source: Source, node: ast.Name | ast.Attribute, name: str, new: str) -> Iterable[Finding]:
+    """`torch.cuda.CUDAGraph` as `torch.npu.NPUGraph`, `cuda.CUDAGraph` as `cuda.NPUGraph`: the alias is npu by now."""
+    root: ast.AST = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    bound = source.names.resolve_name(root)
+    if root is node:
+        return  # the name alone: its import is edited
+    base = bound.replace(CUDA, "torch.npu", 1)
+    if not new.startswith(f"{base}."):
+        yield no_form(source, node, name)
+        return
+    _, start = source.span_of(root)
+    _, end = source.span_of(node)
+    yield edited_finding(source, node, "named", (Edit(start, end, new[len(base) :]),), name, new)
+
+
+def _rewrite_profiler_name(source: Source, node: ast.Name | ast.Attribute, name: str) -> Iterable[Finding]:
+    edits: tuple[Edit, ...] = ()
+    at = _find_name_part(source, node, PROFILER)
+    if at is not None and isinstance(at.value, ast.Name):
+        start, end = source.span_of(at.value)
+        edits = (Edit(start, end, "torch_npu"),)
+    if name.endswith("ProfilerActivity.CUDA") and isinstance(node, ast.Attribute):
+        edits += source.replace_text(node, "CUDA", "NPU")
+    if edits:
+        yield edited_finding(source, node, "named", edits, name, explicit_form(name))
+
+
+def _rewrite_last_name(source: Source, node: ast.Name | ast.Attribute, name: str) -> Iterable[Finding]:
+    last = name.rpartition(".")[2]
+    if not explicit_form(name):
+        yield no_form(source, node, name)
+    elif isinstance(node, ast.Attribute):
+        yield edited_finding(
+            source, node, "named", source.replace_text(node, last, LAST[last]), name, explicit_form(name)
+        )
+
+
+def _find_name_part(source: Source, node: ast.AST, name: str) -> ast.Attribute | None:
+    """The attribute within a dotted name that stands for `name`; None where an alias does."""
+    while isinstance(node, ast.Attribute):
+        if source.names.resolve_name(node) == name:
+            return node
+        node = node.value
+    return None
+
+
+def _asked_beside(source: Source, node: ast.AST) -> bool:
+    """`torch.cuda.is_available() or torch.npu.is_available()`: the code knows both."""
+    for around in source.names.nodes_above(node):
+        if isinstance(around, ast.BoolOp):
+            return any(
+                isinstance(inner, ast.Attribute)
+                and source.names.resolve_name(inner).startswith(("torch.npu", "torch_npu"))
+                for inner in ast.walk(around)
+            )
+        if isinstance(around, ast.stmt):
+            return False
+    return False

@@ -1,0 +1,74 @@
+"""Mixed precision: torch.autocast, torch.amp and torch.cuda.amp, old spelling and new.
+
+transfer_to_npu patches autocast's constructor, custom_fwd/bwd and the old GradScaler; torch.amp.GradScaler
+is not patched and works with "cuda" as it is (a full step was run).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.migration import api_map
+from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
+from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import AUTO, MANUAL, finding_at
+
+CODE = "MIG108"
+WORDS = ("autocast",)
+TOKENS = ("amp", "GradScaler")
+KNOWN = Known(MEASURED, TRANSFER, hours={"wrapped": 0.25}, inferred=("wrapped",))
+NAMES = (
+    "torch.autocast",
+    "torch.amp.",
+    "torch.cuda.amp.",
+    "torch.is_autocast_enabled",
+    "torch.set_autocast_",
+    "torch.get_autocast_",
+)
+#: Libraries whose autocast is torch's own or knows NPUs.
+PACKAGES = {"torch", "torch_npu", "torch_xla", "accelerate", "transformers", "lightning", "pytorch_lightning"}
+#: What projects call their own packages.
+OWN = {"utils", "util", "src", "lib", "libs", "core", "common", "tools", "helpers", "models", "modules", "training"}
+
+
+def owns_call(source: Source, call: ast.Call) -> bool:
+    """A call this rule speaks of: its device string needs no second finding."""
+    return source.names.resolve_call(call).startswith(NAMES)
+
+
+def _on_cpu(call: ast.Call) -> bool:
+    """Named for the CPU in so many words: no use of CUDA."""
+    named = [keyword.value for keyword in call.keywords if keyword.arg in ("device", "device_type")]
+    return any(isinstance(value, ast.Constant) and value.value == "cpu" for value in (*call.args[:1], *named))
+
+
+def check(source: Source) -> Iterable[Finding]:
+    yield from _check_wrapped_amp(source)
+    for node, name in source.names.named_nodes:
+        above = source.names.parent_of(node)
+        on_cpu = isinstance(above, ast.Call) and above.func is node and _on_cpu(above)
+        on_cpu = on_cpu or "_cpu_" in name
+        if name.startswith(NAMES) and is_load(node) and not isinstance(above, ast.Attribute) and not on_cpu:
+            yield finding_at(source, node, "MIG108.works", AUTO, name=name)
+
+
+def _check_wrapped_amp(source: Source) -> Iterable[Finding]:
+    """autocast or GradScaler of a library that is not known here: which device it names cannot be seen."""
+    for node in source.nodes_of_type(ast.ImportFrom):
+        package = (node.module or "").split(".")[0]
+        if node.level or not package or package in PACKAGES or api_map.find_entry("third_party", package):
+            continue
+        for name in node.names if "." in (node.module or "") and not _is_own(source, package) else ():
+            if name.name in ("autocast", "GradScaler"):
+                at = name if hasattr(name, "lineno") else node  # Python 3.9 has no places for names of an import
+                yield finding_at(source, at, "MIG108.wrapped", MANUAL, name=f"{node.module}.{name.name}")
+
+
+def _is_own(source: Source, package: str) -> bool:
+    """A package of the project: beside the file or above it, or named like one."""
+    folders = source.file.resolve().parents if source.file else ()
+    beside = any((folder / package).is_dir() for folder in list(folders)[:4])
+    return beside or package in OWN

@@ -1,0 +1,143 @@
+"""Kernels that a project compiled for itself: modules named `…_cuda`, a package's `_C` or `_ext`, and their calls."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.migration import api_map
+from ascend_workbook.migration.knowledge import ASCEND, INFERRED, Known
+from ascend_workbook.migration.reading.calls import find_argument, method_name, string_value
+from ascend_workbook.migration.reading.pairs import find_paired_modules
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import UNSUPPORTED, finding_at
+from ascend_workbook.migration.rules import extension
+
+CODE = "MIG137"
+TOKENS = {"_C", "_ext", "autograd"}
+WORDS = ("_cuda",)
+PATTERN = r"(?<!torch\.)\b_C\b|_cuda(?:_|\b)|\b_ext\b|\b(?:Inplace)?Function\b"  # torch._C is PyTorch's own
+KNOWN = Known(
+    INFERRED,
+    ASCEND + "docs/zh/developer_notes/custom_operator_adaptation/c_extensions_operator_adaptation.md",
+    hours={"module": 40.0, "call": 1.0},
+)
+DYNAMIC = {"importlib.import_module", "__import__"}
+#: First words of modules and functions that only talk about CUDA.
+HELPERS = (
+    "utils_",
+    "util_",
+    "test_",
+    "check_",
+    "init_",
+    "setup_",
+    "config_",
+    "to_",
+    "is_",
+    "use_",
+    "move_",
+    "has_",
+    "get_",
+    "set_",
+    "try_",
+    "device_",
+    "with_",
+    "no_",
+    "require",
+)
+#: What the two kernels of an operator are called.
+LAUNCHED = re.compile(r"(forward|backward|fwd|bwd)", re.IGNORECASE)
+#: Packages whose own compiled part is no matter of CUDA, or that have NPU builds.
+PLAIN = {"torch", "torchvision", "torchaudio", "torch_npu"}
+
+
+def check(source: Source) -> Iterable[Finding]:
+    roots = [(call, _root_of_call(call)) for call in source.nodes_of_type(ast.Call)]
+    called = {name for _, name in roots}
+    launched = {name for call, name in roots if LAUNCHED.match(method_name(call))}
+    built, pairs = extension.list_built_modules(source), find_paired_modules(source)
+    module_of_name: dict[str, str] = {}
+    for node in (*source.nodes_of_type(ast.Import), *source.nodes_of_type(ast.ImportFrom)):
+        for module, local, is_module in _find_compiled_modules(node, "torch" in source.text):
+            if is_module or local in (launched if "_cuda_" in module else called):
+                module_of_name[local] = module
+                yield finding_at(source, node, "MIG137.module", UNSUPPORTED, name=module)
+        for local, module in _imported_pairs(node):
+            if local in pairs and local not in module_of_name and not _has_entry(module):
+                yield finding_at(source, node, "MIG137.module", UNSUPPORTED, name=module)
+    module_of_name |= {local: local for local in pairs - set(module_of_name)}
+    for call, _ in roots:
+        module = _dynamic_module(source, call)
+        if module:
+            above = source.names.parent_of(call)
+            targets = above.targets if isinstance(above, ast.Assign) else []
+            module_of_name |= {target.id: module for target in targets if isinstance(target, ast.Name)}
+            yield finding_at(source, call, "MIG137.module", UNSUPPORTED, name=module)
+    for call, name in roots:
+        if name in module_of_name and name not in built:  # extension.py speaks of what is built here
+            yield finding_at(source, call, "MIG137.call", UNSUPPORTED, name=module_of_name[name])
+
+
+def list_compiled_names(source: Source) -> set[str]:
+    """List what this file calls the compiled modules that it imports."""
+    imports = (*source.nodes_of_type(ast.Import), *source.nodes_of_type(ast.ImportFrom))
+    return {local for node in imports for _, local, _ in _find_compiled_modules(node, "torch" in source.text)}
+
+
+def _imported_pairs(node: ast.stmt) -> Iterator[tuple[str, str]]:
+    """What an import binds, and the module's name."""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from ((name.asname or name.name, name.name) for name in node.names)
+
+
+def _has_entry(module: str) -> bool:
+    """third_party.py speaks of it."""
+    return api_map.find_entry("third_party", module.split(".")[0]) is not None
+
+
+def _root_of_call(call: ast.Call) -> str:
+    """`kernels` of `kernels.forward(...)`, and `f()` for a plain call."""
+    func = call.func
+    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+        return func.value.id
+    return f"{func.id}()" if isinstance(func, ast.Name) else ""
+
+
+def _find_compiled_modules(node: ast.stmt, with_torch: bool) -> Iterator[tuple[str, str, bool]]:
+    """Such modules of an import: what they are called, by what root calls name them, and whether that is sure."""
+    if isinstance(node, ast.Import):
+        for name in node.names:
+            if _is_kernels(name.name):
+                yield name.name, name.asname or name.name, True
+            elif _is_middle(name.name) or (name.asname and with_torch and name.name.endswith("._ext")):
+                yield name.name, name.asname or name.name, False
+    elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] not in PLAIN:
+        for name in node.names:
+            if node.module and _is_kernels(node.module):
+                yield node.module, f"{name.asname or name.name}()", True
+            elif name.name == "_C" or _is_kernels(name.name) or (with_torch and name.name == "_ext"):
+                yield name.name, name.asname or name.name, False
+            elif with_torch and (node.module or "").split(".")[-1] == "_ext":
+                yield node.module or "", name.asname or name.name, False
+                yield node.module or "", f"{name.asname or name.name}()", False
+
+
+def _dynamic_module(source: Source, call: ast.Call) -> str:
+    """The module of `importlib.import_module("…_cuda")`."""
+    called = source.names.resolve_call(call) or getattr(call.func, "id", "")
+    module = string_value(find_argument(call, 0, "name")) if called in DYNAMIC else None
+    return module if module and _is_kernels(module) else ""
+
+
+def _is_kernels(module: str) -> bool:
+    """`roi_align_cuda`; not `torch.cuda`, `utils_cuda` or what the table of libraries has."""
+    first, last = module.split(".")[0], module.rpartition(".")[2]
+    known = api_map.find_entry("third_party", first) or api_map.find_entry("third_party", last)
+    return last.endswith("_cuda") and not last.startswith(HELPERS) and known is None
+
+
+def _is_middle(module: str) -> bool:
+    """`alt_cuda_corr`: a top-level module with cuda between its words; kernels only where one is called `forward`."""
+    return "." not in module and "_cuda_" in module and not module.startswith(HELPERS)

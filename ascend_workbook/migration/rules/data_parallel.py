@@ -1,0 +1,64 @@
+"""nn.DataParallel: one process for several cards. torch_npu does not support it on any hardware.
+
+https://www.hiascend.com/document (torch_npu native API list, torch.nn.DataParallel: not supported); run under
+transfer_to_npu its forward raises.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.migration.knowledge import MEASURED, NATIVE, Known
+from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import UNSUPPORTED, finding_at
+
+CODE = "MIG109"
+WORDS = ("DataParallel",)
+TOKENS = ("BaseModelDP", "data_parallel", "replicate", "parallel_apply", "scatter", "gather")
+PATTERN = "arallel|BaseModelDP"
+KNOWN = Known(MEASURED, NATIVE, hours={"no_kernel": 4.0, "wrapper": 4.0}, inferred=("wrapper",))
+NAMES = {
+    "torch.nn.DataParallel",
+    "torch.nn.parallel.DataParallel",
+    "torch.nn.parallel.data_parallel.DataParallel",
+    "torch.nn.parallel.data_parallel",
+    "torch.nn.parallel.data_parallel.data_parallel",
+    "torch.nn.parallel.replicate",
+    "torch.nn.parallel.replicate.replicate",
+    "torch.nn.parallel.parallel_apply",
+    "torch.nn.parallel.parallel_apply.parallel_apply",
+    "torch.nn.parallel.scatter",
+    "torch.nn.parallel.scatter_gather.scatter",
+    "torch.nn.parallel.scatter_gather.scatter_kwargs",
+    "torch.nn.parallel.gather",
+    "torch.nn.parallel.scatter_gather.gather",
+}
+#: Other libraries' and a project's own classes that are nn.DataParallel underneath.
+WRAPPERS = {
+    "bert4torch.models.BaseModelDP",
+    "torch_geometric.nn.DataParallel",
+    "torch_geometric.nn.data_parallel.DataParallel",
+}
+WRAPPER = re.compile(
+    r"(?!.*(?:Distributed|Sharded|NPU|MLU|XPU))(?!paddle|torch\.)[\w.]*?\.(?:[A-Z]\w*DataParallel|DataParallelWithCallback|DataParallelCriterion)"
+)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for call in source.nodes_of_type(ast.Call):
+        name = source.names.resolve_call(call)
+        if name in NAMES:
+            yield finding_at(source, call, "MIG109.no_kernel", UNSUPPORTED)
+        elif name in WRAPPERS or WRAPPER.fullmatch(name):
+            yield finding_at(source, call, "MIG109.wrapper", UNSUPPORTED, name=name)
+    for node, name in source.names.named_nodes:
+        above = source.names.parent_of(node)
+        is_given = isinstance(above, (ast.Assign, ast.IfExp)) or (
+            isinstance(above, ast.ClassDef) and node in above.bases
+        )
+        if is_given and name in NAMES and is_load(node):
+            yield finding_at(source, node, "MIG109.no_kernel", UNSUPPORTED)

@@ -1,0 +1,38 @@
+"""Forked workers: after the NPU was used, a forked child must not touch it (as with CUDA); spawn may.
+
+A DataLoader's workers are forked by default on Linux and are safe as long as the data set stays on the CPU.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.migration.knowledge import DOCUMENTED, Known
+from ascend_workbook.migration.reading.calls import find_argument, string_value
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import ADVICE, finding_at
+
+CODE = "MIG134"
+TOKENS = ("fork", "forkserver")
+PATTERN = r"['\"]fork['\"]"
+STARTERS = {
+    "torch.multiprocessing.set_start_method",
+    "torch.multiprocessing.get_context",
+    "multiprocessing.set_start_method",
+    "multiprocessing.get_context",
+}
+KNOWN = Known(DOCUMENTED, "https://pytorch.org/docs/stable/notes/multiprocessing.html")
+
+
+def check(source: Source) -> Iterable[Finding]:
+    if "torch" not in source.text:  # a fork that has nothing to do with a device
+        return
+    for call in source.nodes_of_type(ast.Call):
+        name = source.names.resolve_call(call)
+        start_method = (
+            find_argument(call, 0, "method") if name in STARTERS else find_argument(call, 99, "multiprocessing_context")
+        )
+        if string_value(start_method) == "fork":
+            yield finding_at(source, call, "MIG134.fork", ADVICE)

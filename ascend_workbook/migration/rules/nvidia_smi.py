@@ -1,0 +1,30 @@
+"""nvidia-smi called from Python. On an Ascend machine the tool is npu-smi, with other options and output."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.migration.knowledge import ANY, DOCUMENTED, NPU_SMI, Known
+from ascend_workbook.migration.reading.calls import string_value
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import MANUAL, finding_at
+
+CODE = "MIG123"
+WORDS = ("nvidia-smi",)
+KNOWN = Known(DOCUMENTED, NPU_SMI, versions=ANY)
+RUNNERS = re.compile(r"(subprocess\.|os\.(system|popen)|shutil\.which)")
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for node in source.nodes_of_type(ast.Constant):
+        text = string_value(node)
+        if text and "nvidia-smi" in text and _is_run(source, node):
+            yield finding_at(source, node, "MIG123.tool", MANUAL)
+
+
+def _is_run(source: Source, node: ast.AST) -> bool:
+    calls = (up for up in source.names.nodes_above(node) if isinstance(up, ast.Call))
+    return any(RUNNERS.match(source.names.resolve_call(call)) for call in calls)

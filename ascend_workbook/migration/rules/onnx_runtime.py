@@ -1,0 +1,30 @@
+"""ONNX Runtime's providers for CUDA and TensorRT. The build for Ascend (onnxruntime-cann) has CANNExecutionProvider."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.migration.knowledge import DOCUMENTED, Known
+from ascend_workbook.migration.reading.calls import is_docstring, string_value
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import MANUAL, finding_at
+
+CODE = "MIG138"
+WORDS = ("ExecutionProvider",)
+KNOWN = Known(
+    DOCUMENTED,
+    "https://onnxruntime.ai/docs/execution-providers/community-maintained/CANN-ExecutionProvider.html",
+    versions="onnxruntime-cann",
+)
+PROVIDERS = {"CUDAExecutionProvider", "TensorrtExecutionProvider"}
+
+
+def check(source: Source) -> Iterable[Finding]:
+    lines = set()
+    for node in source.nodes_of_type(ast.Constant):
+        name = string_value(node)
+        if name in PROVIDERS and not is_docstring(source, node) and node.lineno not in lines:
+            lines.add(node.lineno)
+            yield finding_at(source, node, "MIG138.provider", MANUAL, name=name)

@@ -1,0 +1,20 @@
+"""`from torch.cuda import *`: names that come this way are not followed, so they were not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.migration.knowledge import ANY, INFERRED, Known
+from ascend_workbook.migration.reading.source import Source
+
+CODE = "MIG125"
+WORDS = ("import *",)
+NEEDS = ("torch",)
+KNOWN = Known(INFERRED, "https://docs.python.org/3/tutorial/modules.html", versions=ANY)
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for node in source.names.star_imports:
+        if (node.module or "").split(".")[0] == "torch":
+            yield Finding(CODE, Status.SKIPPED, "MIG125.not_followed", {"module": node.module}, source.place_of(node))

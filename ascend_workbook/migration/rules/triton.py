@@ -1,0 +1,119 @@
+"""Triton kernels: written for NVIDIA's compiler. triton-ascend exists; every kernel needs a review.
+
+Found are the imports, what makes a kernel (`@triton.jit`), what launches one (`kernel[grid](...)`) and what calls
+a function that a module named for Triton gives.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.migration.knowledge import DOCUMENTED, Known
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import UNSUPPORTED, finding_at
+
+CODE = "MIG112"
+WORDS = ("triton",)
+KNOWN = Known(
+    DOCUMENTED, "https://pypi.org/project/triton-ascend/", hours={"kernel": 16.0, "definition": 8.0, "call": 1.0}
+)
+#: NVIDIA's inference server, an HTTP service of the same name.
+SERVERS = {"triton_python_backend_utils", "tritonclient"}
+#: Functions that only tell whether Triton is there.
+ASKS = re.compile(r"^(?:is|has|have|can|use|uses|require|requires|check)_|availab|installed|version|supported")
+
+
+def imports_kernels(node: ast.stmt) -> bool:
+    """An import of triton, or of a module of the project whose name says triton."""
+    if isinstance(node, ast.Import):
+        return any(_is_triton(name.name) for name in node.names)
+    if not isinstance(node, ast.ImportFrom):
+        return False
+    return bool(_kernel_names(node))
+
+
+def _kernel_names(node: ast.ImportFrom) -> set[str]:
+    """What such an import gives that may be, or hold, a kernel, by its name here: asking whether Triton is there is
+    none, and beside a name that says triton another of the same import says nothing."""
+    module = node.module or ""
+    if module.startswith("torch."):
+        return set()
+    kernel_aliases = [name for name in node.names if not ASKS.search(name.name)]
+    if not _is_triton(module):
+        kernel_aliases = [name for name in kernel_aliases if node.level > 0 and "triton" in name.name]
+    return {name.asname or name.name for name in kernel_aliases}
+
+
+def check(source: Source) -> Iterable[Finding]:
+    uses = False
+    for node in (*source.nodes_of_type(ast.Import), *source.nodes_of_type(ast.ImportFrom)):
+        if imports_kernels(node):
+            uses = True
+            yield finding_at(source, node, "MIG112.kernel", UNSUPPORTED)
+            yield from _check_kernel_uses(source, node)
+    if uses:
+        yield from _check_definitions(source)
+        yield from _check_launches(source)
+
+
+def _check_definitions(source: Source) -> Iterator[Finding]:
+    """Decorators and calls of triton's own at module or function level; inside a kernel they are its text."""
+    kernels = set()
+    for function in source.nodes_of_type(ast.FunctionDef):
+        for decorator in function.decorator_list:
+            name = source.names.resolve_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
+            if name.startswith("triton."):
+                kernels.add(function)
+                yield finding_at(source, decorator, "MIG112.definition", UNSUPPORTED, name=name)
+    decorators = {decorator for function in kernels for decorator in function.decorator_list}
+    for call in source.nodes_of_type(ast.Call):
+        name = source.names.resolve_call(call)
+        if not name.startswith("triton.") or call in decorators:
+            continue
+        if not {*source.names.nodes_above(call)} & {*kernels, *decorators}:
+            yield finding_at(source, call, "MIG112.call", UNSUPPORTED, name=name)
+
+
+def _check_launches(source: Source) -> Iterator[Finding]:
+    """`kernel[grid](...)` as a statement: in a file that imports Triton it is a launch."""
+    for statement in source.nodes_of_type(ast.Expr):
+        call = statement.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Subscript):
+            base = call.func.value
+            name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+            yield finding_at(source, call, "MIG112.call", UNSUPPORTED, name=name or "[grid]")
+
+
+def _check_kernel_uses(source: Source, node: ast.stmt) -> Iterator[Finding]:
+    """Calls of what a project's own triton module gives: `from .triton_ops import f; f(x)`."""
+    if not isinstance(node, ast.ImportFrom) or (node.module or "").split(".")[0] == "triton":
+        return
+    kernel_names = _kernel_names(node)
+    inside = source.names.enclosing_function(node)
+    wrapper = inside.name if isinstance(inside, ast.FunctionDef) else None
+    for call in source.nodes_of_type(ast.Call):
+        called = call.func.id if isinstance(call.func, ast.Name) else None
+        if called is None:
+            continue
+        here = source.names.enclosing_function(call)
+        if (called in kernel_names and (here is inside or not wrapper)) or _is_wrapper(source, call, called, wrapper):
+            yield finding_at(source, call, "MIG112.call", UNSUPPORTED, name=called)
+
+
+def _is_wrapper(source: Source, call: ast.Call, called: str, wrapper: str | None) -> bool:
+    """The function that imports the kernel without a fallback of its own, called from elsewhere."""
+    if called != wrapper:
+        return False
+    defined = next(node for node in source.nodes_of_type(ast.FunctionDef) if node.name == wrapper)
+    guarded = any(isinstance(node, ast.Try) for node in ast.walk(defined))
+    return not guarded and source.names.enclosing_function(call) is not defined
+
+
+def _is_triton(module: str) -> bool:
+    parts = module.split(".")
+    if parts[0] in SERVERS:
+        return False
+    return parts[0] == "triton" or any(part.startswith("triton_") or part.endswith("_triton") for part in parts)

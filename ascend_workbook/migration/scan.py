@@ -1,0 +1,195 @@
+"""`scan`: a row for every CUDA use in a file or folder, with what becomes of it on an NPU."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Callable
+
+from ascend_workbook.findings.errors import explain_os_error
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.rules import judge_facts
+from ascend_workbook.findings.sentence import Scalar
+from ascend_workbook.migration import tensorflow
+from ascend_workbook.migration.files import Tree, collect_files
+from ascend_workbook.migration.knowledge import add_knowledge
+from ascend_workbook.migration.reading.settled import drop_settled_findings, written_for_npu
+from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
+from ascend_workbook.migration.reading.undecoded import Unreadable, refuse_binary, refuse_large
+from ascend_workbook.migration.registry import Rule, choose_rules
+from ascend_workbook.migration.repair import CLASSES, UNSUPPORTED, class_of, counts_of
+from ascend_workbook.migration.spread import spread_work
+from ascend_workbook.migration.tables import make_places_table, report_classes
+from ascend_workbook.migration.texts import read_text, scan_notebook, scan_text, settings
+from ascend_workbook.migration.verdict import (
+    UNREAD,
+    count_files,
+    describe_grave_findings,
+    describe_unread_files,
+    judge_gates,
+    no_file,
+    parse_gates,
+)
+
+SUMMARY = "MIG100"
+SUMMARY_WEIGHT = 1000.0
+#: The findings of a file, and the hash of its text where it has any.
+Found = tuple[list[Finding], str]
+
+
+def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
+    """Scans a Python file or a folder of them. With `fail_on` (classes) the status is FAIL where one of them occurs.
+
+    The report's table has a row per use, what needs work first, then in the order of the files; `parts[0]` counts them
+    by class and has the chart. Every finding with a place carries its class in `args["class"]`, beside it `confidence`,
+    `effort_h` (person-hours), `versions` and `link`. TensorFlow scripts stand apart: not in the table and
+    `facts["counts"]`, but in a part of their own and `facts["tensorflow"]`. A file that cannot be read is a finding,
+    never a gap. Raises WorkbookError where the path does not exist or a class of `fail_on` is none.
+    """
+    gate_classes = parse_gates(fail_on)
+    where = collect_files(path)
+    findings: list[Finding] = []
+    hashes: dict[str, str] = {}
+    kinds = ((_scan_python, where.python), (_scan_text_file, where.texts), (_scan_notebook_file, where.notebooks))
+    jobs = [(kind, file, where.name_of(file)) for kind, files in kinds for file in files]
+    for (_, _, name), (file_findings, sha256) in zip(jobs, spread_work(_scan_job, jobs)):
+        findings += file_findings
+        if sha256:
+            hashes[name] = sha256
+    findings = [*settings.fold_unjudged(findings), *no_file(path, where), *not_python(where)]
+    return _make_report(path, where, findings, hashes, gate_classes)
+
+
+def _scan_job(job: tuple[Callable[[Path, str], Found], Path, str]) -> Found:
+    look, file, name = job
+    try:
+        return look(file, name)
+    except (Unreadable, OSError) as cause:
+        return [report_unreadable(name, cause)], ""
+
+
+def _scan_python(file: Path, name: str) -> Found:
+    return scan_file(file, name)
+
+
+def _scan_text_file(file: Path, name: str) -> Found:
+    source = read_text(file, name)
+    findings = scan_text(source)
+    return findings, source.sha256 if findings and file.suffix != ".py" else ""
+
+
+def _scan_notebook_file(file: Path, name: str) -> Found:
+    findings = scan_notebook(file, name)
+    try:
+        return findings, read_text(file, name).sha256 if findings else ""
+    except Unreadable:
+        return findings, ""  # JSON in UTF-16: rewrite says that it cannot
+
+
+def scan_file(file: Path, name: str) -> tuple[list[Finding], str]:
+    """The findings of one file in order of place, and the hash of its text where there are any."""
+    try:
+        refuse_large(file.stat().st_size)
+        data = file.read_bytes()
+        refuse_binary(data)
+        rules = choose_rules(data)
+        if not rules:
+            return [], ""
+        text, encoding, bom = decode_bytes(data)
+        source = parse_text(text, name, encoding=encoding, bom=bom, file=file)
+        source.names  # noqa: B018 - raises where the tree nests too deeply
+    except (Unreadable, OSError) as cause:
+        return [report_unreadable(name, cause)], ""
+    findings = scan_source(source, rules=rules)
+    return findings, source.sha256 if findings else ""
+
+
+def scan_source(source: Source, *, strict: bool = False, rules: Iterable[Rule] | None = None) -> list[Finding]:
+    """All findings of the rules (of those that may have something to say, unless told) in order of place."""
+    if rules is None:
+        rules = choose_rules(source.text.encode("utf-8", "surrogatepass"))
+    findings = [
+        add_knowledge(finding, rule.known)
+        for rule in rules
+        for finding in judge_facts(source, {rule.code: rule.check}, strict=strict)
+    ]
+    if written_for_npu(source):
+        findings = drop_settled_findings(source, findings)
+    return sorted(findings, key=lambda f: (f.place.line, f.place.column, f.rule) if f.place else (0, 0, f.rule))
+
+
+def report_unreadable(name: str, cause: Unreadable | OSError) -> Finding:
+    """Not looked is not clean: a file that nobody could read."""
+    why = cause if isinstance(cause, Unreadable) else Unreadable(explain_os_error(cause))
+    return Finding(SUMMARY, Status.SKIPPED, UNREAD, {"path": name, **why.sentence_args}, Place(name, why.line))
+
+
+def not_python(where: Tree) -> Iterable[Finding]:
+    if where.cuda_sources:
+        first = where.name_of(where.cuda_sources[0])
+        kernels: dict[str, Scalar] = {"count": len(where.cuda_sources), "first": first, "class": UNSUPPORTED}
+        yield Finding(SUMMARY, Status.WARN, "MIG100.cuda_sources", kernels)
+    for kind, count in sorted(Counter(file.suffix for file in where.others).items()):
+        first = where.name_of(next(file for file in where.others if file.suffix == kind))
+        args: dict[str, Scalar] = {"count": count, "kind": kind, "first": first}
+        yield Finding(SUMMARY, Status.SKIPPED, "MIG100.not_python", args)
+
+
+def _make_report(
+    path: str | os.PathLike[str],
+    where: Tree,
+    findings: list[Finding],
+    hashes: dict[str, str],
+    gate_classes: tuple[str, ...],
+) -> Report:
+    classed = [finding for finding in findings if class_of(finding)]
+    scripts = [finding for finding in classed if finding.rule == tensorflow.RULE]
+    uses = [finding for finding in classed if finding.rule != tensorflow.RULE]
+    counts = counts_of(uses)
+    files = len(where.scanned_files)
+    status = max((finding.status for finding in findings), default=Status.OK)
+    summary = Finding(SUMMARY, status, *_summarize_scan(path, counts, findings, scripts, where), weight=SUMMARY_WEIGHT)
+    facts: dict[str, Any] = {
+        "path": os.fspath(path),
+        "root": str(where.root.resolve()),
+        "files": files,
+        "sha256": hashes,
+        "counts": {name: counts[name] for name in CLASSES},
+        "fail_on": list(gate_classes),
+    }
+    in_all = counts_of(classed)
+    facts["failed_on"] = [name for name in gate_classes if in_all[name]]
+    parts: tuple[Report, ...] = (report_classes(counts),)
+    if scripts:
+        parts += (tensorflow.report_tensorflow(scripts),)
+        facts["tensorflow"] = parts[1].facts
+    failed = judge_gates(SUMMARY, in_all, gate_classes)
+    return Report("migration", "scan", (summary, *failed, *findings), make_places_table(uses), facts=facts, parts=parts)
+
+
+def _summarize_scan(
+    path: str | os.PathLike[str],
+    counts: Counter[str],
+    findings: list[Finding],
+    scripts: list[Finding],
+    where: Tree,
+) -> tuple[str, dict[str, Scalar]]:
+    files, missed = count_files(where), sum(finding.key == UNREAD for finding in findings)
+    file_args: dict[str, Scalar] = {
+        "files": files,
+        "grave": describe_grave_findings(findings),
+        "unread": describe_unread_files(findings),
+    }
+    if scripts and not counts:
+        return "MIG100.only_tensorflow", {**file_args, "scripts": tensorflow.files_of(scripts)}
+    if missed and not counts:
+        return "MIG100.nothing_in_rest", {"files": len(where.scanned_files) - missed, "unread": missed}
+    if not counts:
+        return "MIG100.nothing", {"files": files}
+    numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
+    quoted_path = shlex.quote(os.fspath(path))
+    return "MIG100.counted", {"uses": sum(counts.values()), **file_args, **numbers, "path": quoted_path}

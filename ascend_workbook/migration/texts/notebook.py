@@ -1,0 +1,187 @@
+"""Code cells of a notebook: the Python rules on all cells together, shell commands by the rules of scripts.
+
+Names run on from cell to cell, so the cells are judged as one text; a file that %%writefile makes is one of its own.
+A place is the cell, counted from 1 over all cells as Jupyter shows them, and the line in it:
+`train.ipynb#cell3:2`. Edits are not offered: the file is JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.rules import judge_facts
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.migration.knowledge import add_knowledge
+from ascend_workbook.migration.reading.source import LINE_END, Source, parse_text
+from ascend_workbook.migration.reading.undecoded import Unreadable, explain_undecoded_byte
+from ascend_workbook.migration.registry import choose_rules
+from ascend_workbook.migration.repair import shorten_line
+from ascend_workbook.migration.texts.lines import is_text, scan_lines, text_source
+from ascend_workbook.migration.texts.magics import find_syntax_error, read_cell
+
+#: A cell magic, and those whose body is this notebook's Python.
+CELL_MAGIC = re.compile(r"^\s*%%(!|\w+)[ \t]*([^\r\n]*)")
+TRANSPARENT = {"time", "timeit", "capture", "prun", "memit"}
+SHELLS = {"bash", "sh", "script", "system", "sx", "!"}
+WRITES = {"writefile", "file"}
+CUDA = re.compile(r"cuda|nccl|nvidia", re.IGNORECASE)
+
+
+@dataclass
+class Program:
+    """Python that belongs together; of each of its lines the cell, the number in it, and how the cell has it."""
+
+    lines: list[str] = field(default_factory=list)
+    at: list[tuple[str, int, str]] = field(default_factory=list)
+
+    def add_cell(self, place: str, code: str, python: str) -> None:
+        self.lines += python.split("\n")
+        self.at += [(place, number, line) for number, line in enumerate(LINE_END.split(code), 1)]
+
+
+def scan_notebook(data: bytes, name: str) -> list[Finding]:
+    """The findings of a notebook's bytes, cell by cell. Raises Unreadable where it is no notebook of Python."""
+    program = Program()
+    notebook_findings: list[Finding] = []
+    for number, code in code_cells(data):
+        place = f"{name}#cell{number}"
+        if is_foreign(code):
+            notebook_findings += _scan_foreign_cell(code, place)
+            continue
+        cell = read_cell(code)
+        notebook_findings += _move_findings(scan_lines(text_source(cell.shell, "commands.sh")), place)
+        if cell.error:
+            notebook_findings.append(not_read(place, cell.error.lineno or 0, cell.error.msg))
+        else:
+            program.add_cell(place, code, cell.python)
+    notebook_findings += _judge_program(program, name)
+    return sorted(
+        notebook_findings,
+        key=lambda f: (_cell_number(f), f.place.line, f.place.column, f.rule) if f.place else (0, 0, 0, f.rule),
+    )
+
+
+def is_foreign(code: str) -> bool:
+    """A cell whose body is not this notebook's Python."""
+    magic = CELL_MAGIC.match(code)
+    return magic is not None and magic.group(1) not in TRANSPARENT
+
+
+def split_foreign_cell(code: str) -> tuple[str, str]:
+    """The file that such a cell is or writes (empty where it is neither), and its body, as long as the cell."""
+    magic = CELL_MAGIC.match(code)
+    if magic is None:
+        return "", code
+    body = re.sub(r"[^\r\n]", " ", code[: magic.end()]) + code[magic.end() :]
+    kind, words = magic.group(1), magic.group(2).split()
+    target = words[-1] if kind in WRITES and words else ""
+    if kind in SHELLS and not (kind == "script" and words and "sh" not in words[0]):
+        target = "commands.sh"
+    return target if target.endswith(".py") or _is_list_or_shell(target) else "", body
+
+
+def magic_end(code: str) -> int:
+    """Where the lines down to a cell magic end; 0 where there is none."""
+    magic = CELL_MAGIC.match(code)
+    line = LINE_END.search(code, magic.end()) if magic else None
+    return line.end() if line else len(code) if magic else 0
+
+
+def _is_list_or_shell(target: str) -> bool:
+    return is_text(target.rpartition("/")[2])
+
+
+def _scan_foreign_cell(code: str, place: str) -> Iterator[Finding]:
+    """A cell that is a shell's, that writes a file, or that is in another language."""
+    target, body = split_foreign_cell(code)
+    if target.endswith(".py"):
+        program = Program()
+        program.add_cell(place, body, LINE_END.sub("\n", body))
+        try:
+            yield from _judge_program(program, place)
+        except Unreadable as cause:
+            yield not_read(place, cause.line, str(cause))
+    elif target:
+        yield from _move_findings(scan_lines(text_source(body, target)), place)
+    else:
+        yield from foreign_unread(code, place)
+
+
+def foreign_unread(code: str, place: str) -> Iterator[Finding]:
+    """A cell that says CUDA in another language, or in Python that cannot be read."""
+    target, body = split_foreign_cell(code)
+    error = find_syntax_error(body) if target.endswith(".py") else None
+    if error is not None:
+        yield not_read(place, error.lineno or 0, error.msg)
+    elif CUDA.search(body):
+        magic = CELL_MAGIC.match(code)
+        args: dict[str, Scalar] = {"path": place, "magic": magic.group(1) if magic else ""}
+        yield Finding("MIG100", Status.SKIPPED, "MIG100.foreign_cell", args, Place(place))
+
+
+def _judge_program(program: Program, name: str) -> Iterator[Finding]:
+    """The findings of the Python rules. Raises Unreadable."""
+    text = "\n".join(program.lines) + "\n"
+    rules = choose_rules(text.encode("utf-8", "surrogatepass"))
+    source: Source | None = parse_text(text, name) if rules else None
+    for rule in rules:
+        for finding in judge_facts(source, {rule.code: rule.check}):
+            place = finding.place
+            if place:
+                cell, line, source_line = program.at[place.line - 1]
+                args = {**finding.args, "code": shorten_line(source_line)} if "code" in finding.args else finding.args
+                finding = replace(finding, args=args, place=Place(cell, line, place.column), edits=())
+                finding = add_knowledge(finding, rule.known)
+            yield finding
+
+
+def _move_findings(findings: Iterable[Finding], place: str) -> Iterator[Finding]:
+    """Findings of a cell's lines at their place in the cell."""
+    for finding in findings:
+        at = finding.place or Place("")
+        yield replace(finding, place=Place(place, at.line, at.column), edits=())
+
+
+def check_language(data: bytes) -> None:
+    """Refuse a notebook that is not in Python. Raises Unreadable for it."""
+    next(code_cells(data), None)
+
+
+def code_cells(data: bytes) -> Iterator[tuple[int, str]]:
+    """Number (from 1, over all cells) and code of each code cell. Raises Unreadable: no notebook of Python."""
+    try:
+        content: dict[str, Any] = json.loads(data)
+        sheet = content if "cells" in content else content["worksheets"][0]  # worksheets: before version 4
+        cells: list[dict[str, Any]] = list(sheet["cells"])
+        language = _notebook_language(content)
+    except UnicodeDecodeError as cause:
+        raise explain_undecoded_byte(data, cause.start, cause.encoding) from cause
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError) as cause:
+        raise Unreadable(Sentence("migration.unread.no_notebook")) from cause
+    if language not in ("", "python"):
+        raise Unreadable(Sentence("migration.unread.language", language=language))
+    for number, cell in enumerate(cells, 1):
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            code = cell.get("source", cell.get("input", ""))
+            yield number, "".join(map(str, code)) if isinstance(code, list) else str(code)
+
+
+def _notebook_language(content: dict[str, Any]) -> str:
+    """What the notebook says its cells are written in, in small letters; empty where it does not."""
+    about = content.get("metadata") or {}
+    spec = (about.get("language_info") or {}).get("name") or (about.get("kernelspec") or {}).get("language")
+    return "python" if str(spec or "").lower().startswith("python") else str(spec or "").lower()
+
+
+def not_read(place: str, line: int, error: Scalar) -> Finding:
+    args = {"path": place, **Unreadable(error, line).sentence_args}
+    return Finding("MIG100", Status.SKIPPED, "MIG100.unreadable", args, Place(place, line))
+
+
+def _cell_number(finding: Finding) -> int:
+    return int(finding.place.path.rpartition("#cell")[2] or 0) if finding.place else 0

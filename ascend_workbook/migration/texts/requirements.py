@@ -1,0 +1,166 @@
+"""Lists of requirements: requirements.txt, setup.py, setup.cfg, pyproject.toml, environment.yml.
+
+A distribution is looked up in the table of third-party libraries under the name it is imported by. NVIDIA's own
+wheels and CUDA builds of torch have no place on an Ascend machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.migration import api_map
+from ascend_workbook.migration.knowledge import ASCEND, BY_ENTRY, DOCUMENTED, INSTALLING, VERSIONS, Known
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import MANUAL, found_at
+from ascend_workbook.migration.texts.dependencies import dependency_lines
+
+CODE = "MIG128"
+#: A line of a list costs little; what its library costs stands at the imports.
+HOURS = {"library": 0.25, "toolkit": 0.1, "cuda_build": 0.25, "index": 0.1, "too_old": 1.0}
+KNOWN = Known(
+    DOCUMENTED,
+    INSTALLING,
+    versions=BY_ENTRY,
+    hours=HOURS,
+    links={"too_old": ASCEND + "torch_npu/contrib/apis_config.json"},
+)
+NAMES = ("setup.py", "setup.cfg", "pyproject.toml", "environment.yml", "environment.yaml", "conda.yml", "conda.yaml")
+#: A name at the start of a line, of a YAML item or of a quoted string, behind its conda channel and up to its version.
+REQUIREMENT = re.compile(
+    r"(?:^\s*(?:-\s+)?|['\"])(?:[\w./-]+::)?([A-Za-z][A-Za-z0-9._-]*)(\[[\w, -]*\])?\s*(?=$|[=<>!~;@#'\"\s])"
+)
+TORCH = {"torch", "pytorch", "torchvision", "torchaudio"}
+CUDA_BUILD = re.compile(r"\+cu\d+|[=_]cuda|cu1[0-9]{2}\b")
+#: A repository to install from; its name stands for the library.
+REPOSITORY = re.compile(r"git\+(?:https?|ssh)://[^\s'\"@#]*?/([\w.-]+?)(?:\.git)?/?(?=$|[\s'\"@#])")
+INDEX = re.compile(r"download\.pytorch\.org/whl/(?:[\w/]*/)?cu\d+|pypi\.(?:ngc\.)?nvidia\.com")
+INSTALL = re.compile(r"(?<![\w-])(?:(?:uv\s+)?pip[\d.]*|conda|mamba|micromamba)\s+install\s+([^;|&]*)")
+#: An argument of an installer; options that take one swallow it.
+ARGUMENT = re.compile(
+    r"(?:-(?:r|c|i|f|n|p|t)|--(?:requirement|constraint|index-url|extra-index-url|find-links|channel|name|prefix|target))"
+    r"(?:\s+|=)\S+|-\S*|(?P<quote>['\"]?)(?P<given>[^\s'\"]+)(?P=quote)"
+)
+#: Distribution -> import name, where `-` for `_` is not enough; a trailing `*` stands for any ending.
+IMPORTED = {
+    "flash-attention": "flash_attn",
+    "nvidia-dali*": "nvidia.dali",
+    "cupy-cuda*": "cupy",
+    "nvidia-ml-py*": "pynvml",
+    "mmcv-full": "mmcv",
+    "pytorch-triton": "triton",
+    "megatron-core": "megatron",
+    "megatron-lm": "megatron",
+    "nvidia-modelopt": "modelopt",
+    "transformer-engine*": "transformer_engine",
+    "autoawq": "awq",
+    "auto-gptq": "auto_gptq",
+    "detectron2": "detectron2",
+    "mamba-ssm": "mamba_ssm",
+    "nvidia-apex": "apex",
+    "flash-attention-2": "flash_attn",
+    "mamba": "mamba_ssm",
+    "dgl-cu*": "dgl",
+    "spconv-cu*": "spconv",
+    "pytorch-quantization": "pytorch_quantization",
+}
+#: The first version of a library that knows NPUs, and what asks for an older one.
+SINCE = {"transformers": "4.32", "accelerate": "0.22", "peft": "0.5", "trl": "0.5"}
+OLDER = re.compile(r"\s*(?P<pin>(?P<sign>===?|=|~=|<=?)\s*(?P<version>\d+(?:\.\d+)*))(?![\w*.])")
+#: Parts of the CUDA toolkit and libraries built for it.
+TOOLKIT = re.compile(
+    r"(?:nvidia-[\w-]+-cu\d+|cudatoolkit|cuda-toolkit|pytorch-cuda|cudnn|nccl|cuda-nvcc|cuda-python|onnxruntime-gpu"
+    r"|tensorflow-gpu|faiss-gpu[\w-]*|paddlepaddle-gpu|jax\[cuda)"
+)
+
+
+def is_requirements(name: str) -> bool:
+    return name in NAMES or bool(re.fullmatch(r"(.*[-_.])?(requirements?|reqs?)([-_.].*)?\.(txt|in)", name))
+
+
+def check(source: Source) -> Iterable[Finding]:
+    for start, line in dependency_lines(source):
+        yield from filter(
+            None, (_judge_requirement(source, *requirement) for requirement in read_requirement(start, line))
+        )
+        yield from _check_other_sources(source, start, line)
+
+
+def read_requirement(start: int, line: str) -> Iterator[tuple[int, str, str]]:
+    """Read what a line of a list asks for: where, the name and what stands behind it. `start`: the line's offset."""
+    for match in REQUIREMENT.finditer(line):
+        yield start + match.start(1), match.group(1), line[match.end() :]
+
+
+def read_install_command(start: int, line: str) -> Iterator[tuple[int, str, str]]:
+    """Read what a command line gives to pip or conda, as `read_requirement` does."""
+    for command in INSTALL.finditer(line):
+        for argument in ARGUMENT.finditer(line, command.start(1), command.end(1)):
+            text = argument.group("given") or ""
+            name = REQUIREMENT.match(text)
+            if name:
+                yield start + argument.start("given") + name.start(1), name.group(1), text[name.end() :]
+
+
+def check_install_command(source: Source, start: int, line: str) -> Iterator[Finding]:
+    """Check what a command line installs by pip or conda: `pip install "flash-attn>=2" -c pytorch`."""
+    yield from filter(
+        None, (_judge_requirement(source, *requirement) for requirement in read_install_command(start, line))
+    )
+    if INSTALL.search(line):
+        yield from _check_repositories(source, start, line)
+
+
+def _check_other_sources(source: Source, start: int, line: str) -> Iterator[Finding]:
+    """Libraries by their repositories, and wheels of torch for CUDA by their index."""
+    yield from _check_repositories(source, start, line)
+    index, named = INDEX.search(line), REQUIREMENT.match(line)
+    if index and not (named and named.group(1).lower() in TORCH):
+        yield found_at(source, start + index.start(), "MIG128.index", MANUAL, library=index.group())
+
+
+def _check_repositories(source: Source, start: int, line: str) -> Iterator[Finding]:
+    for match in REPOSITORY.finditer(line):
+        library = match.group(1)
+        named = REQUIREMENT.match(line)
+        if not (named and import_name(named.group(1).lower()) == import_name(library.lower())):
+            finding = _judge_requirement(source, start + match.start(1), library, "")
+            if finding:
+                yield finding
+
+
+def _judge_requirement(source: Source, at: int, name: str, rest: str) -> Finding | None:
+    library = import_name(name.lower())
+    map_entry = api_map.find_entry("third_party", library)
+    if map_entry is not None and map_entry["class"] != "advice":
+        return found_at(
+            source, at, "MIG128.library", map_entry["class"], library=name, **api_map.describe_alternative(map_entry)
+        )
+    if TOOLKIT.match(name.lower()):
+        return found_at(source, at, "MIG128.toolkit", MANUAL, library=name)
+    if name.lower() in TORCH and CUDA_BUILD.search(rest.split(",")[0]):
+        return found_at(source, at, "MIG128.cuda_build", MANUAL, library=name)
+    return _too_old(source, at, name, rest)
+
+
+def _too_old(source: Source, at: int, name: str, rest: str) -> Finding | None:
+    """A pin that leaves out every version that knows NPUs."""
+    since, match = SINCE.get(name.lower()), OLDER.match(rest)
+    if since is None or match is None:
+        return None
+    asked_version, first = (tuple(map(int, text.split("."))) for text in (match.group("version"), since))
+    sign = match.group("sign")
+    later = sign == "~=" and len(asked_version) == 2  # up to the next whole number
+    if later or asked_version > first or (asked_version == first and sign != "<"):
+        return None
+    pin = match.group("pin")
+    return found_at(source, at, "MIG128.too_old", MANUAL, library=name, pin=pin, since=since, versions=VERSIONS)
+
+
+def import_name(name: str) -> str:
+    """Return what Python imports for a distribution of this name, in small letters."""
+    for pattern, imported in IMPORTED.items():
+        if name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1])):
+            return imported
+    return name.replace("-", "_")

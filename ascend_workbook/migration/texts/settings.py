@@ -1,0 +1,223 @@
+"""Settings that a script reads, and files that start it: YAML, JSON, `.env`.
+
+Only what is plain: a key and a value that together mean one thing wherever they stand (`backend: nccl`). Values are
+rewritten where the new one is certain; a device or a backend stays under transfer_to_npu, which replaces it where torch
+takes it, and is rewritten in the mode that writes npu into the source (`make_settings_explicit`). Commands in them are
+judged as a launch script's.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ascend_workbook.findings.finding import Edit, Finding, Place, Status
+from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.migration.knowledge import DOCUMENTED, IMAGES, TRANSFER, VARIABLES, Known
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
+from ascend_workbook.migration.rules.environment import RENAMED, TAKES, WITHOUT_EFFECT, of_nccl, takes_value
+from ascend_workbook.migration.texts import shell
+from ascend_workbook.migration.texts.settings_lines import find_entries, read_setting_lines
+
+CODE = "MIG152"
+ACCELERATE = "https://github.com/huggingface/accelerate/blob/main/src/accelerate/utils/dataclasses.py"
+TRAINER = "https://huggingface.co/docs/transformers/main/en/perf_train_special"
+KNOWN = Known(
+    DOCUMENTED,
+    VARIABLES + "env_variable_list.md",
+    inferred=("device", "backend", "cards"),
+    hours={"cards": 0.1, "bitsandbytes": 2.0, "flash": 0.25, "layout": 0.25, "upper_case": 0.25, "variable": 0.25},
+    links={
+        **dict.fromkeys(("device", "backend", "upper_case", "inductor"), TRANSFER),
+        **dict.fromkeys(("runtime", "image"), IMAGES),
+        **dict.fromkeys(("bitsandbytes", "flash"), TRAINER),
+        "distributed_type": ACCELERATE,
+        "one_bit": "https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/comm/hccl.py",
+        "accelerator": "https://lightning.ai/docs/pytorch/stable/extensions/accelerator.html",
+        "fp8": "https://gitcode.com/Ascend/TransformerEngineNPU/blob/main/README.md",
+        "gres": "https://slurm.schedmd.com/gres.html",
+        "resource": Sentence("migration.without.cluster"),
+        "cards": Sentence("migration.without.key"),
+    },
+)
+#: What a file of settings must say for us to look at its keys.
+SPEAKS = re.compile(
+    rb"cuda|nccl|nvidia|gpu|fp8|transformer-engine|float64|double|precision|flash_attention|[48]bit|channels_last|tf32"
+    rb"|inductor|torch_compile",
+    re.IGNORECASE,
+)
+SUFFIXES = (".yaml", ".yml", ".json")
+LARGEST_BYTES = 1 << 20
+YES = "true|yes|on"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A key and a value that mean something, and what. `new` is the value that takes its place for certain."""
+
+    key: str
+    value: str
+    outcome: str
+    repair: str
+    new: str = ""
+
+
+CHOICES = (
+    Choice(r"(?:\w+_)?device(?:_type|_map|_name)?|map_location", r"cuda(?::\d+)?", "device", AUTO),
+    Choice(r"(?!comm_)(?:\w+_)?backend", "nccl", "backend", AUTO),
+    Choice(r"(?!comm_)(?:\w+_)?backend", "NCCL", "upper_case", MANUAL),
+    Choice("comm_backend_name", "nccl", "one_bit", REWRITE, "hccl"),
+    Choice("distributed_type", "MULTI_GPU", "distributed_type", REWRITE, "MULTI_NPU"),
+    Choice("(?:torch_)?dynamo_backend", "(?i:inductor)", "inductor", MANUAL),
+    Choice("torch_compile", f"(?i:{YES})", "inductor", MANUAL),
+    Choice(r"(?:trainer\.)?accelerator", "gpu|cuda", "accelerator", MANUAL),
+    Choice("(?:mixed_)?precision", "fp8|transformer-engine(?:-float16)?", "fp8", MANUAL),
+    Choice("precision|(?:torch_)?dtype", "64|64-true|double|fp64|float64", "float64", MANUAL),
+    Choice("load_in_[48]bit", f"(?i:{YES})", "bitsandbytes", MANUAL),
+    Choice("optim", r"(?:paged_)?adamw(?:_bnb)?_8bit|paged_adamw(?:_32bit)?", "bitsandbytes", MANUAL),
+    Choice("_?attn_implementation", "flash_attention_[23]", "flash", MANUAL),
+    Choice("cudnn_(?:benchmark|deterministic|enabled)", f"(?i:{YES}|false|no|off)", "no_effect", ADVICE),
+    Choice(r"(?:allow_|use_|enable_)?tf32", f"(?i:{YES})", "no_effect", ADVICE),
+    Choice("memory_format", r"(?:torch\.)?channels_last(?:_3d)?", "layout", MANUAL),
+    Choice("(?:use_)?channels_last", f"(?i:{YES})", "layout", MANUAL),
+    Choice("runtime|driver|default-runtime", "nvidia", "runtime", MANUAL),
+    Choice(r"nvidia\.com/(?:gpu|mig-[\w.]+)", r"\d+", "resource", MANUAL),
+    Choice("(?:slurm_)?gres", r"gpu(?::[\w.]+)*", "gres", MANUAL),
+    Choice(r"(?:n|num_|n_)?gpus(?:_per_node)?|gpu_ids", r"-?\d+(?:,\d+)*|all|auto", "cards", ADVICE),
+)
+#: Values of a container's image that bring CUDA.
+IMAGE = re.compile(
+    r"(?:docker\.io/)?nvidia/cuda\b[\w.:@/-]*|nvcr\.io/nvidia/[\w.:@/-]+|pytorch/pytorch:[\w.-]*cuda[\w.-]*"
+    r"|(?<![\w./-])[\w./-]+:[\w.-]*\bcu(?:da)?1[0-9][\w.-]*"
+)
+CONTAINER_VARIABLE = re.compile(r"(?<!\w)NVIDIA_(?:VISIBLE_DEVICES|DRIVER_CAPABILITIES|REQUIRE_CUDA)(?!\w)")
+#: CUDA, by a name that no NPU's script needs.
+MENTIONS = re.compile(r"(?<!ASCEND_)(?:cuda(?!_DEVICE_MAX_CONNECTIONS)|nccl|nvidia)", re.IGNORECASE)
+#: In the explicit mode: outcome -> what is written instead.
+EXPLICIT = {"device": ("cuda", "npu"), "backend": ("nccl", "hccl")}
+FIXED_KEYS = {"distributed_backend"}
+
+
+def is_settings(name: str) -> bool:
+    return name.endswith(SUFFIXES) or is_env(name)
+
+
+def is_env(name: str) -> bool:
+    return name == ".env" or name.startswith(".env.") or name.endswith(".env")
+
+
+def may_say_cuda(file: Path) -> bool:
+    """A file of settings of ordinary size that may say something; one that cannot be opened may."""
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(LARGEST_BYTES + 1)
+    except OSError:
+        return True
+    return len(data) <= LARGEST_BYTES and SPEAKS.search(data) is not None
+
+
+def check(source: Source) -> Iterable[Finding]:
+    if is_env(Path(source.path).name):
+        for start, line in shell.split_commands(source):
+            yield from _check_command(source, start, line)
+        return
+    for start, line, is_command in read_setting_lines(source):
+        if is_command:
+            yield from _check_command(source, start, line)
+        else:
+            yield from _check_entries(source, start, line)
+
+
+def report_unjudged_file(source: Source, line_findings: Iterable[Finding]) -> Iterator[Finding]:
+    """A file with lines that say CUDA and are not judged: not looked at is not clean."""
+    judged = {finding.place.line for finding in line_findings if finding.place}
+    for start, line, _ in read_setting_lines(source):
+        number = bisect_right(source.line_starts, start)
+        if number not in judged and MENTIONS.search(line):
+            place = Place(source.path, number)
+            yield Finding(CODE, Status.SKIPPED, "MIG152.untold", {"count": 1, "first": str(place)}, place)
+            return
+
+
+def fold_unjudged(findings: list[Finding]) -> list[Finding]:
+    """The files with such lines as one finding; all others as they are."""
+    other_findings = [finding for finding in findings if finding.key != "MIG152.untold"]
+    count = len(findings) - len(other_findings)
+    if not count:
+        return findings
+    first = next(finding for finding in findings if finding.key == "MIG152.untold").args["first"]
+    return [*other_findings, Finding(CODE, Status.SKIPPED, "MIG152.untold", {"count": count, "first": first})]
+
+
+def make_settings_explicit(source: Source) -> Iterator[Finding]:
+    """Yield the devices and backends that the mode `explicit` writes: scripts that say npu take no cuda from a file."""
+    for start, line, is_command in [] if is_env(Path(source.path).name) else read_setting_lines(source):
+        for match in () if is_command else find_entries(line, is_json=source.path.endswith(".json")):
+            choice = _find_choice(match)
+            old, new = EXPLICIT.get(choice.outcome if choice else "", ("", ""))
+            if old and match.group("key") not in FIXED_KEYS:
+                at = start + match.start("value")
+                edits = (Edit(at, at + len(old), new),)
+                yield found_at(source, at, f"MIG138.{choice.outcome}", REWRITE, edits, name=old, new=new)  # type: ignore[union-attr]
+
+
+def _check_command(source: Source, start: int, line: str) -> Iterator[Finding]:
+    yield from shell.judge_line(source, start, line)
+    for match in CONTAINER_VARIABLE.finditer(line):
+        yield found_at(source, start + match.start(), "MIG152.variable", MANUAL, name=match.group())
+
+
+def _check_entries(source: Source, start: int, line: str) -> Iterator[Finding]:
+    for match in find_entries(line, is_json=source.path.endswith(".json")):
+        key, value, at = match.group("key"), match.group("value"), start + match.start("value")
+        choice = _find_choice(match)
+        image = IMAGE.fullmatch(value) if key in ("image", "base_image", "container", "docker_image") else None
+        if choice:
+            edits = (Edit(at, at + len(value), choice.new),) if choice.new else ()
+            choice_args = {"name": key, "value": value, "new": choice.new}
+            yield found_at(source, at, f"MIG152.{choice.outcome}", choice.repair, edits, **choice_args)
+        elif image:
+            yield found_at(source, at, "MIG152.image", MANUAL, name=key, value=value)
+        elif key.isupper():
+            yield from _check_variable(source, start + match.start("key"), key, value)
+        elif key == "name" and value.isupper():
+            yield from _check_variable(source, at, value, _value_of_pair(source, start, match))
+
+
+def _value_of_pair(source: Source, start: int, name: re.Match[str]) -> str | None:
+    """The value of a pair as Kubernetes has it, `- name: A` and `value: "0"` behind it or on the next line."""
+    number = bisect_right(source.line_starts, start)
+    below = source.read_line(number + 1) if number < len(source.line_starts) else ""
+    is_json = source.path.endswith(".json")
+    for line, after in ((source.read_line(number), name.end()), (below, 0)):
+        for match in find_entries(line, is_json=is_json):
+            if match.start() >= after and match.group("key") == "value":
+                return match.group("value")
+    return None
+
+
+def _find_choice(match: re.Match[str]) -> Choice | None:
+    key, value = match.group("key"), match.group("value")
+    return next(
+        (choice for choice in CHOICES if re.fullmatch(choice.key, key) and re.fullmatch(choice.value, value)), None
+    )
+
+
+def _check_variable(source: Source, at: int, name: str, value: str | None) -> Iterator[Finding]:
+    """A variable of the environment as a key; None where its value comes from elsewhere."""
+    if name in RENAMED and value is not None and not takes_value(name, None if "$" in value else value):
+        form = TAKES[name][1]
+        yield found_at(source, at, "MIG127.value", MANUAL, name=name, new=RENAMED[name], value=value, form=form)
+    elif name in RENAMED:
+        edits = (Edit(at, at + len(name), RENAMED[name]),)
+        yield found_at(source, at, "MIG127.renamed", REWRITE, edits, name=name, new=RENAMED[name])
+    elif name in WITHOUT_EFFECT:
+        yield found_at(source, at, "MIG127.no_effect", ADVICE, name=name)
+    elif name.startswith(("NCCL_", "TORCH_NCCL_")):
+        yield found_at(source, at, "MIG127.nccl_variable", of_nccl(name), name=name)
+    elif CONTAINER_VARIABLE.fullmatch(name):
+        yield found_at(source, at, "MIG152.variable", MANUAL, name=name)

@@ -1,0 +1,144 @@
+"""A scan's findings one by one: chosen by class, rule and text, each with its reason, next step and the code around.
+
+With widgets a script to pick and a list beside its code; below it, and alone without widgets, the first of a class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup, escape
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import say, title
+from ascend_workbook.migration.around import LINES, show_context, text_of
+from ascend_workbook.migration.repair import class_of
+from ascend_workbook.migration.views import code
+from ascend_workbook.show import template
+
+#: Findings told without widgets; entries of a list, which a browser must still draw.
+TOLD, LISTED = 3, 2000
+
+
+@dataclass(frozen=True)
+class First:
+    """The first TOLD findings of a class, as text and as HTML."""
+
+    report: Report
+    kind: str
+    lang: str
+
+    def __repr__(self) -> str:
+        findings = choose_findings(self.report, self.kind)
+        pieces = [describe_finding(self.report, finding, self.lang) for finding in findings[:TOLD]]
+        return "\n\n".join(
+            [describe_count(findings, TOLD, self.lang), *describe_missing(self.report, findings, self.lang), *pieces]
+        )
+
+    def _repr_html_(self) -> str:
+        findings = choose_findings(self.report, self.kind)
+        messages = [describe_count(findings, TOLD, self.lang), *describe_missing(self.report, findings, self.lang)]
+        shown = [
+            (render_detail(finding, self.lang), render_excerpt(self.report, finding, self.lang))
+            for finding in findings[:TOLD]
+        ]
+        return template.render_fragment(
+            template.render_template("chosen.html", said=messages, findings=shown), code=True
+        )
+
+
+def choose_findings(
+    report: Report, kind: str = "", rule: str = "", text: str = "", lang: str | None = None
+) -> list[Finding]:
+    """The findings of a class and a rule (empty: of any) whose place, code or message has the text in it, those first
+    that need a person."""
+    wanted = text.strip().lower()
+    findings = [finding for finding in report.findings if finding.place and class_of(finding)]
+    findings = [
+        finding
+        for finding in findings
+        if (not kind or class_of(finding) == kind)
+        and (not rule or finding.rule == rule)
+        and (not wanted or wanted in f"{finding.place} {finding.args['code']} {finding.message(lang)}".lower())
+    ]
+    return sorted(findings, key=lambda finding: code.ORDER.index(class_of(finding)))
+
+
+def describe_count(findings: list[Finding], most: int, lang: str) -> str:
+    return say("migration.box.shown", lang, shown=min(most, len(findings)), count=len(findings))
+
+
+def list_unread_files(report: Report, name: str = "") -> list[Finding]:
+    """The files that the scan could not look at; of `name` alone where it is given."""
+    unread_findings = [
+        finding
+        for finding in report.findings
+        if finding.place and finding.status >= Status.SKIPPED and not class_of(finding)
+    ]
+    return [
+        finding
+        for finding in unread_findings
+        if not name or (finding.place and finding.place.path.partition("#cell")[0] == name)
+    ]
+
+
+def describe_missing(report: Report, findings: list[Finding], lang: str, name: str = "") -> list[str]:
+    """Describe what is said beside the findings that are left: which files were not looked at and, where none is left,
+    whether there is none or a filter hides them, with the next step."""
+    every = [
+        finding
+        for finding in choose_findings(report)
+        if not name or (finding.place and finding.place.path.partition("#cell")[0] == name)
+    ]
+    head = report.headline
+    missed = list_unread_files(report, name)
+    if not missed and not every and not name and head and head.status >= Status.SKIPPED:
+        missed = [head]  # the folder holds nothing that could be looked at
+    messages = [" → ".join(filter(None, (finding.message(lang), finding.hint(lang)))) for finding in missed]
+    if findings or messages:
+        return messages
+    return [say("migration.box.hidden" if every else "migration.box.none", lang, count=len(every))]
+
+
+def list_scripts(report: Report) -> list[str]:
+    """Names below the scan's root that can be picked: the scanned files; of a scanned script its neighbours after
+    it."""
+    scanned, root, path = sorted(report.facts["sha256"]), Path(report.facts["root"]), Path(report.facts["path"])
+    if not path.is_file():
+        return scanned
+    return list(dict.fromkeys([path.name, *scanned, *sorted(file.name for file in root.glob("*.py"))]))[:LISTED]
+
+
+def describe_finding(report: Report, finding: Finding, lang: str | None = None) -> str:
+    """Describe one finding whole: what and where, why, what to do, where to read on, and the code around it."""
+    kind = say(f"migration.class.{class_of(finding)}", lang)
+    lines = [f"{finding.place}  {finding.rule}  {kind}", finding.message(lang), finding.hint(lang)]
+    lines += [f"{title('link', lang)}: {finding.args['link']}" if finding.args.get("link") else ""]
+    try:
+        around_it = show_context(report.facts, finding)
+    except WorkbookError as error:
+        around_it = _describe_error(error, lang)
+    return "\n".join(filter(None, [*lines, around_it]))
+
+
+def render_detail(finding: Finding, lang: str) -> Markup:
+    """One finding as HTML, without its code."""
+    address = str(finding.args.get("link") or "")
+    return template.render_template("finding.html", finding=finding, kind=class_of(finding), address=address, lang=lang)
+
+
+def render_excerpt(report: Report, finding: Finding, lang: str) -> Markup:
+    """The lines around a finding as HTML, its own marked."""
+    place = finding.place or Place("")
+    try:
+        text = text_of(report.facts, place)
+    except WorkbookError as error:
+        return escape(_describe_error(error, lang))
+    return code.render_lines(text, [finding], place.line - LINES, place.line + LINES, place.line, lang)
+
+
+def _describe_error(error: WorkbookError, lang: str | None) -> str:
+    return f"{error.message(lang)} {error.hint(lang)}"

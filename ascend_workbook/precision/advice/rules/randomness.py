@@ -1,0 +1,170 @@
+"""Known causes in what is random: other numbers, another order, another result each time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.rules import CannotCheck
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.precision.advice.seen import (
+    Seen,
+    describe_operator,
+    describe_places,
+    recorded_fact,
+    recorded_settings,
+)
+from ascend_workbook.precision.comparison import StepComparison
+from ascend_workbook.precision.divergence import DRAWN, Judgement
+from ascend_workbook.precision.divergence.drawn import MASKS, SOURCE, draws_numbers, other_numbers
+from ascend_workbook.precision.tensors.agreement import CHECKSUM, SHAPE, TensorAgreement
+
+NONDETERMINISM_SOURCE = "https://www.hiascend.com/document/detail/en/mindstudio/830/practicalcases/LargeModelTrainingAccuracy/toolsample3_005.html"
+COLLECTIVE = "https://www.hiascend.com/document/detail/zh/canncommercial/850/commlib/hcclug/hcclug_000081.html"
+DATA_ORDER_SOURCE = "https://docs.pytorch.org/docs/stable/notes/randomness.html#dataloader"
+
+
+def check_nondeterminism(seen: Seen) -> Iterator[Finding]:
+    """ACC263: does one side give other numbers when it runs twice? Then no difference between two sides can be blamed
+    on an operator before that is settled. Only a second capture of one side tells."""
+    if seen.again is None:
+        raise CannotCheck("ACC263.once")
+    if seen.again.differences:
+        raise CannotCheck("ACC263.other_experiment")
+    judged = [(step, judgement) for step in seen.again.steps for judgement in step.judged]
+    if all(
+        judgement.error is None and not _tensor_differs(judgement)
+        for _, judged_operator in judged
+        for judgement in judged_operator.agreement.outputs
+    ):
+        raise CannotCheck("ACC263.no_values")
+    apart = [(step, judgement) for step, judgement in judged if any(map(_tensor_differs, judgement.agreement.outputs))]
+    if not apart:
+        return
+    step, first = _first_difference(apart)
+    operator = first.agreement.pair.target
+    record = recorded_settings(seen.again.target)
+    args: dict[str, Scalar] = {
+        "operator": describe_operator(operator),
+        "step": step.step,
+        "count": len(apart),
+        "source": NONDETERMINISM_SOURCE,
+        "error": first.agreement.error_out or Sentence("advice.unknown_size"),
+    }
+    if operator.head.startswith("Distributed."):
+        key, args["source"] = "collective", COLLECTIVE
+    elif record is not None and record.flags.get("deterministic_algorithms") is True:
+        key = "although"
+    else:
+        key = "operator"
+    yield Finding("ACC263", Status.WARN, f"ACC263.{key}", args, operator.place, weight=90)
+
+
+def _first_difference(apart: list[tuple[StepComparison, Judgement]]) -> tuple[StepComparison, Judgement]:
+    """Return the earliest difference whose inputs agree; where a gap hides it, the earliest of all."""
+    ordered = sorted(
+        apart, key=lambda step_and_judgement: (step_and_judgement[0].step, step_and_judgement[1].agreement.pair.order)
+    )
+    return next(
+        (
+            step_and_judgement
+            for step_and_judgement in ordered
+            if not any(map(_tensor_differs, step_and_judgement[1].agreement.inputs))
+        ),
+        ordered[0],
+    )
+
+
+def _tensor_differs(tensor: TensorAgreement) -> bool:
+    """Return whether a tensor differs by its values, or by a checksum or shape that tells no error."""
+    return bool(tensor.error) or tensor.problem in (CHECKSUM, SHAPE)
+
+
+def check_random_numbers(seen: Seen) -> Iterator[Finding]:
+    """ACC266: do the two sides draw other random numbers? Generators of different devices give other ones from one
+    seed, so that dropout masks differ and everything after them; no seed mends that."""
+    drawing = [judgement for judgement in seen.forward_judgements() if draws_numbers(judgement.agreement.pair.target)]
+    if not drawing:
+        return
+    known = [judgement for judgement in drawing if judgement.agreement.error_out is not None]
+    if not known:
+        raise CannotCheck("ACC266.no_values", count=len(drawing))
+    other = [judgement.agreement.pair.target for judgement in known if _has_other_numbers(judgement)]
+    if other:
+        args: dict[str, Scalar] = {
+            "count": len(other),
+            "all": len(known),
+            "names": describe_places(other),
+            "source": SOURCE,
+        }
+        key = "masks" if other[0].api in MASKS else "draws"
+        yield Finding("ACC266", Status.WARN, f"ACC266.{key}", args, other[0].place, weight=80)
+
+
+def _has_other_numbers(judgement: Judgement) -> bool:
+    return judgement.outcome == DRAWN or other_numbers(judgement.agreement)
+
+
+def check_data_order(seen: Seen) -> Iterator[Finding]:
+    """ACC267: do both sides see the same data in the same order? Fingerprints of the batches tell, of their samples too
+    where the capture has them."""
+    abouts = seen.comparison.baseline.about, seen.comparison.target.about
+    if abouts[0] is None or abouts[1] is None:
+        raise CannotCheck("ACC267.no_record")
+    left, right = (side.sides for side in abouts if side)
+    ranks = sorted(
+        rank for rank in left.keys() & right.keys() if left[rank].get("batches") and right[rank].get("batches")
+    )
+    if not ranks:
+        raise CannotCheck("ACC267.no_record")
+    for rank in ranks:
+        batches, other = left[rank]["batches"], right[rank]["batches"]
+        differ = [step for step in batches if step in other and batches[step] != other[step]]
+        if differ:
+            yield _make_finding(seen, rank, differ, batches, other)
+            return  # the first rank stands for all: their loaders are one piece of code
+
+
+def _make_finding(
+    seen: Seen, rank: str, differ: list[str], batches: Mapping[str, Any], other: Mapping[str, Any]
+) -> Finding:
+    step = differ[0]
+    elsewhere = next((at for at, batch in other.items() if batch == batches[step]), None)
+    args: dict[str, Scalar] = {
+        "count": len(differ),
+        "step": step,
+        "rank": rank,
+        "at": elsewhere,
+        "source": DATA_ORDER_SOURCE,
+        "loader": _describe_loader(seen),
+    }
+    if elsewhere is not None:
+        return Finding("ACC267", Status.WARN, "ACC267.steps", args, weight=85)
+    samples = [
+        _samples_of_batch(recorded_fact(side, "batches"), step)
+        for side in (seen.comparison.baseline, seen.comparison.target)
+    ]
+    if samples[0] and samples[1] and Counter(samples[0]) == Counter(samples[1]):
+        return Finding("ACC267", Status.WARN, "ACC267.within", args, weight=85)
+    return Finding("ACC267", Status.WARN, "ACC267.other", args, weight=85)
+
+
+def _samples_of_batch(batches: Any, step: str) -> list[str]:
+    """Fingerprints of the samples of a batch's first tensor; empty where the capture has none."""
+    tensors = (batches or {}).get(step) or [{}]
+    return list(tensors[0].get("samples") or [])
+
+
+def _describe_loader(seen: Seen) -> str:
+    """How the target's first DataLoader chooses: sampler and generator; `-` where that was not recorded."""
+    first = next(iter(recorded_fact(seen.comparison.target, "loaders") or ()), None)
+    return f"{first.get('sampler')}, generator {first.get('generator')}" if first else "-"
+
+
+RULES = {
+    "ACC263": check_nondeterminism,
+    "ACC266": check_random_numbers,
+    "ACC267": check_data_order,
+}

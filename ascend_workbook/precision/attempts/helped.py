@@ -1,0 +1,97 @@
+"""Two attempts held against each other: did what was changed between them help?"""
+
+from __future__ import annotations
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine.settings import find_differences
+from ascend_workbook.precision.attempts.record import Attempt, settings_of
+
+CODE = "ACC285"
+#: A relative change of the error below this is none.
+SAME = 0.05
+SHOWN = 6
+
+
+def judge_change(before: Attempt, now: Attempt) -> Finding:
+    """ACC285: the first divergence is gone, later, earlier, new, or where it was with a smaller or larger error."""
+    args: dict[str, Scalar] = {
+        "before": before.number,
+        "now": now.number,
+        "changed": describe_changes(before, now),
+        "was": _describe_first(before),
+        "is": _describe_first(now),
+        "parting_before": before.parting,
+        "parting_now": now.parting,
+        "loss_before": _worst_loss(before),
+        "loss_now": _worst_loss(now),
+    }
+    if not (before.judged and now.judged):
+        which = before.number if not before.judged else now.number
+        return Finding(CODE, Status.SKIPPED, "ACC285.not_judged", {**args, "which": which})
+    other = find_other_scope(before, now)
+    if other:
+        return Finding(CODE, Status.SKIPPED, "ACC285.other_scope", {**args, "what": list(other)})
+    key, status = _choose_outcome(before, now)
+    return Finding(CODE, status, f"ACC285.{key}", args)
+
+
+def find_other_scope(before: Attempt, now: Attempt) -> list[str]:
+    """Return what was looked at otherwise: the baseline, or options of the capture and the comparison."""
+    names = sorted(before.scope.keys() | now.scope.keys())
+    differing = [name for name in names if before.scope.get(name) != now.scope.get(name)]
+    return (["baseline"] if before.baseline != now.baseline else []) + differing
+
+
+def describe_changes(before: Attempt, now: Attempt) -> Scalar:
+    """What of the target is another, riskiest first: `args`, `torch 2.8.0 -> 2.9.0`; a sentence where nothing is, or
+    where it is not known."""
+    changes = [
+        f"{name} {_shorten_text(before.other.get(name))} -> {_shorten_text(now.other.get(name))}"
+        for name in sorted(before.other.keys() | now.other.keys())
+        if before.other.get(name, "") != now.other.get(name, "")
+    ]
+    left, right = settings_of(before), settings_of(now)
+    if left is None or right is None:
+        return list(changes) or Sentence("attempts.unknown")
+    changes += [
+        f"{difference.name} {_shorten_text(difference.left)} -> {_shorten_text(difference.right)}"
+        for difference in find_differences(left, right)
+        if difference.why != "unread"
+    ]
+    more: list[Scalar] = [Sentence("attempts.more", count=len(changes) - SHOWN)] if len(changes) > SHOWN else []
+    return [*changes[:SHOWN], *more] or Sentence("attempts.nothing")
+
+
+def _choose_outcome(before: Attempt, now: Attempt) -> tuple[str, Status]:
+    if before.first is None or now.first is None:
+        if before.first is None and now.first is None:
+            return "still_none", Status.OK
+        return ("gone", Status.OK) if now.first is None else ("new", Status.WARN)
+    if before.first["operator"] == now.first["operator"] and before.place[0] == now.place[0]:
+        return _compare_same_place(before, now)
+    return ("later", Status.OK) if now.place > before.place else ("earlier", Status.WARN)
+
+
+def _compare_same_place(before: Attempt, now: Attempt) -> tuple[str, Status]:
+    was, is_ = ((attempt.first or {}).get("error") for attempt in (before, now))
+    if was is None or is_ is None or abs(is_ - was) <= SAME * was:
+        return "same", Status.NOTE
+    return ("smaller", Status.NOTE) if is_ < was else ("larger", Status.WARN)
+
+
+def _describe_first(attempt: Attempt) -> Scalar:
+    if attempt.first is None:
+        return Sentence("attempts.none")
+    args = {name: attempt.first[name] for name in ("operator", "step", "rank", "error")}
+    return Sentence("attempts.place", **args)
+
+
+def _worst_loss(attempt: Attempt) -> Scalar:
+    return attempt.loss.get("worst") if attempt.loss else None
+
+
+def _shorten_text(value: object) -> str:
+    """Shorten a hash or a long value to its beginning."""
+    text = "-" if value in (None, "") else str(value)
+    return text if len(text) <= 40 else f"{text[:12]}..."

@@ -1,0 +1,175 @@
+"""One attempt: what a comparison came to, and what its target was made of."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.machine.settings import Settings
+from ascend_workbook.machine.settings.record import check_content
+from ascend_workbook.precision.baselines.bundle import hash_bytes
+from ascend_workbook.precision.comparison import Comparison, Side
+from ascend_workbook.precision.divergence import NOT_COMPARED
+
+KIND = "ascend-workbook/attempt"
+VERSION = 1
+SCHEMA = f"{KIND}/{VERSION}"
+#: Of a capture what makes two attempts comparable, beside their baseline.
+SCOPE = ("steps", "dump_steps", "level", "task", "nproc")
+#: Failures that leave a part of a side unseen: where it was, no divergence is known to be gone.
+UNSEEN_RULES, UNSEEN_KEYS = ("ACC201", "ACC202"), ("ACC215.unreadable",)
+LONGEST = 4096
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """`at` is UTC. `first` is the first divergence (operator, step, rank, row, error) or None; `judged` is False where
+    no operator was compared, or not all could be read. `parting` counts operators out of tolerance of `compared`;
+    `loss` the relative difference of the first and the worst step, None where no losses were compared.
+
+    `baseline` identifies what was compared with, `scope` what was looked at. `settings` is a settings record without
+    fingerprints, empty for a plain dump; `other` what else may change: the commit, the simulator's faults.
+    """
+
+    at: str
+    status: str
+    judged: bool
+    first: dict[str, Any] | None
+    parting: int
+    compared: int
+    loss: dict[str, float] | None
+    baseline: str
+    scope: dict[str, Any]
+    settings: dict[str, Any] = field(default_factory=dict)
+    other: dict[str, str] = field(default_factory=dict)
+    number: int = 0
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Of the first divergence in execution: its step, and its row in the comparison's table."""
+        return (self.first["step"], self.first["row"]) if self.first else (1 << 60, 0)
+
+    def to_json(self) -> str:
+        content = asdict(self)
+        del content["number"]
+        return json.dumps({"schema": SCHEMA, **content}, indent=1, ensure_ascii=False) + "\n"
+
+
+def attempt_of(report: Report, facts: Comparison) -> Attempt:
+    """Make the attempt of a comparison's report and its facts; with curves where the report has compared them."""
+    about = facts.target.about.about if facts.target.about else {}
+    settings = asdict(Settings.of_capture(about, facts.target.about.sides)) if facts.target.about else {}
+    settings.pop("sides", None)
+    names = {
+        "only": list(facts.selection.names),
+        "sample": facts.selection.sample.share,
+        "compared_steps": [f"step {step.step} rank {step.rank}" for step in facts.steps],
+    }
+    compared = sum(count for outcome, count in report.facts["outcomes"].items() if outcome != NOT_COMPARED)
+    force = about.get("settings") or {}
+    return Attempt(
+        at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        status=report.status.name,
+        judged=compared > 0 and not (facts.stopped or facts.bare or facts.start or _missed_part(report)),
+        first=_first_divergence(report),
+        parting=len(report.facts["parting"]),
+        compared=compared,
+        loss=_loss_difference(report),
+        baseline=_identify_side(facts.baseline),
+        scope={**{name: about.get(name) for name in SCOPE}, **names},
+        settings=settings,
+        other={"commit": str(about.get("commit", "")), **{k: str(v) for k, v in force.items()}},
+    )
+
+
+def parse_attempt(text: str, number: int) -> Attempt:
+    """Parse a saved attempt; raises ValueError naming what is not of the schema."""
+    content = json.loads(text)
+    schema = content.pop("schema", None) if isinstance(content, dict) else None
+    if schema != SCHEMA:
+        raise ValueError(f"schema {str(schema)[:60]!r}, expected {SCHEMA!r}")
+    kinds: dict[str, Any] = {
+        "at": str,
+        "status": str,
+        "judged": bool,
+        "first": (dict, type(None)),
+        "parting": int,
+        "compared": int,
+        "loss": (dict, type(None)),
+        "baseline": str,
+        "scope": dict,
+        "settings": dict,
+        "other": dict,
+    }
+    for name, kind in kinds.items():
+        if not isinstance(content.get(name), kind):
+            raise ValueError(f"{name}: missing, or of another type")
+    if content["status"] not in Status.__members__ or len(content["at"]) > 40:
+        raise ValueError("status or at: not as they are written")
+    first = content["first"]
+    if first is not None:
+        if not all(isinstance(first.get(name), int) for name in ("step", "rank", "row")):
+            raise ValueError("first: expected step, rank and row")
+        if not isinstance(first.get("operator"), str) or not _is_plain_text(first["operator"]):
+            raise ValueError("first.operator: expected a name")
+    if content["settings"]:
+        check_content({**content["settings"], "sides": {}})
+    return Attempt(**{name: content[name] for name in kinds}, number=number)
+
+
+def settings_of(attempt: Attempt) -> Settings | None:
+    """Return the settings of an attempt; None for a plain dump, which says nothing of its run."""
+    return Settings(**attempt.settings) if attempt.settings else None
+
+
+def _is_plain_text(text: str) -> bool:
+    return text.isprintable() and len(text) <= LONGEST
+
+
+def _missed_part(report: Report) -> bool:
+    failed = [finding for finding in report.findings if finding.status is Status.FAIL]
+    return any(finding.rule in UNSEEN_RULES or finding.key in UNSEEN_KEYS for finding in failed)
+
+
+def _first_divergence(report: Report) -> dict[str, Any] | None:
+    name, row = report.facts["first_divergence"], report.facts["row"]
+    if name is None or report.table is None:
+        return None
+    cells: Mapping[str, Any] = {}
+    if row is not None:
+        at = report.table.column_values("order").index(row)
+        cells = {column.name: value for column, value in zip(report.table.columns, report.table.rows[at])}
+    error = cells.get("error_out")
+    return {
+        "operator": name,
+        "step": cells.get("step", 0),
+        "rank": cells.get("rank", 0),
+        "row": row or 0,
+        "error": error if isinstance(error, (int, float)) else None,
+    }
+
+
+def _loss_difference(report: Report) -> dict[str, float] | None:
+    curves = report.facts.get("curves")
+    if not curves or curves.get("worst_relative") is None:
+        return None
+    return {
+        name: float(curves[f"{name}_relative"])
+        for name in ("first", "worst")
+        if curves.get(f"{name}_relative") is not None and math.isfinite(curves[f"{name}_relative"])
+    }
+
+
+def _identify_side(side: Side) -> str:
+    """Identify a side: the same for a copy of the same capture in another folder; of a plain dump its path."""
+    if side.about is None:
+        return str(side.folder)
+    about = {name: value for name, value in side.about.about.items() if name not in ("root", "commit")}
+    identity = {"about": about, "files": side.about.files}
+    return hash_bytes(json.dumps(identity, sort_keys=True).encode())[:16]

@@ -1,0 +1,109 @@
+"""baseline.json: what a bundle says of itself, and which files belong to it. Its schema has a version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ascend_workbook.findings.report import TIERS
+
+NAME = "baseline.json"
+KIND = "ascend-workbook/baseline"
+VERSION = 1
+SCHEMA = f"{KIND}/{VERSION}"
+#: What a bundle may hold: files of text, so many, so large, so large together.
+SUFFIX, MOST_FILES, MOST_BYTES, MOST_TOTAL = ".json", 4000, 128 << 20, 512 << 20
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """`recorded` is the day (UTC). `hardware`: tier, name, count; `run`: script, script_sha256, args, steps and so on.
+
+    `statistics` says whether an operators' dump is in it. `throughput` is None where too few steps were timed: unit
+    "steps/s", median, low and high (10 % and 90 % of the steps), count, warmup. `memory` in MiB, by kind; `metrics`:
+    name -> value, step, and whether the run ended by itself. `files`: name -> bytes and sha256, all but this one.
+    """
+
+    recorded: str
+    hardware: dict[str, Any]
+    run: dict[str, Any]
+    statistics: bool
+    throughput: dict[str, Any] | None
+    memory: dict[str, float] = field(default_factory=dict)
+    metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def describe_machine(self) -> str:
+        """`2 x NVIDIA H200`."""
+        count = self.hardware["count"]
+        return f"{count} x {self.hardware['name']}" if count > 1 else str(self.hardware["name"])
+
+    def to_json(self) -> str:
+        return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1, ensure_ascii=False) + "\n"
+
+
+def list_files(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
+    """Return of each file its size in bytes and SHA-256."""
+    return {name: {"bytes": len(data), "sha256": hash_bytes(data)} for name, data in sorted(files.items())}
+
+
+def hash_bytes(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def parse_bundle(text: str) -> Bundle:
+    """Parse baseline.json; raises ValueError naming what is not of the schema."""
+    content = json.loads(text)
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema != SCHEMA:
+        raise ValueError(f"schema {str(schema)[:60]!r}, expected {SCHEMA!r}")
+    for name, kind in (
+        ("recorded", str),
+        ("hardware", dict),
+        ("run", dict),
+        ("statistics", bool),
+        ("memory", dict),
+        ("metrics", dict),
+        ("files", dict),
+    ):
+        if not isinstance(content.get(name), kind):
+            raise ValueError(f"{name}: expected {kind.__name__}")
+    if not isinstance(content.get("throughput"), (dict, type(None))):
+        raise ValueError("throughput: expected an object or null")
+    _check_hardware(content["hardware"])
+    for name, entry in content["files"].items():
+        _check_file(name, entry)
+    if len(content["files"]) > MOST_FILES or sum(record["bytes"] for record in content["files"].values()) > MOST_TOTAL:
+        raise ValueError(f"files: more than {MOST_FILES} files or {MOST_TOTAL >> 20} MiB")
+    return Bundle(**{name: content[name] for name in Bundle.__dataclass_fields__ if name in content})
+
+
+def check_name(name: str) -> None:
+    """Check the name of a file of a bundle; raises ValueError for one that could leave the bundle."""
+    parts = name.split("/")
+    odd = "\\" in name or ":" in name or not name.isprintable() or len(name) > 400
+    if odd or name.startswith("/") or any(part in ("", ".", "..") for part in parts):
+        raise ValueError(f"the name {name[:80]!r} leaves the bundle")
+    if not name.endswith(SUFFIX):
+        raise ValueError(f"{name[:80]!r}: a bundle holds {SUFFIX} files only")
+
+
+def _check_hardware(hardware: dict[str, Any]) -> None:
+    name, count = hardware.get("name"), hardware.get("count")
+    if hardware.get("tier") not in TIERS or not isinstance(name, str) or not name.isprintable() or len(name) > 200:
+        raise ValueError("hardware: expected a tier and a name")
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 < count < 1 << 20:
+        raise ValueError("hardware.count: expected a number of devices")
+
+
+def _check_file(name: str, entry: Any) -> None:
+    check_name(name)
+    size = entry.get("bytes") if isinstance(entry, dict) else None
+    if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= MOST_BYTES:
+        raise ValueError(f"{name}: expected a size of at most {MOST_BYTES >> 20} MiB")
+    if not isinstance(entry.get("sha256"), str) or len(entry["sha256"]) != 64:
+        raise ValueError(f"{name}: expected a sha256")

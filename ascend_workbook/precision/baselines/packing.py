@@ -1,0 +1,152 @@
+"""A capture made fit to travel: its files by name, without tensors, folders, host and user names, or credentials."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook import redaction
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.precision.baselines.bundle import list_files
+from ascend_workbook.precision.capturing import manifest
+from ascend_workbook.precision.capturing.portable import FOLDERS, make_portable
+from ascend_workbook.precision.layouts import read_dump
+from ascend_workbook.precision.record import Run
+
+#: Of a capture's `about` what another machine needs; the script's folder is not among it.
+ABOUT = (
+    "script",
+    "script_sha256",
+    "steps",
+    "dump_steps",
+    "level",
+    "task",
+    "seed",
+    "nproc",
+    "tier",
+    "device",
+    "versions",
+    "parameter_devices",
+    "simulator",
+    "settings",
+)
+META = (
+    "versions",
+    "tier",
+    "simulated",
+    "simulator",
+    "transform",
+    "standing_in",
+    "seeds",
+    "forced_seed",
+    "rank",
+    "world_size",
+    "parameter_devices",
+    "steps_wanted",
+)
+
+
+def pack_capture(capture: Path) -> dict[str, bytes]:
+    """Return the files of a bundle but its own manifest. Raises WorkbookError where a credential would be in one."""
+    about = manifest.load_manifest(capture)
+    if about is None or not about.complete:
+        raise WorkbookError("precision.incomplete", path=str(capture))
+    root = about.root or capture
+    private = make_redactor(root)
+    task = about.about["task"]
+    runs = read_dump(capture / manifest.DUMP, root) if task == "statistics" else []
+    files = {name: data for run in runs for name, data in _pack_dump(run, private).items()}
+    logs = {path.name: _pack_log(path, private) for path in sorted(capture.glob("gpulog*.json"))}
+    about_run = {name: private.redact_tree(about.about[name]) for name in ABOUT if name in about.about}
+    about_run["args"] = without_credentials(about.about.get("args", []), private)
+    sides = {rank: _pack_side(side, private) for rank, side in about.sides.items()}
+    content = {
+        "schema": manifest.SCHEMA,
+        "complete": True,
+        "about": about_run,
+        "files": list_files(files),
+        "sides": sides,
+    }
+    packed_files = {**files, **logs, manifest.NAME: _encode_json(content)}
+    for name, data in packed_files.items():
+        if private.leaks_secret(data.decode("utf-8")):
+            raise WorkbookError("baseline.leak", name=name)
+    return packed_files
+
+
+def make_redactor(root: Path) -> redaction.Redactor:
+    """Return what takes out of a bundle's texts all that is private to this process and to the folder `root`."""
+    return redaction.make_process_redactor(folders={str(root): FOLDERS, str(Path.cwd()): FOLDERS, sys.prefix: FOLDERS})
+
+
+def without_credentials(args: Sequence[object], private: redaction.Redactor) -> list[str]:
+    """Return a script's arguments as they may travel: without folders, a credential's value withheld."""
+    words: list[str] = private.redact_tree(make_portable(args))
+    return words
+
+
+def _pack_dump(run: Run, private: redaction.Redactor) -> dict[str, bytes]:
+    """Pack one step of one rank. Frames shrink to the script's own line, the process's number to its rank. Frames
+    shrink to the script's own line, the process's number to its rank.
+    """
+    content = _read_json(run.folder / "dump.json")
+    header = {name: content.get(name) for name in ("task", "level", "framework")}
+    by_place: dict[str, list[str]] = defaultdict(list)
+    for operator in run.operators:
+        if operator.place:
+            path = make_portable([operator.place.path])[0]
+            by_place[f"File {path}, line {operator.place.line}, "].append(operator.name)
+    stack = {str(at): [names, [private.redact_text(frame)]] for at, (frame, names) in enumerate(by_place.items())}
+    construct = run.folder / "construct.json"
+    files = {"dump.json": {**header, "dump_data_dir": None, "data": _hide_paths(content["data"])}, "stack.json": stack}
+    if construct.is_file():
+        files["construct.json"] = _read_json(construct)
+    folder = f"{manifest.DUMP}/step{run.step}/rank{run.rank}"
+    return {f"{folder}/{name}": _encode_json(value) for name, value in files.items()}
+
+
+def _hide_paths(value: Any) -> Any:
+    """A text among an operator's arguments is a word such as `mean`; one that looks like a place is left out."""
+    if isinstance(value, dict):
+        return {key: _hide_paths(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_hide_paths(item) for item in value]
+    return FOLDERS if isinstance(value, str) and re.search(r"[/\\@]|.{81}", value) else value
+
+
+def _pack_log(path: Path, private: redaction.Redactor) -> bytes:
+    """Pack a run log with its numbers; of its meta what another machine needs."""
+    content = _read_json(path)
+    meta = private.redact_tree({name: content["meta"][name] for name in META if name in content["meta"]})
+    meta["argv"] = without_credentials(content["meta"].get("argv", []), private)
+    return _encode_json({**content, "meta": meta, "notes": [], "error": None})
+
+
+def _pack_side(side: Mapping[str, Any], private: redaction.Redactor) -> dict[str, Any]:
+    """Pack one rank's facts; names of weights are the model's and stay. Names of weights are the model's and stay."""
+    rest = {name: value for name, value in side.items() if name not in ("weights", "batches", "experiment")}
+    prints = {name: _redact_texts(side[name], private) for name in ("weights", "batches", "experiment") if name in side}
+    return {**private.redact_tree(rest), **prints}
+
+
+def _redact_texts(value: Any, private: redaction.Redactor) -> Any:
+    """Redact the texts of a nested value; keys stay as they are, they name weights and modules."""
+    if isinstance(value, dict):
+        return {key: _redact_texts(item, private) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_redact_texts(item, private) for item in value]
+    return private.redact_text(value) if isinstance(value, str) else value
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _encode_json(content: Any) -> bytes:
+    """Compact: a dump is mostly indentation. NaN stands bare, as msprobe writes it."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8")

@@ -1,0 +1,185 @@
+"""`bisect`: statistics of everything on both sides, then tensors around the suspicious place alone.
+
+Whole tensors of a step of a large model are hundreds of gigabytes; its statistics are megabytes. What parts first in
+the statistics is captured anew on both sides with its neighbours, as whole tensors, and compared again: the answer is
+that of a comparison by tensor, for a fraction of the bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import Scalar, say
+from ascend_workbook.precision.capture import capture
+from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.comparison import Comparison, StepComparison, examine_captures
+from ascend_workbook.precision.divergence import PARTING
+from ascend_workbook.precision.record import BACKWARD, FORWARD, Run
+
+CODE = "ACC203"
+#: Operators that part in the statistics and are looked at, the earliest first; each with its neighbours.
+SUSPECTS = 3
+AROUND = 2
+BITS = re.compile(r"\d+")
+SIDES = ("baseline", "target")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where to look: one step and rank, and the operators to capture whole, by their names on each side."""
+
+    step: int
+    rank: int
+    suspects: tuple[str, ...]
+    names: dict[str, tuple[str, ...]]
+
+    def announce_place(self) -> str:
+        """What is said before the operators are captured whole."""
+        return say("precision.told.place", None, step=self.step, rank=self.rank, suspects=list(self.suspects))
+
+
+def bisect(
+    script: str | Path,
+    args: Sequence[str] = (),
+    *,
+    out: str | Path,
+    device: str = "auto",
+    baseline: str = "baseline",
+    steps: int = 1,
+    dump_steps: str | Sequence[int] = (0,),
+    level: str = "L1",
+    seed: int = 1234,
+    limit_mib: int = 2048,
+    settings: Mapping[str, str] | None = None,
+    nproc: int = 1,
+    force: bool = False,
+    python: str = sys.executable,
+    progress: Callable[[str], None] | None = None,
+) -> Report:
+    """Finds the first divergence between `baseline` and `device` with four small captures below `out`.
+
+    Options are those of `capture`; `settings` hold for the target alone, `force` for each of the captures. The report
+    is that of `compare`, with what was written against what whole tensors of all operators would have taken. Where the
+    statistics show no place, their report is the answer and no tensor is captured. Raises WorkbookError where a capture
+    or comparison cannot be.
+    """
+    shared: dict[str, Any] = {
+        "level": level,
+        "seed": seed,
+        "limit_mib": limit_mib,
+        "nproc": nproc,
+        "force": force,
+        "python": python,
+        "progress": progress,
+    }
+    devices = dict(zip(SIDES, (baseline, device)))
+
+    def capture_both_sides(kind: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Path, Path, int]:
+        folders = [Path(out) / kind / side for side in SIDES]
+        written = [
+            capture(
+                script,
+                args,
+                out=folder,
+                device=devices[side],
+                task=kind,
+                estimate=False,
+                settings=settings if side == "target" else None,
+                **shared,
+                **options[side],
+            ).facts["bytes"]
+            for side, folder in zip(SIDES, folders)
+        ]
+        return folders[0], folders[1], sum(written)
+
+    whole = {"steps": steps, "dump_steps": dump_steps}
+    left, right, first_bytes = capture_both_sides("statistics", dict.fromkeys(SIDES, whole))
+    facts = examine_captures(left.absolute(), right.absolute(), replaying=False)
+    place, all_bytes = (
+        find_suspicious_place(facts),
+        sum(_count_tensor_bytes(run) for side in (facts.baseline, facts.target) for run in side.runs.values()),
+    )
+    if place is None:
+        return _add_costs(compare(left, right), "nothing", first_bytes, 0, all_bytes, None)
+    if progress:
+        progress(place.announce_place())
+    narrow: dict[str, Any] = {
+        "steps": place.step + 1,
+        "dump_steps": (place.step,),
+        "ranks": (place.rank,) if nproc > 1 else (),
+    }
+    left, right, then_bytes = capture_both_sides(
+        "tensor", {side: {**narrow, "names": place.names[side]} for side in SIDES}
+    )
+    report = compare(left, right, only=place.names["target"], progress=progress)
+    answer = _add_costs(report, "found", first_bytes, then_bytes, all_bytes, place)
+    if progress:
+        progress(answer.findings[-1].message())
+    return answer
+
+
+def find_suspicious_place(facts: Comparison) -> Place | None:
+    """Find the first operators that part in the earliest step that does, with their neighbours; None where
+    none does.
+    """
+    if facts.first is None:
+        return None
+    step = facts.first[0]
+    parting = [at for at, judgement in enumerate(step.judged) if judgement.outcome in PARTING][:SUSPECTS]
+    near = sorted(
+        {at for centre in parting for at in range(centre - AROUND, centre + AROUND + 1) if 0 <= at < len(step.judged)}
+    )
+    pairs = [step.judged[at].agreement.pair for at in near]
+    names = {
+        "target": _add_forward_calls([pair.target.name for pair in pairs], step, "target"),
+        "baseline": _add_forward_calls([pair.baseline.name for pair in pairs], step, "baseline"),
+    }
+    return Place(step.step, step.rank, tuple(step.judged[at].name for at in parting), names)
+
+
+def _add_forward_calls(names: list[str], step: StepComparison, side: str) -> tuple[str, ...]:
+    """Add to the names the forward call of every backward one: it is run again from its forward inputs."""
+    run: Run = getattr(step.pairing, side)
+    forwards = [name.replace(f".{BACKWARD}", f".{FORWARD}") for name in names if f".{BACKWARD}" in name]
+    return tuple(dict.fromkeys([*names, *(name for name in forwards if name in run.by_name)]))
+
+
+def _count_tensor_bytes(run: Run) -> int:
+    """Count the bytes of all tensors of a run, values alone, from dtypes and shapes."""
+    tensors = [tensor for operator in run.operators for tensor in (*operator.inputs, *operator.outputs)]
+    return sum(math.prod(tensor.shape) * _bytes_per_element(tensor.dtype) for tensor in tensors)
+
+
+def _bytes_per_element(dtype: str) -> int:
+    """Return the bytes of one element: `bfloat16` has 2, `float8_e4m3fn` 1, `bool` 1."""
+    digits = BITS.search(dtype)
+    return max(1, int(digits[0]) // 8) if digits else 1
+
+
+def _add_costs(report: Report, key: str, first: int, then: int, whole: int, place: Place | None) -> Report:
+    args: dict[str, Scalar] = {
+        "statistics_mib": _bytes_to_mib(first),
+        "tensors_mib": _bytes_to_mib(then),
+        "whole_mib": _bytes_to_mib(whole),
+        "suspects": list(place.suspects) if place else [],
+    }
+    costs = {
+        "statistics_bytes": first,
+        "tensor_bytes": then,
+        "all_bytes": whole,
+        "suspects": list(place.suspects) if place else [],
+    }
+    finding = Finding(CODE, Status.NOTE, f"ACC203.{key}", args, weight=30)
+    return replace(report, findings=(*report.findings, finding), facts={**report.facts, "bisect": costs})
+
+
+def _bytes_to_mib(size: int) -> float:
+    return round(size / (1 << 20), 2)

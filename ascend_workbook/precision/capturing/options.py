@@ -1,0 +1,136 @@
+"""What a capture was asked for, checked before anything starts."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import say
+from ascend_workbook.machine.device import Device
+from ascend_workbook.precision.capturing import manifest
+from ascend_workbook.precision.capturing.commit import commit_of
+
+#: `fingerprints`: weights, batches, seeds and losses alone, without msprobe.
+FINGERPRINTS = "fingerprints"
+#: `debug` records what the script itself gives to PrecisionDebugger.save, and nothing else.
+LEVELS, DEBUG = ("L0", "L1", "mix", "debug"), "debug"
+#: `md5` is msprobe's statistics with a checksum of each tensor (of 8 hex digits, a CRC-32; its summary_mode md5).
+TASKS, MD5 = ("statistics", "tensor", "md5", FINGERPRINTS), "md5"
+DATA_MODES = ("all", "forward", "backward", "input", "output")
+#: What msprobe takes for the ends of a scope: an API's whole name, or a module's.
+API, MODULE = re.compile(r"\w+\..+\.\d+\.(forward|backward)"), re.compile(r"(Module|Cell)\..+\.(forward|backward)\.\d+")
+SCOPES = {"L1": (API,), "L0": (MODULE,), "mix": (API, MODULE)}
+#: What a caller may set in the child's environment: noise and faults of the simulator, and threads.
+SETTINGS = ("ASCEND_WORKBOOK_SIM_FAULT", "ASCEND_WORKBOOK_SIM_NUMERICS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Options:
+    """`dump_steps` are counted from 0 and lie below `steps`; `limit_mib` bounds what is written."""
+
+    script: Path
+    args: tuple[str, ...]
+    steps: int
+    dump_steps: tuple[int, ...]
+    level: str
+    task: str
+    seed: int
+    limit_mib: int
+    settings: Mapping[str, str]
+    nproc: int
+    #: Of the ranks these dump; none named: all.
+    ranks: tuple[int, ...] = ()
+    #: First and last operator to record, by msprobe's whole names.
+    scope: tuple[str, ...] = ()
+    #: Only operators whose name holds one of these.
+    names: tuple[str, ...] = ()
+    data_mode: tuple[str, ...] = ("all",)
+
+    def check_options(self) -> None:
+        """Raises WorkbookError naming the option that cannot be."""
+        if not self.script.is_file():
+            raise WorkbookError("launch.script_missing", path=str(self.script))
+        known: list[tuple[str, Any, tuple[Any, ...]]] = [
+            ("level", self.level, LEVELS),
+            ("task", self.task, TASKS),
+            *(("settings", name, SETTINGS) for name in self.settings),
+            *(("dump_steps", step, tuple(range(self.steps))) for step in self.dump_steps or (None,)),
+            *(("ranks", rank, tuple(range(self.nproc))) for rank in self.ranks),
+            *(("data_mode", mode, DATA_MODES) for mode in self.data_mode),
+        ]
+        for name, value, allowed in known:
+            if value not in allowed:
+                raise WorkbookError("precision.option", name=name, value=value, known=list(allowed))
+        self._check_scope()
+
+    def _check_scope(self) -> None:
+        if self.level == DEBUG and (self.scope or self.names or self.data_mode != ("all",)):
+            raise WorkbookError("precision.debug_selects")
+        kinds = SCOPES.get(self.level, ())
+        whole = all(any(kind.fullmatch(name) for kind in kinds) for name in self.scope)
+        if self.scope and (len(self.scope) != 2 or not whole):
+            raise WorkbookError("precision.scope", scope=list(self.scope), level=self.level)
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """Return what of a step is recorded, where not all; for the manifest."""
+        selected = {
+            "ranks": list(self.ranks),
+            "scope": list(self.scope),
+            "list": list(self.names),
+            "data_mode": [mode for mode in self.data_mode if mode != "all"],
+        }
+        return {name: value for name, value in selected.items() if value}
+
+    def msprobe_config(self, dump: Path) -> dict[str, Any]:
+        """msprobe's configuration file. It knows ranks of a process group only; steps are chosen by the capture, which
+        counts attempts at an update as it does."""
+        task = "statistics" if self.task == MD5 else self.task
+        own: dict[str, Any] = {"scope": list(self.scope), "list": list(self.names), "data_mode": list(self.data_mode)}
+        if task == "statistics":
+            own["summary_mode"] = self.task
+        ranks = list(self.ranks) if self.nproc > 1 else []
+        steps = list(self.dump_steps) if self.level == DEBUG else []
+        return {"task": task, "dump_path": str(dump), "rank": ranks, "step": steps, "level": self.level, task: own}
+
+    def check_tier(self, tier: str) -> None:
+        """A fault that is never injected would make a run look healthy that was meant to be sick."""
+        if tier != "npu-simulated" and any("_SIM_" in name and value for name, value in self.settings.items()):
+            raise WorkbookError("precision.fault_needs_simulator", tier=tier)
+
+    def describe_capture(self, device: Device, environment: Mapping[str, str]) -> dict[str, Any]:
+        """For the manifest; `settings` are those in force, the inherited ones too."""
+        script = {"script": self.script.name, "root": str(self.script.resolve().parent)}
+        hashed = {
+            "script_sha256": manifest.hash_file(self.script),
+            "args": list(self.args),
+            "commit": commit_of(self.script.resolve().parent),
+        }
+        run = {"steps": self.steps, "dump_steps": list(self.dump_steps), "level": self.level, "task": self.task}
+        force = {name: environment[name] for name in SETTINGS if environment.get(name)}
+        rest = {"seed": self.seed, "limit_mib": self.limit_mib, "settings": force, "nproc": self.nproc}
+        return {
+            **script,
+            **hashed,
+            **run,
+            **rest,
+            **self.selection,
+            "tier": device.tier,
+            "device": device.name,
+            "versions": device.versions,
+        }
+
+
+def check_room(folder: Path, limit_mib: int, tier: str, tell: Callable[[str], None] | None) -> None:
+    """Say how much may be written; raises WorkbookError where the disk has less."""
+    free_mib = shutil.disk_usage(folder).free // MIB
+    if limit_mib > free_mib:
+        raise WorkbookError("precision.no_room", limit_mib=limit_mib, free_mib=free_mib, path=str(folder))
+    if tell:
+        tell(say("precision.told.room", None, tier=tier, limit_mib=limit_mib, free_mib=free_mib))

@@ -1,0 +1,236 @@
+"""Rides in the training process: msprobe's PrecisionDebugger around steps of an unmodified script.
+
+An iteration is an attempt at an update: one that a GradScaler left out counts, because its operators ran.
+Beside msprobe's folders it writes `side.rank<R>.json`: what the comparison must know about this side (reduced
+formats and settings in force, fingerprints of the weights before the first forward and of each step's batch, and
+what experiment_facts.py reads).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+#: Exit code of a capture that would have written more than it may.
+OVER_LIMIT = 87
+#: One that would write more than it may, and has not begun.
+OVER_BUDGET = 88
+WATCH_EVERY_S = 0.2
+
+
+def attach(observer: Any, config: dict[str, Any]) -> None:
+    """`config`: config_path (msprobe's), dump_path, iterations (list of int), limit_bytes, block_torch_npu,
+    settings_path (the file that reads the settings in force), dumps (False: fingerprints alone, without msprobe),
+    estimates (whether to tell first how much will be written), dry_path, saves_tensors, ranks (how many
+    dump), only (which; none named: all)."""
+    if not config["dumps"]:
+        _Capture(observer, config, _NoDebugger(), _NothingKept(), {}).install()
+        return
+    if config["block_torch_npu"]:
+        # msprobe takes an importable torch_npu for a sign that this run is on an NPU
+        sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]
+    with collecting.importing():
+        from msprobe.pytorch import PrecisionDebugger
+
+    config["dumps_here"] = not config["only"] or observer.rank in config["only"]
+    estimate = dry.fork(observer, config) if config["estimates"] else {}
+    if estimate:
+        _refuse_over_budget(observer, config, estimate)
+    originals = release.Kept()
+    _watch_size(Path(config["dump_path"]), config["limit_bytes"], observer.out)
+    debugger = _Debugger(PrecisionDebugger, config["config_path"])
+    _Capture(observer, config, debugger, originals, estimate or {}).install()
+
+
+def _refuse_over_budget(observer: Any, config: dict[str, Any], estimate: dict[str, Any]) -> None:
+    """Ends the process before a byte is written where more would be than may be."""
+    if "step_bytes" in estimate:
+        estimate["bytes"] = estimate["step_bytes"] * len(config["iterations"]) * config["ranks"]
+    path = observer.out / f"budget.rank{observer.rank}.json"
+    aside = path.with_name(f"{path.name}.part")
+    aside.write_text(json.dumps(estimate), encoding="utf-8")
+    aside.replace(path)
+    print(f"[capture] {json.dumps(estimate)}", flush=True)
+    if estimate.get("bytes", 0) > config["limit_bytes"]:
+        os._exit(OVER_BUDGET)
+
+
+class _Debugger:
+    """msprobe's, driven by the capture alone: calls of a script that has msprobe in it already do nothing, but for
+    `save`, which level debug is made of."""
+
+    def __init__(self, debugger: Any, config_path: str) -> None:
+        self.start, self.stop, self.step = debugger.start, debugger.stop, debugger.step
+        self.made = debugger(config_path=config_path)
+        for name in ("start", "stop", "step"):
+            setattr(debugger, name, staticmethod(lambda *_, **__: None))
+
+
+class _NoDebugger:
+    """In msprobe's place where only fingerprints are recorded."""
+
+    def start(self, model: Any) -> None:
+        """Dumps nothing."""
+
+    def stop(self) -> None:
+        """Nothing was started."""
+
+    def step(self) -> None:
+        """Nothing counts the steps."""
+
+
+class _NothingKept:
+    """Where msprobe never came."""
+
+    def restore(self, model: Any) -> dict[str, Any]:
+        """Nothing was replaced."""
+        return {"replaced": 0, "hooks": 0, "left": []}
+
+
+def _load_file(path: Path) -> Any:
+    """A file of the workbook's that needs nothing else of it, under a name of its own."""
+    spec = importlib.util.spec_from_file_location(f"_workbook_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+collecting = _load_file(Path(__file__).parents[2] / "machine" / "launch" / "child" / "collecting.py")
+facts, dry, release = (
+    _load_file(Path(__file__).with_name(f"{name}.py")) for name in ("experiment_facts", "dry", "release")
+)
+
+
+class _Capture:
+    """Turns msprobe on for the wanted iterations, from a training forward to the optimizer's update.
+
+    The update itself is left out: which operators it calls depends on the device (foreach on an accelerator, a
+    loop on the CPU), and what it does shows in the next step's weights.
+    """
+
+    def __init__(
+        self, observer: Any, config: dict[str, Any], debugger: Any, originals: Any, budget: dict[str, Any]
+    ) -> None:
+        self.observer = observer
+        self.kept, self.released = originals, False
+        self.wanted = set(config["iterations"])
+        self.debugger = debugger
+        self.settings = _load_file(Path(config["settings_path"]))
+        self.facts = facts.Facts(observer)
+        self.iteration = 0
+        self.running = False
+        self.side: dict[str, Any] = {
+            "rank": observer.rank,
+            "iterations": [],
+            "weights": {},
+            "batches": {},
+            "experiment": self.facts.told,
+            "budget": budget,
+        }
+
+    def install(self) -> None:
+        self.observer.on_model(self.read_model)
+        self.observer.on_forward(self.begin_forward)
+        self.observer.on_step(lambda step: self.end_iteration())
+        self.observer.on_skip(self.end_iteration)
+        self.observer.on_end(self.finish)
+        register_optimizer_step_pre_hook(self.update)
+        self.facts.install()
+
+    def read_model(self, model: torch.nn.Module) -> None:
+        seeds = [dict(seed) for seed in self.observer.log.content["meta"]["seeds"]]
+        self.side["settings"] = {**self.settings.read(), "seeds": seeds}
+        with torch.no_grad():
+            self.side["weights"] = {name: facts.prints.of(value) for name, value in model.state_dict().items()}
+        self.facts.model(model)
+
+    def begin_forward(self, module: torch.nn.Module) -> None:
+        """Before an outermost forward; one without gradients is an evaluation and no part of a step."""
+        if self.running or not torch.is_grad_enabled():
+            return
+        fingerprinted, wanted = str(self.iteration) in self.side["batches"], self.iteration in self.wanted
+        if wanted or (not fingerprinted and len(self.side["batches"]) < facts.MOST_ITERATIONS):
+            self.once = module.register_forward_pre_hook(self.batch, with_kwargs=True)
+        if wanted:
+            self.side["numerics"] = dict(zip(("conv", "matmul"), self.settings.formats(torch)))
+            self.running = True
+
+    def batch(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+        """Fingerprints the batch, then starts msprobe: what it hooks from here on is the forward itself."""
+        self.once.remove()
+        tensors = [leaf for leaf in facts.prints.leaves([args, kwargs]) if isinstance(leaf, torch.Tensor)]
+        self.side["batches"].setdefault(str(self.iteration), [facts.prints.of(tensor) for tensor in tensors])
+        self.facts.batch(self.iteration, tensors)
+        if self.running:
+            self.debugger.start(model=self.observer.model or module)
+
+    def update(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.stop_debugger()
+        if self.observer.active:
+            self.facts.update(self.iteration, optimizer)
+
+    def stop_debugger(self) -> None:
+        """Before an update; a further forward in this iteration (another network of a GAN) starts it again."""
+        if self.running:
+            self.debugger.stop()
+            self.running = False
+
+    def end_iteration(self) -> None:
+        self.stop_debugger()
+        if self.iteration in self.wanted:
+            self.side["iterations"].append(self.iteration)
+        if not self.released:
+            self.debugger.step()
+        self.iteration += 1
+        if self.iteration > max(self.wanted):
+            self.release()
+
+    def release(self) -> None:
+        """Nothing more is to be captured: the rest of the run is as it would be without msprobe."""
+        if not self.released:
+            self.released = True
+            self.side["hooks"] = self.kept.restore(self.observer.model)
+
+    def finish(self, status: str) -> None:
+        self.stop_debugger()
+        self.release()
+        self.side["status"] = status
+        path = self.observer.out / f"side.rank{self.observer.rank}.json"
+        aside = path.with_name(f"{path.name}.part")
+        aside.write_text(json.dumps(self.side), encoding="utf-8")
+        aside.replace(path)
+
+
+def _watch_size(folder: Path, limit_bytes: int, out: Path) -> None:
+    """Ends the process as soon as the dump is larger than it may be: a full disk would hurt more than it."""
+
+    def end_over_limit() -> None:
+        while not ended.wait(WATCH_EVERY_S):
+            size = _folder_size(folder)
+            if size > limit_bytes:
+                (out / "over_limit.json").write_text(json.dumps({"bytes": size}), encoding="utf-8")
+                os._exit(OVER_LIMIT)
+
+    ended = threading.Event()
+    threading.Thread(target=end_over_limit, name="dump-size", daemon=True).start()
+
+
+def _folder_size(folder: Path) -> int:
+    total = 0
+    for base, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(base, name)).st_size  # noqa: PTH116, PTH118 - thousands of files
+            except FileNotFoundError:
+                continue  # renamed while we looked
+    return total

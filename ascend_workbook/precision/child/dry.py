@@ -1,0 +1,153 @@
+"""What a capture will write, told before it starts. Loaded by path.
+
+The process that is about to run the script forks; the child runs it for one step with statistics alone, then one step
+without hooks, and ends. From the shapes that it saw follows how much whole tensors take. Forked before the script's
+first line, it shares the imports and has touched no device.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import json
+import math
+import os
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+#: The step that is counted, then one without hooks.
+STEPS = 2
+#: What a data_name adds to an entry of dump.json.
+NAME_BYTES = 80
+ALIGNED = 64
+#: Until rank 0 has chosen a port for the copies' rendezvous.
+WAIT_S = 60.0
+
+
+def fork(observer: Any, config: dict[str, Any]) -> dict[str, Any] | None:
+    """In the parent: what the child found, {"step_bytes", "plain_s", "statistics_s"} or {"error"}. In the child None,
+    with `observer` and `config` turned to its own folder."""
+    meta = observer.log.content["meta"]
+    if meta.get("spawned") or (meta["transform"] != "baseline_cpu" and _device_in_use()):
+        return {"error": "the device was in use before the script's first line"}
+    folder = Path(observer.out) / f"dry.rank{observer.rank}"
+    folder.mkdir(exist_ok=True)
+    config["dry_path"] = f"{config['dry_path']}.rank{observer.rank}"
+    sys.stdout.flush()
+    sys.stderr.flush()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _become_dry(observer, config, folder, parent)
+        return None
+    _, status = os.waitpid(pid, 0)
+    return _read_result(folder, config, observer.log.path.name, status)
+
+
+def _become_dry(observer: Any, config: dict[str, Any], folder: Path, parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with the process that waits for it
+        if os.getppid() != parent:
+            os._exit(1)
+    output = os.open(str(folder / "output.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    if observer.world_size > 1:
+        # torchrun's own store would keep the addresses of these copies for the run itself
+        os.environ["MASTER_PORT"] = str(_choose_port(folder.parent / "dry.port", observer.rank))
+        os.environ["TORCHELASTIC_USE_AGENT_STORE"] = "False"
+    observer.log.path = folder / observer.log.path.name
+    observer.out, observer.limit = folder, STEPS
+    content = json.loads(Path(config["config_path"]).read_text(encoding="utf-8"))
+    own = {**content.pop(content["task"]), "summary_mode": "statistics"}
+    content["step"] = [0] if content["step"] else []
+    content.update(task="statistics", statistics=own, dump_path=config["dry_path"])
+    path = folder / "msprobe.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    config.update(config_path=str(path), dump_path=config["dry_path"], iterations=[0])
+
+
+def _choose_port(path: Path, rank: int) -> int:
+    """A free port, chosen by rank 0 and told to the others in a file."""
+    if rank == 0:
+        with socket.socket() as sock:
+            sock.bind(("127.0.0.1", 0))
+            aside = path.with_name("dry.port.part")
+            aside.write_text(str(sock.getsockname()[1]), encoding="utf-8")
+        aside.replace(path)
+    deadline = time.monotonic() + WAIT_S
+    while not path.is_file():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{path}: rank 0 chose no port")
+        time.sleep(0.05)
+    return int(path.read_text(encoding="utf-8"))
+
+
+def _read_result(folder: Path, config: dict[str, Any], log: str, status: int) -> dict[str, Any]:
+    """From the dumps and the log that the child left; its own error where it did not come so far."""
+    try:
+        steps = json.loads((folder / log).read_text(encoding="utf-8"))["steps"]
+        size = sum(_dump_size(path, config["saves_tensors"]) for path in Path(config["dry_path"]).glob("step0/*"))
+        if not steps or (not size and config["dumps_here"]):
+            raise ValueError(_last_words(folder) or f"it ended with status {status}")
+        plain = steps[1]["time_s"] if len(steps) > 1 else None
+        shutil.rmtree(folder)
+        return {"step_bytes": size, "statistics_s": steps[0]["time_s"], "plain_s": plain}
+    except (OSError, ValueError, KeyError) as cause:
+        return {"error": str(cause) if isinstance(cause, ValueError) else repr(cause)}
+    finally:
+        shutil.rmtree(config["dry_path"], ignore_errors=True)
+
+
+def _device_in_use() -> bool:
+    """A process that holds a device must not fork: its copy cannot use it."""
+    backends = [torch.cuda, getattr(torch, "npu", None)]
+    return any(backend is not None and backend.is_initialized() for backend in backends)
+
+
+def _dump_size(folder: Path, saves_tensors: bool) -> int:
+    """Of one step on one rank: the JSON as it is, and a file for every tensor where tensors are asked for."""
+    files = [path for path in folder.glob("*.json") if path.is_file()]
+    beside, overhead = sum(path.stat().st_size for path in files), _file_overhead()
+    entries = [
+        entry
+        for path in files
+        if path.name in ("dump.json", "debug.json") and saves_tensors
+        for entry in _tensor_entries(json.loads(path.read_text(encoding="utf-8"))["data"])
+    ]
+    for entry in entries:
+        dtype = getattr(torch, str(entry["dtype"]).rpartition(".")[2])
+        size = math.prod(entry["shape"]) * torch.empty(0, dtype=dtype).element_size()
+        beside += -(-size // ALIGNED) * ALIGNED + overhead + NAME_BYTES
+    return beside
+
+
+def _file_overhead() -> int:
+    """What torch.save of this release writes beside a tensor's values."""
+    stream = io.BytesIO()
+    torch.save(torch.zeros(ALIGNED, dtype=torch.uint8), stream)
+    return len(stream.getvalue()) - ALIGNED
+
+
+def _tensor_entries(part: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(part, list):
+        for item in part:
+            yield from _tensor_entries(item)
+    elif isinstance(part, dict) and "shape" in part and "dtype" in part:
+        yield part
+    elif isinstance(part, dict):
+        for item in part.values():
+            yield from _tensor_entries(item)
+
+
+def _last_words(folder: Path) -> str:
+    lines = (folder / "output.log").read_text(encoding="utf-8", errors="replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")[:200]

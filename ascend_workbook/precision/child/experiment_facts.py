@@ -1,0 +1,238 @@
+"""Rides in the training process: what makes a run the experiment that it is, read without disturbing it.
+
+`side["experiment"]` of a capture holds, as far as each could be read (what could not is absent):
+seeds       {"torch": int, "python" and "numpy": hash of the state, "calls": [{"call", "seed"}]} at the first forward
+modules     {path: [class, extra_repr]}; dtypes {dtype: parameters}; weights {name: [norm, values...]}
+batches     {iteration: [{"samples": [hash per sample], "numbers": [norm, values...]} per tensor]}
+optimizers  [{"class", "groups": [{"lr": ..., "betas": ..., "parameters": count}]}] at each one's first update
+rates       {iteration: [learning rate per group, over all optimizers]}; schedulers [{"class", name: number}]
+autocast    [[enabled, dtype]] of every autocast that was entered; scaler {"init_scale", ...} of the GradScaler
+loss        name of the node that made the loss; loaders [{"sampler", "batch_size", ...}] of every DataLoader
+imported    names of the packages that were imported by then
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import random
+import sys
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+#: Iterations whose batches are fingerprinted.
+MOST_ITERATIONS = 200
+MOST_CALLS = 40
+#: Nodes between a loss and the root of backward: scaling, sums of several losses, casts, shapes.
+PASSED = ("Mul", "Div", "Add", "Sub", "Neg", "ToCopy", "View", "Unsqueeze", "Squeeze", "Alias", "Clone", "Mean", "Sum")
+SCALER = ("init_scale", "growth_factor", "backoff_factor", "growth_interval", "enabled")
+
+
+def load(path: Path) -> Any:
+    """A file beside this one, under a name of its own."""
+    name = f"_workbook_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+prints = load(Path(__file__).with_name("fingerprint.py"))
+
+
+class Facts:
+    """`told` grows as the script goes on; `install` is called before its first line."""
+
+    def __init__(self, observer: Any) -> None:
+        self.observer = observer
+        self.told: dict[str, Any] = {
+            "seeds": {},
+            "modules": {},
+            "dtypes": {},
+            "weights": {},
+            "batches": {},
+            "optimizers": [],
+            "rates": {},
+            "schedulers": [],
+            "autocast": [],
+            "scaler": {},
+            "loss": None,
+            "loaders": [],
+            "imported": [],
+        }
+        self._calls: list[dict[str, Any]] = []
+        self._schedulers: list[weakref.ref[Any]] = []
+        self._updated: list[int] = []
+
+    def install(self) -> None:
+        """Watches what a script makes: autocast, scalers, schedulers, loaders, generators of numpy, losses."""
+        _call_after(torch.autocast, "__enter__", self._note_autocast)
+        for scaler in _scaler_classes():
+            _call_after(scaler, "__init__", self._note_scaler)
+        _call_after(
+            torch.optim.lr_scheduler.LRScheduler,
+            "__init__",
+            lambda scheduler: self._schedulers.append(weakref.ref(scheduler)),
+        )
+        _call_after(torch.utils.data.DataLoader, "__init__", self._note_loader)
+        self._watch_numpy()
+        original = self.observer.losses.backward_from
+
+        def backward_from(tensors: Any) -> None:
+            self._note_loss(tensors)
+            original(tensors)
+
+        self.observer.losses.backward_from = backward_from
+
+    def model(self, model: torch.nn.Module) -> None:
+        """Just before the first forward."""
+        self.told["seeds"] = {**_random_states(), "calls": [*self.observer.log.content["meta"]["seeds"], *self._calls]}
+        self.told["imported"] = sorted({name.partition(".")[0] for name in sys.modules if not name.startswith("_")})
+        self.told["modules"] = {
+            name: [type(module).__name__, module.extra_repr()] for name, module in model.named_modules()
+        }
+        for parameter in model.parameters():
+            name = str(parameter.dtype).rpartition(".")[2]
+            self.told["dtypes"][name] = self.told["dtypes"].get(name, 0) + parameter.numel()
+        with torch.no_grad():
+            self.told["weights"] = {
+                name: prints.numbers(value)
+                for name, value in model.state_dict().items()
+                if isinstance(value, torch.Tensor)
+            }
+
+    def batch(self, iteration: int, tensors: list[torch.Tensor]) -> None:
+        """What the first forward of an iteration is given."""
+        if len(self.told["batches"]) < MOST_ITERATIONS:
+            prints_of_batch = [
+                {"samples": prints.samples(tensor), "numbers": prints.numbers(tensor)} for tensor in tensors
+            ]
+            self.told["batches"].setdefault(str(iteration), prints_of_batch)
+
+    def update(self, iteration: int, optimizer: Any) -> None:
+        """Before an update."""
+        rates = [_to_json_value(group.get("lr")) for group in optimizer.param_groups]
+        self.told["rates"].setdefault(str(iteration), []).extend(rates)
+        if id(optimizer) not in self._updated:
+            self._updated.append(id(optimizer))
+            groups = [_describe_group(group) for group in optimizer.param_groups]
+            self.told["optimizers"].append({"class": type(optimizer).__name__, "groups": groups})
+            alive = [scheduler for scheduler in (ref() for ref in self._schedulers) if scheduler is not None]
+            self.told["schedulers"] = [_describe_scheduler(scheduler) for scheduler in alive]
+
+    def _note_autocast(self, entered: Any) -> None:
+        setting = [bool(entered._enabled), str(entered.fast_dtype).rpartition(".")[2]]
+        if self.observer.active and setting not in self.told["autocast"]:
+            self.told["autocast"].append(setting)
+
+    def _note_scaler(self, scaler: Any) -> None:
+        self.told["scaler"] = {name: _to_json_value(getattr(scaler, f"_{name}", None)) for name in SCALER}
+
+    def _note_loader(self, loader: Any) -> None:
+        if not self.observer.active or len(self.told["loaders"]) >= MOST_CALLS:
+            return
+        dataset, sampler, generator = loader.dataset, loader.sampler, loader.generator
+        sized = hasattr(dataset, "__len__")
+        description = {
+            "dataset": type(dataset).__name__,
+            "length": len(dataset) if sized else None,
+            "sampler": type(sampler).__name__,
+            "batch_size": loader.batch_size,
+            "drop_last": loader.drop_last,
+            "seed": _to_json_value(getattr(sampler, "seed", None)),
+            "generator": generator.initial_seed() if generator is not None else None,
+        }
+        self.told["loaders"].append(description)
+
+    def _note_loss(self, tensors: Any) -> None:
+        root = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None)
+        node = getattr(root, "grad_fn", None)
+        while node is not None and node.name().startswith(PASSED):
+            node = next((next_node for next_node, _ in node.next_functions if next_node is not None), None)
+        if node is not None and self.told["loss"] is None:
+            self.told["loss"] = node.name().rstrip("0123456789")
+
+    def _watch_numpy(self) -> None:
+        try:
+            import numpy
+        except ModuleNotFoundError:
+            return  # torch runs without numpy, and then the script has none of its generators
+        original = numpy.random.default_rng
+
+        @functools.wraps(original)
+        def default_rng(*args: Any, **kwargs: Any) -> Any:
+            seed = next(iter((*args, *kwargs.values())), None)
+            entry = {"call": "numpy.random.default_rng", "seed": seed if isinstance(seed, int) else None}
+            if len(self._calls) < MOST_CALLS and entry not in self._calls:
+                self._calls.append(entry)
+            return original(*args, **kwargs)
+
+        numpy.random.default_rng = default_rng
+
+
+def _call_after(owner: Any, name: str, tell: Callable[[Any], Any]) -> None:
+    """Calls `tell(self)` after each call of a method."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        tell(self)
+        return result
+
+    setattr(owner, name, call)
+
+
+def _scaler_classes() -> list[type]:
+    """GradScaler and the classes made from it that have an `__init__` of their own, as torch_npu's."""
+    classes: list[type] = []
+    waiting = [getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler]  # torch before 2.3
+    while waiting:
+        cls = waiting.pop()
+        waiting += cls.__subclasses__()
+        if "__init__" in vars(cls) and cls not in classes:
+            classes.append(cls)
+    return classes
+
+
+def _random_states() -> dict[str, Any]:
+    """torch's seed; of random and numpy, which do not tell theirs, a hash of the state."""
+    states = {"torch": torch.initial_seed(), "python": _hash_value(random.getstate())}
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None:
+        kind, keys, place, *rest = numpy.random.get_state()
+        states["numpy"] = _hash_value((kind, keys.tobytes(), place, rest))
+    return states
+
+
+def _hash_value(value: Any) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:12]
+
+
+def _describe_group(group: dict[str, Any]) -> dict[str, Any]:
+    options = {name: _to_json_value(value) for name, value in group.items() if name not in ("params", "param_names")}
+    return {**options, "parameters": sum(parameter.numel() for parameter in group["params"])}
+
+
+def _describe_scheduler(scheduler: Any) -> dict[str, Any]:
+    numbers = {
+        name: value
+        for name, value in vars(scheduler).items()
+        if not name.startswith("_") and name != "last_epoch" and isinstance(value, (int, float))
+    }
+    return {"class": type(scheduler).__name__, **numbers}
+
+
+def _to_json_value(value: Any) -> Any:
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        return float(value)
+    if isinstance(value, (list, tuple)):
+        return [_to_json_value(item) for item in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)[:80]

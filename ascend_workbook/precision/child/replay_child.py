@@ -1,0 +1,266 @@
+"""Child process: `replay_child.py JOB ANSWER`. Runs recorded operators again in float64 on the CPU.
+
+Started by path; imports torch and nothing of ours. Only API names on the job's list are ever looked up, so a
+dump from elsewhere cannot call anything else.
+Answers {"found": {name: [per output [target, baseline, rounding, reduced]]}, "skipped": {name: why},
+"handed": [per handing [target, baseline, rounding, reduced], or null]}; what a handing is says handing_child.py.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import json
+import math
+import sys
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+gc.disable()  # a third of the import's time goes into collecting what lives until the end
+import torch  # noqa: E402
+
+gc.freeze()
+gc.enable()
+
+#: Bytes of recorded tensors per operator and side; larger ones are judged by amplification.
+LIMIT = 1 << 29
+HOMES = {"Functional": torch.nn.functional, "Torch": torch, "Tensor": torch.Tensor}
+
+
+class CannotReplay(Exception):
+    """The record lacks something the operator needs; the reason is a word that the parent can say."""
+
+
+FAILURES = (CannotReplay, RuntimeError, TypeError, ValueError, LookupError, OSError)
+
+
+class Given:
+    """How inputs are given: shaken by up to `unit`, relative, and with gradients where `track` says so. `leaves` are
+    those that take a gradient, by file, each with the node of the copy that the operator gets. Tensors go to `device`
+    and floating ones to `dtype`; None leaves them as they were saved."""
+
+    def __init__(
+        self,
+        unit: float,
+        track: bool,
+        shaking: torch.Generator | None = None,
+        device: str = "cpu",
+        dtype: torch.dtype | None = torch.float64,
+    ) -> None:
+        self.unit, self.track, self.device, self.dtype = unit, track, device, dtype
+        self.shaking = shaking or torch.Generator().manual_seed(0)
+        self.leaves: dict[str, tuple[torch.Tensor, Any]] = {}
+
+    def shake_values(self, values: torch.Tensor) -> torch.Tensor:
+        if not self.unit:
+            return values
+        return values * (1 + self.unit * (2 * torch.rand(values.shape, generator=self.shaking, dtype=values.dtype) - 1))
+
+
+class Side:
+    """One run's dump: entries by name (of a dump.json that was `cut` those that stand whole), tensors from its folder.
+    The last ones read are kept, up to LIMIT bytes: an operator takes them again for each of its replays."""
+
+    def __init__(self, folder: str, allowed: dict[str, list[str]], cut: bool = False) -> None:
+        self.files = Path(folder) / "dump_tensor_data"
+        text = (Path(folder) / "dump.json").read_text(encoding="utf-8")
+        whole = _load_sibling("../layouts/salvage").whole if cut else json.loads
+        self.data = whole(text)["data"]
+        self.allowed = allowed
+        self._kept: OrderedDict[str, torch.Tensor] = OrderedDict()
+
+    def outputs(self, name: str) -> list[Any]:
+        """The recorded outputs as a flat list; None stays None."""
+        return [self.load(item) if item else None for item in _tensor_leaves(self.data[name]["output"])]
+
+    def run(self, name: str, unit: float) -> list[Any]:
+        """The outputs again in float64; inputs shaken by up to `unit`, relative."""
+        direction = name.rpartition(".")[2]
+        way = Given(unit, direction == "backward")
+        result = self.forward(name, way)
+        if direction == "forward":
+            return [item if isinstance(item, torch.Tensor) else None for item in flat(result)]
+        return self._run_backward(result, self.data[name], way)
+
+    def forward(self, name: str, way: Given) -> Any:
+        """What the call of this entry returns; for a backward entry, of its forward."""
+        head, call, _ = name.rsplit(".", 2)
+        entry = self.data.get(f"{head}.{call}.forward")
+        if entry is None:
+            raise CannotReplay("no_forward")
+        kind, _, api = head.partition(".")
+        if api not in self.allowed.get(kind, ()):
+            raise CannotReplay("not_listed")
+        with torch.set_grad_enabled(way.track):
+            arguments = [self._read_value(item, way) for item in entry["input_args"]]
+            named = {key: self._read_value(item, way) for key, item in entry["input_kwargs"].items()}
+            if _drops_values(api, arguments, named):
+                return self._apply_dropout(name, arguments[0], named.get("p", (arguments + [0.5])[1]))
+            _refuse_random(api, named, arguments)
+            return getattr(HOMES[kind], api)(*arguments, **named)
+
+    def _apply_dropout(self, name: str, values: torch.Tensor, p: float) -> torch.Tensor:
+        """What dropout gives with the places that were dropped in the record."""
+        if p >= 1:
+            raise CannotReplay("random")
+        (recorded,) = self.outputs(f"{name.rpartition('.')[0]}.forward")
+        return values * ((recorded.to(values.device) != 0).to(values.dtype) / (1 - p))
+
+    def _run_backward(self, result: Any, entry: Any, way: Given) -> list[Any]:
+        """The last autograd node alone, as msprobe records it (pt_hook_manager.py, _register_backward_pre_hook)."""
+        node = self.last_node(result)
+        gradients: list[Any] = []
+        # through the engine, not by calling the node: it sums gradients of broadcast inputs before hooks see them
+        node.register_hook(lambda outgoing, _: gradients.append(outgoing))
+        self.turn(result, entry, way)
+        return list(gradients[0])
+
+    def turn(self, result: Any, entry: Any, way: Given) -> None:
+        """Sends the recorded gradient back; the leaves of `way` then hold theirs."""
+        node = self.last_node(result)
+        plain = Given(way.unit, False, way.shaking, way.device, way.dtype)
+        incoming = [self._read_value(item, plain) for item in entry["input"]]
+        roots = [item for item in flat(result) if isinstance(item, torch.Tensor) and item.grad_fn is node]
+        torch.autograd.backward(roots, [incoming[item.output_nr] for item in roots])
+
+    @staticmethod
+    def last_node(result: Any) -> Any:
+        """The autograd node that msprobe hooks: the one that made the first output."""
+        first = next((item for item in flat(result) if isinstance(item, torch.Tensor)), None)
+        if first is None or first.grad_fn is None:
+            raise CannotReplay("no_forward")
+        return first.grad_fn
+
+    def _read_value(self, item: Any, way: Given) -> Any:
+        if item is None:
+            return None
+        if isinstance(item, list):
+            return [self._read_value(part, way) for part in item]
+        kind = item.get("type", "")
+        if kind == "torch.dtype":
+            dtype = getattr(torch, item["value"].rpartition(".")[2])
+            return way.dtype or dtype if dtype.is_floating_point else dtype
+        if kind in ("int", "float", "bool", "str"):
+            return item["value"]
+        if kind == "slice":
+            return slice(*item["value"])
+        if kind == "torch.Size":
+            return torch.Size(item["value"])
+        if "data_name" in item:
+            return self._read_input(item, way)
+        raise CannotReplay("argument")
+
+    def _read_input(self, item: Any, way: Given) -> torch.Tensor:
+        values: torch.Tensor = self.load(item).to(way.device)
+        if not values.is_floating_point():
+            return values.clone()
+        values = way.shake_values(values.to(way.dtype or values.dtype))
+        if not (way.track and item.get("requires_grad")):
+            return values.clone()
+        leaf = values.requires_grad_()
+        # a copy: an operator may write into its argument, which autograd forbids on a leaf
+        copy: torch.Tensor = leaf.clone()
+        way.leaves[item["data_name"]] = leaf, copy.grad_fn
+        return copy
+
+    def load(self, item: Any) -> torch.Tensor:
+        name = item.get("data_name", "")
+        if not name or Path(name).name != name:
+            raise CannotReplay("not_saved")
+        if math.prod(item["shape"]) * 8 > LIMIT:
+            raise CannotReplay("too_large")
+        if name not in self._kept:
+            self._keep_tensor(name, torch.load(self.files / name, map_location="cpu", weights_only=True))
+        self._kept.move_to_end(name)
+        return self._kept[name].detach()
+
+    def _keep_tensor(self, name: str, values: torch.Tensor) -> None:
+        self._kept[name] = values
+        while len(self._kept) > 1 and sum(tensor.nbytes for tensor in self._kept.values()) > LIMIT:
+            self._kept.popitem(last=False)
+
+
+def main(question: str, answer: str) -> None:
+    job = json.loads(Path(question).read_text(encoding="utf-8"))
+    if "device" in job:
+        side = Side(job["folder"], job["allowed"], job["cut"])
+        answered = _load_sibling("device_child").answer(side, Given, job, relative, FAILURES)
+        Path(answer).write_text(json.dumps(answered), encoding="utf-8")
+        return
+    sides = {name: Side(job[name], job["allowed"], name in job["cut"]) for name in ("target", "baseline")}
+    errors: dict[str, list[list[float]]] = {}
+    skipped: dict[str, str] = {}
+    for order in job["operators"]:
+        try:
+            errors[order["target"]] = _measure_operator(sides, order)
+        except FAILURES as why:
+            skipped[order["target"]] = str(why) if isinstance(why, CannotReplay) else "failed"
+    handed = _load_sibling("handing_child").all_of(sides, Given, job["handings"], relative, FAILURES)
+    Path(answer).write_text(json.dumps({"found": errors, "skipped": skipped, "handed": handed}), encoding="utf-8")
+
+
+def _measure_operator(sides: dict[str, Side], order: dict[str, Any]) -> list[list[float]]:
+    """Per output: the target's and the baseline's own error, the effect of one rounding and of a reduced one."""
+    truth = sides["baseline"].run(order["baseline"], 0.0)
+    columns = [
+        _relative_errors(sides["target"].outputs(order["target"]), sides["target"].run(order["target"], 0.0)),
+        _relative_errors(sides["baseline"].outputs(order["baseline"]), truth),
+    ]
+    recorded = [item is not None for item in sides["baseline"].outputs(order["baseline"])]
+    for unit in (order["unit"], order["reduced_unit"]):
+        shaken = sides["baseline"].run(order["baseline"], unit) if unit else truth
+        columns.append(_relative_errors([item if keep else None for item, keep in zip(shaken, recorded)], truth))
+    return [list(row) for row in zip(*columns)]
+
+
+def _relative_errors(outputs: list[Any], truth: list[Any]) -> list[float]:
+    """The relative L2 error of each recorded floating output. Outputs that do not correspond cannot be replayed."""
+    pairs = list(zip(outputs, truth))
+    if len(outputs) != len(truth) or any(a is not None and (b is None or a.shape != b.shape) for a, b in pairs):
+        raise CannotReplay("other_outputs")
+    return [relative(a, b) for a, b in pairs if a is not None and a.is_floating_point()]
+
+
+def relative(a: torch.Tensor, b: torch.Tensor) -> float:
+    a, b = a.double().detach(), b.double().detach()
+    same = (a == b) | (a.isnan() & b.isnan())
+    if not bool((same | (a.isfinite() & b.isfinite())).all()):
+        return math.inf
+    a, b = a[a.isfinite()], b[b.isfinite()]
+    apart, size = float((a - b).norm()), float(b.norm())
+    return apart / size if size > 0 else (0.0 if apart == 0 else math.inf)
+
+
+def _drops_values(api: str, arguments: list[Any], named: dict[str, Any]) -> bool:
+    training = named.get("training", (arguments + [0.5, True][len(arguments) - 1 :])[2])
+    return api == "dropout" and bool(training) and named.get("p", (arguments + [0.5])[1]) != 0
+
+
+def _refuse_random(api: str, named: dict[str, Any], arguments: list[Any]) -> None:
+    if api == "scaled_dot_product_attention" and (named.get("dropout_p") or any(arguments[4:5])):
+        raise CannotReplay("random")
+
+
+def _tensor_leaves(part: Any) -> list[Any]:
+    """Tensors of a recorded output in order; other values are passed over."""
+    if isinstance(part, list):
+        return [leaf for item in part for leaf in _tensor_leaves(item)]
+    return [part if isinstance(part, dict) and "shape" in part else None]
+
+
+def flat(result: Any) -> list[Any]:
+    return [leaf for item in result for leaf in flat(item)] if isinstance(result, (list, tuple)) else [result]
+
+
+def _load_sibling(name: str) -> Any:
+    """A module by its path from here, which imports nothing of ours: nothing of ours can be imported by name."""
+    spec = importlib.util.spec_from_file_location(f"_replay_{Path(name).name}", Path(__file__).parent / f"{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

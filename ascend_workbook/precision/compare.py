@@ -1,0 +1,288 @@
+"""`compare`: two captures, tensor by tensor in order of execution; the verdict names the operator that parts them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.gates import parse_fail_on
+from ascend_workbook.findings.report import Chart, Column, Report, Table
+from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine.launch import join_simulator_parts
+from ascend_workbook.precision import rules
+from ascend_workbook.precision.advice.verb import find_causes
+from ascend_workbook.precision.attempts.remember import remember_attempt
+from ascend_workbook.precision.baselines.judging import add_bundle_findings
+from ascend_workbook.precision.baselines.reading import open_side
+from ascend_workbook.precision.comparison import Comparison, StepComparison, examine_captures
+from ascend_workbook.precision.divergence import ALLOWED, PARTING, Judgement, devices
+from ascend_workbook.precision.pairing.reasons import find_reasons
+from ascend_workbook.precision.selection import Selection
+from ascend_workbook.precision.tensors.agreement import TensorAgreement
+from ascend_workbook.precision.tensors.measuring import Sample
+from ascend_workbook.precision.tensors.scheduler import open_cluster
+from ascend_workbook.precision.views import outcomes, platform, suspects, table_csv
+from ascend_workbook.precision.views.questions import OF_COMPARE, apply_gate
+from ascend_workbook.storage import open_storage, refuse_unwritable
+
+COLUMNS = (
+    "order",
+    "step",
+    "rank",
+    "operator",
+    "direction",
+    "tensor",
+    "dtype",
+    "shape",
+    "error_in",
+    "error_out",
+    "own_error",
+    "allowed",
+    "judgement",
+    "place",
+    "max_diff",
+    "mean_diff",
+    "cosine",
+)
+#: On a page, where readers sort and filter, and in a terminal where details are asked for.
+DETAILS = ("max_diff", "mean_diff", "cosine")
+#: In a row: its terms cancel, so that what is left is rounding.
+CANCELLED = "cancelled"
+
+
+def compare(
+    baseline: str | Path,
+    target: str | Path,
+    *,
+    replaying: bool = True,
+    only: Sequence[str] = (),
+    sample: float = 1.0,
+    seed: int = 0,
+    csv: str | Path | None = None,
+    attempts: str | Path | None = None,
+    fail_on: Iterable[str] = (),
+    anyway: bool = False,
+    scheduler: str = "",
+    replay_on: Sequence[str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Report:
+    """Compares the target (NPU) with the baseline (GPU, or the CPU in its place).
+
+    Both are folders made by `capture`, of a layout of layouts/, or bundles made by `baseline` (a folder or .zip), whose
+    curves are compared too. `replaying` runs operators again in float64
+    to tell an operator's own error from an inherited one; it needs saved tensors and torch.
+    `only` selects operators by name or pattern, `sample` a share of every tensor's elements, by `seed`.
+    `csv` is a file for the numbers tensor by tensor, in msprobe's columns. `fail_on` are classes (questions.py)
+    that make the status FAIL where they occur or could not be looked for.
+    Runs that are not the same experiment are told so and their tensors are not judged, unless `anyway`.
+    `attempts` is a run's folder that keeps this comparison beside earlier ones, so that it says whether a fix helped.
+    `scheduler` is the address of a Dask cluster that reads the tensors in place of this machine's cores, with the same
+    numbers.
+    The first divergence is run again on the devices (tiers) `replay_on`; None: on the two that the captures were made
+    on, where they are two; an empty list: on none.
+    Errors in the table are relative L2. Raises WorkbookError where a side cannot be read or was killed.
+    """
+    if csv is not None:
+        refuse_unwritable(csv)
+    if attempts is not None:
+        refuse_unwritable(Path(attempts) / "attempts" / "0001.json.part")
+    wanted = parse_fail_on(fail_on, OF_COMPARE)
+    selection = Selection(tuple(only), Sample(sample, seed))
+    selection.sample.check()
+    with open_side(baseline) as left, open_side(target) as right, open_cluster(scheduler) as measure:
+        facts = examine_captures(
+            left.folder.absolute(),
+            right.folder.absolute(),
+            replaying=replaying,
+            selection=selection,
+            anyway=anyway,
+            tell=progress,
+            measure=measure,
+        )
+        if replaying:
+            tiers = None if replay_on is None else tuple(replay_on)
+            facts = replace(facts, confirmation=devices.confirm_divergence(facts, tiers))
+        report = add_bundle_findings(_report_comparison(facts, csv), left, right)
+        report = replace(report, findings=tuple(_lead_with_result(list(report.findings))))
+        if attempts is not None:
+            report = remember_attempt(report, facts, (left, right), Path(attempts))
+    return apply_gate(report, wanted, OF_COMPARE)
+
+
+def _report_comparison(facts: Comparison, csv: str | Path | None) -> Report:
+    if csv is not None:
+        steps = ((step.pairing, [judged.agreement for judged in step.judged]) for step in facts.steps)
+        place = Path(csv).absolute()
+        open_storage(str(place.parent)).write_text(place.name, table_csv.render_csv(steps))
+    findings = _lead_with_result([*judge_facts(facts, rules_of(rules)), *find_causes(facts)])
+    table = _make_table(facts)
+    mark = _find_divergence_row(facts, table)
+    ranked = suspects.rank_suspects(facts)
+    return Report(
+        "precision",
+        "compare",
+        tuple(findings),
+        table,
+        Chart("errors", "order", ("error_out",), mark=mark, by="direction", limit="allowed"),
+        facts=_collect_facts(facts, mark),
+        tier=facts.target.about.tier if facts.target.about else "",
+        parts=(ranked,) if ranked else (),
+    )
+
+
+def around(report: Report, rows: int = 5) -> Report:
+    """Cut the table to the rows about the first divergence, `rows` before and after; where there is none, about the
+    operator that adds the most."""
+    if report.table is None or not report.table.rows:
+        return report
+    mark = report.chart.mark if report.chart else None
+    at = report.table.column_values("order").index(mark) if mark is not None else _find_largest_row(report.table)
+    cut = Table(report.table.columns, report.table.rows[max(0, at - rows) : at + rows + 1])
+    return Report(
+        report.stage, report.verb, report.findings, cut, facts=report.facts, tier=report.tier, parts=report.parts
+    )
+
+
+def _find_largest_row(table: Table) -> int:
+    """Find the row with the largest own error, or output error where nothing was replayed."""
+    for name in ("own_error", "error_out"):
+        values = [value if isinstance(value, (int, float)) else 0.0 for value in table.column_values(name)]
+        if any(values):
+            return values.index(max(values))
+    return 0
+
+
+def _lead_with_result(findings: list[Finding]) -> list[Finding]:
+    """Remarks (NOTE, SKIPPED) lower the status of a healthy result, but the result stays the headline."""
+    worst = max(finding.status for finding in findings)
+    if worst >= Status.WARN:
+        return findings
+    return [replace(finding, status=worst) if finding.rule == "ACC230" else finding for finding in findings]
+
+
+def _make_table(facts: Comparison) -> Table:
+    rows: list[tuple[Scalar, ...]] = []
+    for step in facts.steps:
+        for judged in step.judged:
+            for tensor in judged.agreement.outputs:
+                rows.append((len(rows), *_make_tensor_row(step, judged, tensor)))
+        for side in ("target", "baseline"):
+            for operator, why in find_reasons(step.pairing, side):
+                reason: Scalar = Sentence(f"precision.why_{why}")
+                outcome: Scalar = Sentence(f"precision.only_{side}_why", why=reason)
+                place = str(operator.place) if operator.place else None
+                rows.append(
+                    (
+                        len(rows),
+                        step.step,
+                        step.rank,
+                        operator.name,
+                        operator.direction,
+                        None,
+                        None,
+                        None,
+                        None,
+                        None,
+                        None,
+                        None,
+                        outcome,
+                        place,
+                        None,
+                        None,
+                        None,
+                    )
+                )
+    return Table(tuple(Column(name, detail=name in DETAILS) for name in COLUMNS), tuple(rows))
+
+
+def _make_tensor_row(step: StepComparison, judged: Judgement, tensor: TensorAgreement) -> tuple[Scalar, ...]:
+    operator = judged.agreement.pair.target
+    place = str(operator.place) if operator.place else None
+    who = (step.step, step.rank, operator.name, operator.direction, tensor.slot, tensor.dtype, list(tensor.shape))
+    own = judged.own_error if judged.own else None
+    outcome_text = outcomes.judgement_cell(_choose_outcome(judged), tensor.problem)
+    return (
+        *who,
+        *map(_infinity_as_word, (judged.agreement.error_in, tensor.error, own, judged.allowed)),
+        outcome_text,
+        place,
+        *map(_infinity_as_word, _compute_plain_differences(tensor)),
+    )
+
+
+def _choose_outcome(judged: Judgement) -> str:
+    """Return the outcome to show: where more than the result's own size is allowed it is a sum that cancels; a reduced
+    format has little to say.
+    """
+    return CANCELLED if judged.outcome == ALLOWED and judged.allowed > 1 else judged.outcome
+
+
+def _compute_plain_differences(tensor: TensorAgreement) -> tuple[float | None, float | None, float | None]:
+    """Return the greatest difference, the root mean square difference and the cosine, where values were read; NaN where
+    NaN or infinities stand in other places, which the numbers of the finite elements would hide."""
+    metrics = tensor.metrics
+    if metrics is None:
+        return tensor.max_absolute, None, None
+    if metrics.nonfinite_places:
+        return math.nan, math.nan, math.nan
+    return metrics.max_absolute, metrics.euclidean / math.sqrt(max(metrics.measured, 1)), metrics.cosine
+
+
+def _infinity_as_word(value: float | None) -> Scalar:
+    """Return the number, or infinity and NaN as a word, because JSON has neither."""
+    return value if value is None or math.isfinite(value) else str(value)
+
+
+def _find_divergence_row(facts: Comparison, table: Table) -> Scalar:
+    """Find the row of the first divergence, or None."""
+    if facts.first is None:
+        return None
+    step, judged = facts.first
+    wanted = (step.step, step.rank, judged.name)
+    orders = [row[0] for row in table.rows if row[1:4] == wanted]
+    return orders[0] if orders else None
+
+
+def _collect_facts(facts: Comparison, mark: Scalar) -> dict[str, Any]:
+    counts = Counter(judged.outcome for step in facts.steps for judged in step.judged)
+    first = facts.first
+    return {
+        "baseline": str(facts.baseline.folder),
+        "target": str(facts.target.folder),
+        "steps": sorted({step.step for step in facts.steps}),
+        "numerics": dict(facts.numerics),
+        "simulator": join_simulator_parts(side.about.about for side in (facts.baseline, facts.target) if side.about),
+        "outcomes": dict(counts),
+        "unpaired": [
+            [step.step, step.rank, side, operator.name, why]
+            for step in facts.steps
+            for side in ("target", "baseline")
+            for operator, why in find_reasons(step.pairing, side)
+        ],
+        "renamed": sorted(
+            [
+                list(names)
+                for names in {
+                    (renamed_pair.baseline.head, renamed_pair.target.head)
+                    for step in facts.steps
+                    for renamed_pair in step.pairing.renamed_pairs
+                }
+            ]
+        ),
+        "first_divergence": ", ".join(facts.named) or None,
+        "first_divergence_outcome": first[1].outcome if first else None,
+        "parting": [
+            renamed_pair.name for step in facts.steps for renamed_pair in step.judged if renamed_pair.outcome in PARTING
+        ],
+        "status": Status.FAIL.name if first or facts.start else Status.OK.name,
+        "judged": not facts.stopped,
+        "sides": [platform.platform_facts(side) for side in (facts.baseline, facts.target)],
+        "row": mark,
+        "replayed_on": devices.runs_as_json(facts.confirmation.runs) if facts.confirmation else [],
+    }

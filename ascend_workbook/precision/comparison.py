@@ -1,0 +1,236 @@
+"""Two captures held against each other: the facts that the precision rules judge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import say
+from ascend_workbook.precision import divergence
+from ascend_workbook.precision.capturing import manifest
+from ascend_workbook.precision.capturing.options import FINGERPRINTS
+from ascend_workbook.precision.divergence import Judgement, formats
+from ascend_workbook.precision.divergence.replay import Replays, replay_pairs
+from ascend_workbook.precision.experiment import differences, start
+from ascend_workbook.precision.experiment.discrepancy import Discrepancy
+from ascend_workbook.precision.experiment.start import Start
+from ascend_workbook.precision.layouts import read_runs
+from ascend_workbook.precision.pairing import Pairing, pair_runs
+from ascend_workbook.precision.record import BACKWARD, FORWARD, Run
+from ascend_workbook.precision.selection import EVERYTHING, Selection
+from ascend_workbook.precision.tensors import tolerance
+from ascend_workbook.precision.tensors.agreement import compare_pairs as compare_all
+from ascend_workbook.precision.tensors.agreement import verify_files
+from ascend_workbook.precision.tensors.workers import Measure, measure_all
+
+if TYPE_CHECKING:
+    from ascend_workbook.precision.divergence.devices import Confirmation
+
+
+@dataclass(frozen=True)
+class Side:
+    """One capture: its runs by (step, rank), its manifest where it has one (a plain msprobe dump has none), and what of
+    it could not be read."""
+
+    folder: Path
+    runs: dict[tuple[int, int], Run]
+    about: manifest.Manifest | None
+    troubles: tuple[WorkbookError, ...] = ()
+
+    @property
+    def bare(self) -> bool:
+        """Return whether only fingerprints were recorded, no operators."""
+        return self.about is not None and self.about.about.get("task") == FINGERPRINTS
+
+
+@dataclass(frozen=True)
+class StepComparison:
+    """One step on one rank, judged in the target's order of execution."""
+
+    pairing: Pairing
+    judged: tuple[Judgement, ...]
+    replays: Replays
+
+    @property
+    def step(self) -> int:
+        return self.pairing.target.step
+
+    @property
+    def rank(self) -> int:
+        return self.pairing.target.rank
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All steps and ranks that both sides have, by step and rank."""
+
+    baseline: Side
+    target: Side
+    steps: tuple[StepComparison, ...]
+    numerics: dict[str, str]
+    differences: tuple[Discrepancy, ...]
+    selection: Selection = EVERYTHING
+    #: Judge tensors of different experiments too.
+    anyway: bool = False
+    confirmation: Confirmation | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Return whether the runs are different experiments: that is the verdict, and no tensor was looked at."""
+        return bool(self.differences) and not self.anyway
+
+    @cached_property
+    def first(self) -> tuple[StepComparison, Judgement] | None:
+        """Find the first parting operator: of the earliest step, and there of the earliest in execution. None where
+        there is none, and where the runs are different experiments: then no operator is to blame."""
+        if self.stopped:
+            return None
+        partings = [(step, divergence.first_parting(step.judged)) for step in self.steps]
+        parted = [(step, judged) for step, judged in partings if judged is not None]
+        first = min(parted, key=lambda pair: (pair[0].step, pair[1].agreement.pair.order), default=None)
+        return None if first and self.start and first[1].outcome == divergence.JUMP else first
+
+    @cached_property
+    def start(self) -> Start:
+        """Find what the first step began with otherwise, where no record of both experiments tells: of two captures
+        labels and other data that no module was given, of which they have no fingerprint."""
+        firsts = [step for step in self.steps if step.step == 0]
+        if not firsts:
+            return Start((), 0, ())
+        result = start.compare_start([judged.agreement for judged in firsts[0].judged])
+        if self.baseline.about is not None and self.target.about is not None:
+            return replace(result, weights=())
+        return result
+
+    @cached_property
+    def named(self) -> list[str]:
+        """Name who is to blame: the first parting operator, or those that made the wrong gradient it was handed."""
+        if self.first is None:
+            return []
+        step, judged = self.first
+        jumps = judged.outcome == divergence.JUMP
+        handed = divergence.find_makers(step.judged, judged) or self.missing_forward_calls if jumps else []
+        return handed or list(judged.handed_by) or [judged.name]
+
+    @property
+    def missing_forward_calls(self) -> list[str]:
+        """Forward calls of the baseline alone that stand just before the first parting operator, which reads what they
+        would have made."""
+        if self.first is None or self.first[1].outcome != divergence.JUMP:
+            return []
+        pairing, here = self.first[0].pairing, self.first[1].agreement.pair.baseline
+        paired = [earlier.baseline.order for earlier in pairing.pairs if earlier.baseline.order < here.order]
+        return [
+            earlier.name
+            for earlier in pairing.only_baseline
+            if max(paired, default=-1) < earlier.order < here.order and earlier.direction == FORWARD
+        ]
+
+    @property
+    def bare(self) -> bool:
+        """Return whether a side holds no operators because none were asked for: then there is nothing to pair."""
+        return self.baseline.bare or self.target.bare
+
+    @property
+    def only(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Return the (step, rank) that only the baseline has, and those that only the target has."""
+        if self.bare:
+            return [], []
+        left, right = self.baseline.runs.keys(), self.target.runs.keys()
+        return sorted(left - right), sorted(right - left)
+
+
+def read_side(folder: Path) -> Side:
+    """Read a capture's folder, or a plain msprobe dump. Raises WorkbookError where it cannot be read."""
+    about = manifest.load_manifest(folder)
+    if about is not None and not about.complete:
+        raise WorkbookError("precision.incomplete", path=str(folder))
+    if about is not None and about.about.get("task") == FINGERPRINTS:
+        return Side(folder, {}, about)
+    runs, troubles = read_runs(folder / manifest.DUMP, about.root) if about else read_runs(folder)
+    return Side(folder, {(run.step, run.rank): run for run in runs}, about, tuple(troubles))
+
+
+def examine_captures(
+    baseline: Path,
+    target: Path,
+    *,
+    replaying: bool = True,
+    selection: Selection = EVERYTHING,
+    anyway: bool = False,
+    tell: Callable[[str], None] | None = None,
+    measure: Measure = measure_all,
+) -> Comparison:
+    """Reads both sides, pairs and judges them, step after step; different experiments only where `anyway`. `measure`
+    reads the tensors."""
+    left, right = read_side(baseline), read_side(target)
+    numerics, different = _merge_numerics(left, right), differences(left.about, right.about)
+    recorded = left.about is not None and right.about is not None
+    steps: list[StepComparison] = []
+    common = sorted(left.runs.keys() & right.runs.keys())
+    if not common and not (left.bare or right.bare):
+        raise WorkbookError("precision.nothing_common", baseline=str(baseline), target=str(target))
+    for key in common if anyway or not different else ():
+        if tell:
+            tell(say("precision.told.compare", None, step=key[0], rank=key[1]))
+        # later steps begin with weights that updates have parted, by how much is not known; nor is it known what
+        # error the selected operators begin with
+        reached = 0.0 if key[0] == 0 and not selection.names else math.inf
+        steps.append(
+            _compare_step(right.runs[key], left.runs[key], numerics, recorded, replaying, reached, selection, measure)
+        )
+    return Comparison(left, right, tuple(steps), numerics, different, selection, anyway)
+
+
+def _compare_step(
+    target: Run,
+    baseline: Run,
+    numerics: dict[str, str],
+    recorded: bool,
+    replaying: bool,
+    reached: float,
+    selection: Selection,
+    measure: Measure,
+) -> StepComparison:
+    pairing = selection.select_pairs(pair_runs(target, baseline))
+    agreements = compare_all(pairing.pairs, selection.sample, measure)
+    # where everything agrees to rounding there is nothing to look at again
+    doubtful = frozenset(
+        agreement.pair.target.name
+        for agreement in agreements
+        if max(agreement.error_in, agreement.error_out or 0.0) > tolerance.rounding_floor(agreement.dtypes)
+    )
+    replays = Replays({})
+    if replaying and doubtful:
+        replays = replay_pairs(pairing, numerics, recorded=recorded, doubtful=doubtful)
+    numerics = {**numerics, **replays.seen}
+    containers = frozenset(name for name in target.containers if not _shows_more(name, target))
+    possible = formats.possible_kinds(agreements, numerics, recorded=recorded)
+    judged = divergence.judge_operators(agreements, replays.found, numerics, containers, reached, possible)
+    while (guilty := divergence.first_parting(judged)) and (
+        sound := verify_files(guilty.agreement)
+    ) is not guilty.agreement:
+        agreements = [sound if agreement is guilty.agreement else agreement for agreement in agreements]
+        judged = divergence.judge_operators(agreements, replays.found, numerics, containers, reached, possible)
+    return StepComparison(pairing, tuple(judged), replays)
+
+
+def _shows_more(name: str, run: Run) -> bool:
+    """Return whether a module entry tells what the APIs inside do not: in backward, where an API's entry is its last
+    autograd node only, a module around nothing but APIs shows the whole gradient."""
+    operator = run.by_name.get(name)
+    return name in run.leaves and operator is not None and operator.direction == BACKWARD
+
+
+def _merge_numerics(*sides: Side) -> dict[str, str]:
+    """Merge the reduced formats that either side allowed."""
+    merged: dict[str, str] = {}
+    for side in sides:
+        for kind, form in (side.about.numerics if side.about else {}).items():
+            merged[kind] = merged.get(kind) or form
+    return merged

@@ -1,0 +1,229 @@
+"""What the curves say: do they part, and what makes the comparison smaller than it looks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.precision.curves.aligned import Aligned, Steps, align_series
+from ascend_workbook.precision.curves.checkpoints import last_before
+from ascend_workbook.precision.curves.names import GRAD_NORM, LOSS, LOSS_SCALE, LR
+from ascend_workbook.precision.curves.parting import exceeds_tolerance
+from ascend_workbook.precision.curves.series import Checkpoint, Curve
+from ascend_workbook.precision.curves.spikes import Spike
+
+#: Spikes told one by one; the rest is counted.
+TOLD = 5
+
+
+def judge_curves(
+    left: Curve, right: Curve, pair: Aligned, first: int | None, tolerance: float, before_update: bool
+) -> Finding:
+    """ACC250. `before_update`: the first value of both runs stands before any update of the weights."""
+    args: dict[str, Scalar] = {"steps": len(pair.steps), "worst": float(pair.relative.max()), "tolerance": tolerance}
+    over = np.flatnonzero(exceeds_tolerance(pair, tolerance))
+    at_once = before_update and len(over) > 0 and over[0] == 0
+    at = 0 if at_once else first
+    if at is None:
+        if not len(over) and (unseen := _find_undecidable(left, right, pair, tolerance)):
+            return Finding("ACC250", Status.SKIPPED, "ACC250.undecided", {**args, **unseen}, weight=80)
+        if not len(over):
+            return Finding("ACC250", Status.OK, "ACC250.together", args, weight=80)
+        args.update(count=len(over), step=int(pair.steps[over[0]]))
+        return Finding("ACC250", Status.WARN, "ACC250.single", args, weight=80)
+    smooth = float(pair.smoothed[-1])
+    args.update(step=int(pair.steps[at]), baseline=_to_scalar(pair.baseline[at]), target=_to_scalar(pair.target[at]))
+    args.update(smoothed=None if math.isnan(smooth) else smooth)
+    key, status = ("ACC250.at_once", Status.FAIL) if at_once else ("ACC250.apart", Status.WARN)
+    return Finding("ACC250", status, key, args, weight=80)
+
+
+def _find_undecidable(left: Curve, right: Curve, pair: Aligned, tolerance: float) -> dict[str, Scalar]:
+    """The smallest difference that both logs' printed digits can show, and the loss it holds at, where the tolerance
+    asks for less: at the median loss, or where the printed losses are furthest apart. Empty where it does not."""
+    finite = np.abs(pair.baseline[np.isfinite(pair.baseline)])
+    levels = [float(np.median(finite))] if len(finite) else []
+    if float(pair.relative.max()) > tolerance:
+        levels.append(abs(float(pair.baseline[int(pair.relative.argmax())])))
+    for level in reversed(levels):
+        smallest = sum(curve.series[LOSS].resolution(level) for curve in (left, right))
+        if smallest > tolerance * level:
+            return {"smallest": smallest, "level": level}
+    return {}
+
+
+def judge_alignment(left: Curve, right: Curve, pair: Aligned, shift: int) -> list[Finding]:
+    """Steps that were not compared, and why: other lengths, intervals, gaps, repeats, steps that were counted."""
+    findings = []
+    a, b = left.series[LOSS].last_of_each()[0], right.series[LOSS].last_of_each()[0] + shift
+    every = [int(np.median(np.diff(side))) if len(side) > 1 else 0 for side in (a, b)]
+    slack = max(every) if all(every) and every[0] != every[1] else 0
+    if len(a) != len(b) and abs(int(a[-1]) - int(b[-1])) > slack:
+        sides: dict[str, Scalar] = {"baseline": len(a), "target": len(b)}
+        findings.append(Finding("ACC251", Status.WARN, "ACC251.lengths", sides))
+    if all(every) and every[0] != every[1]:
+        args: dict[str, Scalar] = {"baseline": every[0], "target": every[1], "common": len(pair.steps)}
+        findings.append(Finding("ACC252", Status.SKIPPED, "ACC252.interval", args))
+    else:
+        for side, only in (("target", pair.only_baseline), ("baseline", pair.only_target)):
+            if len(only):
+                args = {"side": Sentence(f"precision.side_{side}"), "count": len(only), "steps": describe_ranges(only)}
+                findings.append(Finding("ACC252", Status.WARN, "ACC252.missing", args))
+    for curve in (left, right):
+        findings += _find_repeats(curve)
+        if curve.ordinal:
+            findings.append(Finding("ACC252", Status.SKIPPED, "ACC252.counted", {"path": curve.display_name}))
+    return findings
+
+
+def _find_repeats(curve: Curve) -> list[Finding]:
+    series = curve.series[LOSS]
+    steps = np.array(series.steps, dtype=np.int64)
+    unique, counts = np.unique(steps, return_counts=True)
+    again = unique[counts > 1]
+    if not len(again):
+        return []
+    times = int((np.diff(steps) < 0).sum())
+    args: dict[str, Scalar] = {
+        "path": curve.display_name,
+        "count": len(again),
+        "steps": describe_ranges(again),
+        "times": times,
+    }
+    return [Finding("ACC252", Status.SKIPPED, f"ACC252.{'resumed' if times else 'several'}", args)]
+
+
+def find_coarse_logs(left: Curve, right: Curve, pair: Aligned, tolerance: float) -> list[Finding]:
+    """A log that prints fewer digits than the tolerance asks for."""
+    findings = []
+    finite = np.abs(pair.baseline[np.isfinite(pair.baseline)])
+    level = float(np.median(finite)) if len(finite) else 0.0
+    for curve in (left, right):
+        blur = curve.series[LOSS].resolution(level)
+        if level > 0 and blur > tolerance * level:
+            args: dict[str, Scalar] = {"path": curve.display_name, "smallest": 2 * blur, "level": level}
+            findings.append(Finding("ACC252", Status.SKIPPED, "ACC252.coarse", args))
+    return findings
+
+
+def find_shift(left: Curve, right: Curve, tolerance: float, shift: int) -> list[Finding]:
+    """Curves that part as they stand, and lie on one another with the target's steps counted from one more or less."""
+    by_shift = {}
+    for more in (0, 1, -1):
+        pair = align_series(left.series[LOSS], right.series[LOSS], shift + more)
+        by_shift[more] = float(np.median(pair.excess)) if len(pair.steps) >= 5 else math.inf
+    best = min(by_shift, key=lambda more: by_shift[more])
+    if best and by_shift[0] > tolerance >= by_shift[best]:
+        args: dict[str, Scalar] = {"shift": shift + best, "median": by_shift[best], "median_now": by_shift[0]}
+        return [Finding("ACC252", Status.WARN, "ACC252.shifted", args, weight=120)]
+    return []
+
+
+def find_not_finite(curve: Curve) -> list[Finding]:
+    """The first NaN or infinity of the loss; of the gradient norm where no loss scale explains it."""
+    findings = []
+    for name in (LOSS, GRAD_NORM):
+        series = curve.series.get(name)
+        if series is None or (name == GRAD_NORM and LOSS_SCALE in curve.series):
+            continue
+        places = np.flatnonzero(~np.isfinite(np.asarray(series.values)))
+        if len(places):
+            at = int(places[0])
+            args: dict[str, Scalar] = {"path": curve.display_name, "step": series.steps[at]}
+            key, status = ("nan", Status.FAIL) if name == LOSS else ("nan_gradient", Status.WARN)
+            findings.append(
+                Finding(
+                    "ACC251",
+                    status,
+                    f"ACC251.{key}",
+                    args,
+                    place=Place(*curve.place_of_value(series, at)),
+                    weight=150 if name == LOSS else 70,
+                )
+            )
+    return findings
+
+
+def judge_learning_rate(left: Curve, right: Curve, shift: int) -> list[Finding]:
+    """Another learning rate is another training."""
+    if LR not in left.series or LR not in right.series:
+        return []
+    pair = align_series(left.series[LR], right.series[LR], shift)
+    over = np.flatnonzero(pair.excess > 1e-3)
+    if not len(over):
+        return []
+    at = int(over[0])
+    args: dict[str, Scalar] = {"step": int(pair.steps[at]), "count": len(over), "steps": len(pair.steps)}
+    args.update(baseline=float(pair.baseline[at]), target=float(pair.target[at]))
+    place = Place(*right.place_of_value(right.series[LR], int(pair.at_target[at])))
+    return [Finding("ACC256", Status.WARN, "ACC256.rate", args, place=place, weight=120)]
+
+
+def spike_findings(
+    by_side: dict[str, list[Spike] | None], curves: dict[str, Curve], known: dict[str, list[Checkpoint]], shift: int
+) -> list[Finding]:
+    """Each spike once: on both sides it comes with the data, on one side with that run."""
+    findings: list[Finding] = []
+    shared: set[int] = set()
+    both = [by_side["baseline"] or [], by_side["target"] or []]
+    for side, other, more in (("target", both[0], shift), ("baseline", both[1], -shift)):
+        for spike in (by_side[side] or [])[:TOLD]:
+            first, last = spike.first + more, spike.last + more
+            twin = next(
+                (
+                    spike_of_other
+                    for spike_of_other in other
+                    if spike_of_other.first <= last and first <= spike_of_other.last
+                ),
+                None,
+            )
+            if side == "baseline" and id(spike) in shared:
+                continue
+            if twin:
+                shared.add(id(twin))
+            findings.append(_describe_spike(spike, side, bool(twin), curves[side], known[side]))
+        left_out = len(by_side[side] or []) - TOLD
+        if left_out > 0:
+            args: dict[str, Scalar] = {"side": Sentence(f"precision.side_{side}"), "count": left_out}
+            findings.append(Finding("ACC253", Status.WARN, "ACC253.more", args))
+    return findings
+
+
+def _describe_spike(spike: Spike, side: str, twin: bool, curve: Curve, known: list[Checkpoint]) -> Finding:
+    checkpoint = last_before(known, spike.skip_first)
+    resume: Scalar = Sentence("curves.no_checkpoint")
+    if checkpoint:
+        resume = Sentence("curves.checkpoint", step=checkpoint.step, where=checkpoint.where)
+    who: Scalar = Sentence("curves.both") if twin else Sentence(f"precision.side_{side}")
+    args: dict[str, Scalar] = {
+        "side": who,
+        "first": spike.first,
+        "last": spike.last,
+        "peak": spike.peak,
+        "level": spike.level,
+        "skip_first": spike.skip_first,
+        "resume": resume,
+    }
+    key = "lasting" if spike.lasting else "data" if twin else "one_side"
+    series = curve.series[LOSS]
+    return Finding(
+        "ACC253", Status.WARN, f"ACC253.{key}", args, place=Place(*curve.place_of_value(series, spike.at)), weight=40
+    )
+
+
+def describe_ranges(steps: Steps) -> str:
+    """`3-7, 12`: at most five runs of neighbours by the usual distance, then how it goes on."""
+    if not len(steps):
+        return ""
+    gaps = np.diff(steps)
+    every = int(gaps.min()) if len(gaps) else 1
+    parts = np.split(steps, np.flatnonzero(gaps > every) + 1)
+    ranges_text = [str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts[:5]]
+    return ", ".join(ranges_text) + (", ..." if len(parts) > 5 else "")
+
+
+def _to_scalar(value: float) -> Scalar:
+    return float(value) if math.isfinite(value) else str(float(value))

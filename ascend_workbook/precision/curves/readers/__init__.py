@@ -1,0 +1,113 @@
+"""Reads a log of any kind as one Curve, and reads on where the run still writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from ascend_workbook.findings.errors import WorkbookError, explain_os_error
+from ascend_workbook.precision.curves.names import rename_series
+from ascend_workbook.precision.curves.readers.events import EventsFeed
+from ascend_workbook.precision.curves.readers.feed import Feed
+from ascend_workbook.precision.curves.readers.find import HEAD, files_of, kind_of
+from ascend_workbook.precision.curves.readers.jsonlog import JsonFeed, JsonLinesFeed
+from ascend_workbook.precision.curves.readers.table import TableFeed
+from ascend_workbook.precision.curves.readers.text import TextFeed
+from ascend_workbook.precision.curves.series import Curve
+
+CHUNK = 1 << 20
+
+
+def read(place: Path, *, pattern: str = "", loss: str = "") -> Curve:
+    """The whole log. `pattern` and `loss` as in TextFeed and settle. Raises WorkbookError where there is none."""
+    log = Log(place, pattern)
+    log.read_new()
+    return log.make_curve(loss)
+
+
+class Log:
+    """A log that may still grow. `read_new` reads what is new; a file that was replaced or cut is read anew."""
+
+    def __init__(self, place: Path, pattern: str = "") -> None:
+        self.place, self.pattern = place, pattern
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._files: list[Path] = []
+        self._feeds: list[Feed] = []
+        self._offsets: list[int] = []
+        self._states: list[tuple[int, int, int]] = []
+        self._curve = Curve(self.place, "")
+
+    def read_new(self) -> bool:
+        """Reads on; whether anything was new. Raises WorkbookError where there is nothing to read."""
+        files = files_of(self.place)
+        if self._files and self._was_replaced(files):
+            self._start_over()
+        for path in files[len(self._files) :]:
+            self._open_file(path)
+        return sum(self._read_file(at) for at in range(len(self._files))) > 0
+
+    def make_curve(self, loss: str = "", *, final: bool = True) -> Curve:
+        """What was read so far; with `final` the end of the log too, after which no update follows."""
+        for feed in self._feeds:
+            if final or isinstance(feed, JsonFeed):
+                feed.end()
+        path = self._files[0] if len(self._files) == 1 else self.place
+        view = replace(self._curve, path=path, series=dict(self._curve.series))
+        rename_series(view, loss)
+        return view
+
+    def _open_file(self, path: Path) -> None:
+        with _open_log(path) as stream:
+            kind = "text" if self.pattern else kind_of(path, stream.read(HEAD))
+        self._curve.kind, self._curve.path = kind, path
+        feeds: dict[str, Callable[[Curve, str], Feed]] = {
+            "json": JsonFeed,
+            "jsonl": JsonLinesFeed,
+            "table": TableFeed,
+            "events": EventsFeed,
+        }
+        new_feed = (
+            feeds[kind](self._curve, str(path)) if kind in feeds else TextFeed(self._curve, str(path), self.pattern)
+        )
+        self._files.append(path)
+        self._feeds.append(new_feed)
+        self._offsets.append(0)
+        self._states.append((0, 0, 0))
+
+    def _read_file(self, at: int) -> bool:
+        path, before = self._files[at], self._offsets[at]
+        with _open_log(path) as stream:
+            self._states[at] = _file_state(os.fstat(stream.fileno()))
+            stream.seek(before)
+            while data := stream.read(CHUNK):
+                self._feeds[at].feed(data)
+                self._offsets[at] += len(data)
+        return self._offsets[at] > before
+
+    def _was_replaced(self, files: list[Path]) -> bool:
+        """Another file under the same name (a JSON log is written aside and renamed), a shorter one, or others. A JSON
+        document that changed at all is another one."""
+        if files[: len(self._files)] != self._files:
+            return True
+        now = [_file_state(path.stat()) for path in self._files]
+        whole = any(isinstance(feed, JsonFeed) for feed in self._feeds)
+        return any(
+            (current if whole else current[:1]) != (then if whole else then[:1]) or current[1] < offset
+            for current, then, offset in zip(now, self._states, self._offsets)
+        )
+
+
+def _file_state(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _open_log(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise WorkbookError("curves.unreadable", path=str(path), error=explain_os_error(error)) from error

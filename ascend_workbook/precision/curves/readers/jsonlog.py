@@ -1,0 +1,119 @@
+"""JSON: our gpulog.json, the Trainer's trainer_state.json, any list or dict of records; and a record a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.machine.launch import RunLog
+from ascend_workbook.precision.curves.readers.feed import Feed, LineFeed
+from ascend_workbook.precision.curves.readers.records import numbers_in, parse_number, step_in
+from ascend_workbook.precision.curves.series import Checkpoint, Curve
+
+#: A JSON document is read whole; a larger one is no log of numbers.
+LARGEST = 256 << 20
+#: Where known writers keep their records: the Trainer's, then what people call them.
+KEYS = ("log_history", "steps", "history", "records", "metrics", "logs", "log", "data", "train")
+
+
+class JsonFeed(Feed):
+    """A whole document: it is read at its end, since half of one says nothing."""
+
+    def __init__(self, curve: Curve, path: str) -> None:
+        super().__init__(curve, path)
+        self._data = bytearray()
+        self._done = False
+
+    def feed(self, data: bytes) -> None:
+        self._data += data
+        if len(self._data) > LARGEST:
+            raise WorkbookError("curves.too_large", path=self.path, limit_mib=LARGEST >> 20)
+
+    def end(self) -> None:
+        if self._done:
+            return
+        try:
+            content = json.loads(bytes(self._data).decode("utf-8-sig", errors="replace"))
+        except json.JSONDecodeError as error:
+            raise WorkbookError("curves.json_cut", path=self.path, line=error.lineno, error=error.msg) from error
+        except (RecursionError, ValueError) as error:  # nested too deep; an integer of thousands of digits
+            raise WorkbookError("curves.json_cut", path=self.path, line=1, error=type(error).__name__) from error
+        self._data, self._done = bytearray(), True
+        if isinstance(content, dict) and str(content.get("schema", "")).startswith("ascend-workbook/"):
+            _read_gpulog(self.curve)
+        elif not _read_document(self.curve, content, self.path):
+            raise WorkbookError("curves.no_records", path=self.path)
+
+
+class JsonLinesFeed(LineFeed):
+    """A record a line, as mmengine's scalars.json and many loggers write. A line cut short is told."""
+
+    def read_line(self, text: str, last: bool) -> None:
+        if not text.strip():
+            return
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError):
+            return self.curve.add_note("ACC257.cut" if last else "ACC257.line", path=self.path, line=self.number)
+        if isinstance(record, dict):
+            _read_record(self.curve, record, self.number)
+
+
+def _read_gpulog(curve: Curve) -> None:
+    """Ours, checked by its own reader. A line of the file holds all of it: the step stands in for the line."""
+    log = RunLog.load_log(curve.path)
+    curve.status, curve.meta, curve.skipped, curve.kind = log.status, log.meta, log.skipped_steps, "gpulog"
+    for step in log.steps:
+        named = (("loss", step.loss), ("lr", step.lr), ("grad_norm", step.grad_norm))
+        curve.add_step(step.step, [(name, value) for name, value in named if value is not None], 0)
+
+
+def _read_document(curve: Curve, content: Any, path: str) -> bool:
+    records = _find_records(content)
+    if records is not None:
+        for at, record in enumerate(records, 1):
+            _read_record(curve, record, at)
+    elif isinstance(content, Mapping):
+        _read_columns(curve, content)
+    if isinstance(content, Mapping) and isinstance(content.get("log_history"), list):
+        curve.kind = "trainer_state"
+        saved = parse_number(content.get("global_step"))
+        if saved is not None and f"checkpoint-{int(saved)}" in path:
+            curve.checkpoints.append(Checkpoint(int(saved), str(curve.path.parent)))
+    return bool(curve.series)
+
+
+def _find_records(content: Any) -> list[Mapping[str, Any]] | None:
+    """The list of records in a document; of a dict under the key of a known writer, else under the only such key."""
+    if isinstance(content, list):
+        return [record for record in content if isinstance(record, dict)] or None
+    if not isinstance(content, dict):
+        return None
+    known = [key for key in KEYS if key in content] + [key for key in content if key not in KEYS]
+    for key in known:
+        inner = content[key]
+        if isinstance(inner, list) and any(isinstance(record, dict) for record in inner):
+            return [record for record in inner if isinstance(record, dict)]
+    return [
+        {"step": int(key), **value}
+        for key, value in content.items()
+        if key.isdecimal() and len(key) < 16 and isinstance(value, dict)
+    ] or None
+
+
+def _read_columns(curve: Curve, content: Mapping[str, Any]) -> None:
+    """A dict of lists: {"step": [...], "loss": [...]}; without steps they are counted from 1."""
+    lists = {str(key): value for key, value in content.items() if isinstance(value, list)}
+    for at in range(max(map(len, lists.values()), default=0)):
+        _read_record(curve, {key: column[at] for key, column in lists.items() if at < len(column)}, at + 1)
+
+
+def _read_record(curve: Curve, record: Mapping[str, Any], line: int) -> None:
+    step = step_in(record)
+    numbers = list(numbers_in(record))
+    if step is None and numbers:
+        curve.ordinal, step = True, line
+    if step is not None:
+        curve.add_step(step, numbers, line)

@@ -1,0 +1,135 @@
+"""One run as named series over steps; each value knows the line it came from."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ascend_workbook.findings.sentence import Scalar
+
+#: Names one log may bring, and values in all: an endless or hostile file must not take the memory.
+MOST_SERIES, MOST_VALUES = 300, 8_000_000
+#: Written numbers looked at to learn with how many digits a log is printed.
+SAMPLED = 200
+#: Steps beyond this are no steps: they would not fit a float64 exactly.
+MOST_STEPS = 1 << 53
+
+
+@dataclass
+class Series:
+    """Values in the order they were read. `lines` count from 1 (records of a binary file too). `files`: from which
+    place on values come from which of Curve.files. `decimals` and `significant` are the most digits seen in print; -1
+    where nothing was printed."""
+
+    name: str
+    steps: array[int] = field(default_factory=lambda: array("q"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+    lines: array[int] = field(default_factory=lambda: array("q"))
+    files: list[tuple[int, int]] = field(default_factory=list)
+    decimals: int = -1
+    significant: int = -1
+
+    def last_of_each(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(steps in ascending order, place of each in the arrays): of a repeated step the value read last."""
+        steps = np.array(self.steps, dtype=np.int64)
+        unique, first_from_behind = np.unique(steps[::-1], return_index=True)
+        return unique, len(steps) - 1 - first_from_behind
+
+    def learn_digits(self, text: str) -> None:
+        """Takes one printed number into account."""
+        mantissa, _, exponent = text.lower().partition("e")
+        digits = mantissa.partition(".")[2]
+        if exponent:
+            self.significant = max(self.significant, len(digits) + 1)
+        elif "n" not in mantissa:  # nan, inf
+            self.decimals = max(self.decimals, len(digits))
+
+    def resolution(self, value: float) -> float:
+        """Half a unit of the last printed digit at this value; 0 where numbers were not printed."""
+        if self.significant > 0 and value and math.isfinite(value):
+            return float(0.5 * 10.0 ** (math.floor(math.log10(abs(value))) - self.significant + 1))
+        return float(0.5 * 10.0**-self.decimals) if self.significant < 0 <= self.decimals else 0.0
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """State saved after `step`; `where` is the file, or the line of the log that tells of it."""
+
+    step: int
+    where: str
+
+
+@dataclass
+class Curve:
+    """What one run logged. `status` is the run log's own word, "" where the format has none.
+
+    `told` are sentences (key, arguments) on what was not read; `ordinal` says that lines had no step and were counted.
+    `unread` is the first line that gave nothing, one with a digit before others.
+    """
+
+    path: Path
+    kind: str
+    files: list[str] = field(default_factory=list)
+    series: dict[str, Series] = field(default_factory=dict)
+    status: str = ""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    checkpoints: list[Checkpoint] = field(default_factory=list)
+    skipped: int = 0
+    told: list[tuple[str, dict[str, Scalar]]] = field(default_factory=list)
+    ordinal: bool = False
+    values: int = 0
+    unread: tuple[int, str] | None = None
+    given: str = ""
+
+    @property
+    def display_name(self) -> str:
+        """`given`, the name that its reader knows it by, where that is not the path."""
+        return self.given or str(self.path)
+
+    def add_value(self, name: str, step: int, value: float, line: int, text: str = "") -> None:
+        """Keeps one value; past the limits it is left out, and that is told once."""
+        series = self.series.get(name)
+        if series is None:
+            if len(self.series) >= MOST_SERIES:
+                return self.add_note("ACC257.many_names", path=str(self.path), limit=MOST_SERIES)
+            series = self.series[name] = Series(name)
+        if not -MOST_STEPS < step < MOST_STEPS:
+            return self.add_note("ACC257.no_step", path=str(self.path), line=line)
+        if self.values >= MOST_VALUES:
+            return self.add_note("ACC257.many_values", path=str(self.path), limit=MOST_VALUES, line=line)
+        self.values += 1
+        if text and len(series.values) < SAMPLED:
+            series.learn_digits(text)
+        if not series.files or series.files[-1][1] != len(self.files) - 1:
+            series.files.append((len(series.values), len(self.files) - 1))
+        series.steps.append(step)
+        series.values.append(value)
+        series.lines.append(line)
+
+    def add_step(self, step: int, numbers: Iterable[tuple[str, float]], line: int) -> None:
+        """Keeps all values of one step."""
+        for name, value in numbers:
+            self.add_value(name, step, value, line)
+
+    def not_understood(self, line: int, text: str) -> None:
+        """Remembers the line for the error that tells of a log without numbers."""
+        odd = self.unread is None or not any(map(str.isdigit, self.unread[1])) and any(map(str.isdigit, text[:120]))
+        if odd and text.strip():
+            self.unread = line, text.strip()[:120]
+
+    def add_note(self, key: str, **args: Scalar) -> None:
+        """One sentence on what was left out; a sentence of the same key and file is told once."""
+        if not any(known == key and known_args.get("path") == args.get("path") for known, known_args in self.told):
+            self.told.append((key, args))
+
+    def place_of_value(self, series: Series, at: int) -> tuple[str, int]:
+        """File and line of the value at this place of the arrays."""
+        begun = [file for start, file in series.files if start <= at]
+        return self.files[begun[-1]] if begun and self.files else self.display_name, series.lines[at]

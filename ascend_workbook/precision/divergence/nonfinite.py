@@ -1,0 +1,114 @@
+"""Overflow and NaN: who made the first one, told from statistics alone, so that dumps without tensors do as well.
+
+A producer has finite inputs and an output that is not. What the other run has in the same place (the minus infinity of
+a mask) is no difference. Where a value that is not finite comes in although nothing recorded made it, a backward has
+its makers among those that took the forward output; else it came with weights or data, or was not recorded.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ascend_workbook.precision.divergence.handing import Call, find_takers
+from ascend_workbook.precision.pairing import Pairing
+from ascend_workbook.precision.record import BACKWARD, Operator, TensorRecord
+
+NAN, INFINITY = "nan", "inf"
+#: How a value that is not finite came: made here, handed by one of the named, or already there.
+MADE, HANDED, CAME = "made", "handed", "came"
+#: The largest finite number.
+LARGEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028e38}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where one side's first such value comes from. `names` made it (for CAME: reads it first); `operator` shows it;
+    `expected` is the largest magnitude in the same tensor of the other side, None where that is not known."""
+
+    side: str
+    how: str
+    kind: str
+    names: tuple[str, ...]
+    operator: Operator
+    record: TensorRecord
+    expected: float | None
+
+
+def find_origin(pairing: Pairing, side: str) -> Origin | None:
+    """The first value of `side` (`target` or `baseline`) that is not finite where the other side's is; None where
+    there is none. What an operator without a partner makes alone (a mask) is a difference only where a paired operator
+    is then given a value that the other side's is not."""
+    run, other = (pairing.target, "baseline") if side == "target" else (pairing.baseline, "target")
+    partners = {getattr(pair, side).name: getattr(pair, other) for pair in pairing.pairs}
+    alone: list[Origin] = []
+    for operator in run.operators:
+        shown_origin = _origin_shown(pairing, side, operator, partners.get(operator.name))
+        if shown_origin is None:
+            continue
+        if operator.name in partners:
+            return _trace_origin(shown_origin, alone)
+        alone.append(shown_origin)
+    return None
+
+
+def _origin_shown(pairing: Pairing, side: str, operator: Operator, partner: Operator | None) -> Origin | None:
+    """What this operator shows that its partner does not."""
+    odd_inputs = _odd_records(operator.inputs, partner.inputs if partner else ())
+    odd_outputs = _odd_records(operator.outputs, partner.outputs if partner else ())
+    if not odd_inputs and not odd_outputs:
+        return None
+    record = (odd_inputs or odd_outputs)[0]
+    names: tuple[str, ...] = (operator.name,)
+    how = MADE if not odd_inputs else CAME
+    if odd_inputs and operator.direction == BACKWARD:
+        hidden = _hidden_makers(pairing, side, operator)
+        how, names = (HANDED, hidden) if hidden else (how, names)
+    return Origin(side, how, kind_of_record(record), names, operator, record, _largest_expected(record, partner))
+
+
+def _trace_origin(origin_found: Origin, alone: list[Origin]) -> Origin:
+    """Who stands behind what a paired operator was given: an unpaired one before it, if it may have made that. Of a
+    handed gradient only an unpaired backward may."""
+    if origin_found.how == MADE:
+        return origin_found
+    doubtful = [
+        candidate for candidate in alone if origin_found.how == CAME or candidate.operator.direction == BACKWARD
+    ]
+    return next(iter(doubtful), origin_found)
+
+
+def kind_of_record(record: TensorRecord) -> str:
+    """`nan`, `inf`, or empty for a tensor whose extremes are finite or not known."""
+    extremes = [value for value in (record.maximum, record.minimum) if value is not None]
+    if any(map(math.isnan, extremes)):
+        return NAN
+    return INFINITY if any(map(math.isinf, extremes)) else ""
+
+
+def _odd_records(records: tuple[TensorRecord, ...], others: tuple[TensorRecord, ...]) -> list[TensorRecord]:
+    """Those that are not finite in a way in which the other side's are."""
+    there = {record.slot: kind_of_record(record) for record in others}
+    return [record for record in records if kind_of_record(record) and kind_of_record(record) != there.get(record.slot)]
+
+
+def _hidden_makers(pairing: Pairing, side: str, receiver: Operator) -> tuple[str, ...]:
+    """The backward entries, as `side` names them, that handed this operator its gradient."""
+    by_baseline_call = {(pair.baseline.head, pair.baseline.call): getattr(pair, side) for pair in pairing.pairs}
+    here = (receiver.head, receiver.call)
+    twin = next((call for call, mine in by_baseline_call.items() if (mine.head, mine.call) == here), None)
+    calls: list[Call] = [
+        call for (maker_call, _), took in find_takers(pairing).items() if maker_call == twin for call, _ in took
+    ]
+    names = (
+        f"{by_baseline_call[call].head}.{by_baseline_call[call].call}.{BACKWARD}"
+        for call in dict.fromkeys(calls)
+        if call in by_baseline_call
+    )
+    return tuple(names)
+
+
+def _largest_expected(record: TensorRecord, partner: Operator | None) -> float | None:
+    match = next((t for t in (*partner.inputs, *partner.outputs) if t.slot == record.slot), None) if partner else None
+    extremes = [abs(value) for value in (match.maximum, match.minimum) if value is not None] if match else []
+    return max(extremes) if extremes and all(map(math.isfinite, extremes)) else None

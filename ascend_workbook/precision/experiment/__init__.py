@@ -1,0 +1,132 @@
+"""Are two captures the same experiment? What differs, what could not be looked at, and what else is to be known.
+
+Nothing here looks at a dumped tensor: all comes from the manifests, which hold what experiment_facts.py read in each
+training process. What `differences` finds is the verdict, where there is any; what `find_remarks` finds differs without
+making another experiment.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.machine.settings import Difference, Settings, find_differences, risks
+from ascend_workbook.precision.capturing.manifest import Manifest
+from ascend_workbook.precision.capturing.portable import make_portable
+from ascend_workbook.precision.capturing.withheld import same_arguments
+from ascend_workbook.precision.experiment.discrepancy import Discrepancy
+from ascend_workbook.precision.experiment.told import amp, data, hyper, model, seeds
+
+#: Options that both sides must share for their tensors to be comparable.
+OPTIONS = ("args", "seed", "level")
+#: Groups of settings that make no other experiment, but may make other numbers.
+AROUND = ("flags", "environment", "packages", "machine")
+#: What a side's `experiment` tells, and the part of it without which that cannot be told.
+FACTS = {
+    "seeds": "seeds",
+    "modules": "modules",
+    "weight values": "weights",
+    "samples": "batches",
+    "optimizer": "optimizers",
+    "learning rates": "rates",
+    "loss function": "loss",
+}
+
+
+def differences(baseline: Manifest | None, target: Manifest | None) -> tuple[Discrepancy, ...]:
+    """What makes them other experiments, causes before their consequences. Empty where nothing does, and where a
+    side has no manifest: then it is not known (`list_unrecorded`)."""
+    if baseline is None or target is None:
+        return ()
+    discrepancies = [
+        Discrepancy("option", key, value, other)
+        for key in OPTIONS
+        if not _same_option(value := _read_option(baseline, key), other := _read_option(target, key))
+    ]
+    discrepancies += [
+        Discrepancy("setting", value.name, value.left, value.right, {"why": Sentence(f"settings.why.{value.why}")})
+        for value in _compare_settings(baseline, target)
+        if _decides_experiment(value, baseline, target)
+    ]
+    for rank in sorted(baseline.sides.keys() & target.sides.keys()):
+        sides = baseline.sides[rank], target.sides[rank]
+        parts = [part for look in LOOKS for part in look(*sides) if part.decides]
+        known = {(value.fact, value.name) for value in discrepancies}
+        discrepancies += [part.with_rank(rank) for part in parts if (part.fact, part.name) not in known]
+    return tuple(discrepancies)
+
+
+#: Each holds two sides of one rank against each other and yields discrepancies, deciding ones and others.
+LOOKS = (seeds.compare_seeds, model.compare_models, data.compare_data, hyper.compare_hyperparameters, amp.compare_amp)
+
+
+def find_remarks(baseline: Manifest | None, target: Manifest | None) -> tuple[Discrepancy, ...]:
+    """What differs on the first common rank without making another experiment."""
+    if baseline is None or target is None:
+        return ()
+    for rank in sorted(baseline.sides.keys() & target.sides.keys()):
+        sides = baseline.sides[rank], target.sides[rank]
+        return tuple(part for look in LOOKS for part in look(*sides) if not part.decides)
+    return ()
+
+
+def list_unrecorded(baseline: Manifest | None, target: Manifest | None) -> list[str]:
+    """Facts that a side did not record: not looked at, which is not the same as equal."""
+    sides = [next(iter(side.sides.values()), {}) for side in (baseline, target) if side is not None]
+    if len(sides) < 2:
+        return ["options", "settings", "weights", "batches", *FACTS]
+    missing = [name for name in ("settings", "weights", "batches") if not all(side.get(name) for side in sides)]
+    return missing + [
+        name for name, part in FACTS.items() if not all((side.get("experiment") or {}).get(part) for side in sides)
+    ]
+
+
+def compare_surroundings(baseline: Manifest | None, target: Manifest | None) -> list[Difference]:
+    """Settings that differ at high or medium risk without deciding, riskiest first. Without the reduced formats, which
+    the tolerances already allow for; empty where a side has no record of its settings."""
+    if baseline is None or target is None:
+        return []
+    return [
+        difference
+        for difference in _compare_settings(baseline, target)
+        if difference.risk in (risks.HIGH, risks.MEDIUM) and not _decides_experiment(difference, baseline, target)
+    ]
+
+
+def _compare_settings(baseline: Manifest, target: Manifest) -> list[Difference]:
+    left, right = (Settings.of_capture(side.about, side.sides) for side in (baseline, target))
+    return [
+        difference
+        for difference in find_differences(left, right)
+        if difference.group in AROUND and difference.why != "format"
+    ]
+
+
+def _decides_experiment(difference: Difference, baseline: Manifest, target: Manifest) -> bool:
+    """A package that both imported in another release, the default dtype, the choice of deterministic kernels. What
+    an NPU and a GPU differ in by nature is of no high risk, or set on one side only."""
+    if difference.risk != risks.HIGH or difference.left is None or difference.right is None:
+        return False
+    if difference.group == "packages":
+        return difference.name == "torch" or all(
+            difference.name in _imported_packages(side) for side in (baseline, target)
+        )
+    return difference.group == "flags"
+
+
+def _imported_packages(side: Manifest) -> list[str]:
+    first: dict[str, Any] = next(iter(side.sides.values()), {})
+    return list((first.get("experiment") or {}).get("imported", ()))
+
+
+def _same_option(value: Any, other: Any) -> bool:
+    """Arguments that one side withholds are not known to differ."""
+    return bool(value == other) or (
+        isinstance(value, list) and isinstance(other, list) and same_arguments(value, other)
+    )
+
+
+def _read_option(side: Manifest, name: str) -> Any:
+    """Arguments without the folders of one machine: what lies in them, the batches' fingerprints tell."""
+    value = side.about.get(name)
+    return make_portable(value) if name == "args" and isinstance(value, list) else value

@@ -1,0 +1,152 @@
+"""Where the gradients of a captured step lie in the range of a 16-bit format, at a loss scale."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Chart, Column, Report, Table
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.precision.capturing import manifest
+from ascend_workbook.precision.halves.formats import FLOAT16, LOST, OVERFLOW, SUBNORMAL, Half, format_scale
+from ascend_workbook.precision.layouts import read_dump
+from ascend_workbook.precision.record import BACKWARD, PARAMETERS, Operator, TensorRecord
+from ascend_workbook.precision.tensors.tensorfile import read_tensor
+
+#: A scale serves where it leaves less than this share of the gradients to become 0.
+FEW = 0.01
+COLUMNS = (Column("exponent"), Column("gradients"), Column("share", "%", digits=3), Column("fate"))
+
+
+def gradient_exponents(capture: str | Path, scale: float = 1.0, form: Half = FLOAT16) -> Report:
+    """Counts every gradient that an operator of the captured backward gave out by its power of two, and says what
+    becomes of it in `form` when the loss is multiplied by `scale`.
+
+    `capture` is a folder that `capture` wrote with tensors, best of a float32 run: a 16-bit one has lost what is
+    sought. At level "mix" the parameters' gradients are counted too.
+    Facts: `lost`, `subnormal` and `overflow` are shares of the gradients other than 0; `largest` the largest of them;
+    `lowest_scale` and `highest_scale` the powers of two between which a scale serves (None: no gradient).
+    Raises WorkbookError for a scale that cannot be, and where the capture has no values of a backward.
+    """
+    if not (scale > 0 and math.isfinite(scale)):
+        raise WorkbookError("halves.scale", given=scale)
+    folder = Path(capture)
+    about = manifest.load_manifest(folder)
+    place = folder / manifest.DUMP if about else folder
+    counted, largest = _count_exponents(place, about.root if about else None)
+    zero, endless = counted.pop("zero", 0), counted.pop("infinite", 0)
+    by_exponent = {int(key): count for key, count in counted.items()}
+    facts = _collect_facts(by_exponent, largest, scale, form)
+    facts.update(zero=zero, infinite=endless, capture=str(folder))
+    shift = math.log2(scale)
+    marks = tuple(edge - shift for edge in (form.smallest, form.normal, form.top + 1))
+    chart = Chart("lines", "exponent", ("gradients",), marks=marks)
+    tier = about.tier if about else ""
+    return Report(
+        "precision",
+        "gradient_exponents",
+        (_judge_scale(facts),),
+        _make_table(by_exponent, scale, form),
+        chart,
+        facts=facts,
+        tier=tier,
+    )
+
+
+def _count_exponents(folder: Path, root: Path | None) -> tuple[Counter[str], float]:
+    """Gradients by exponent, "zero" and "infinite", and the largest finite one."""
+    counted: Counter[str] = Counter()
+    largest, seen = 0.0, 0
+    for run in read_dump(folder, root):
+        for operator in run.operators:
+            for record in _gradients_of_operator(operator):
+                seen += 1
+                largest = max(largest, _count_record(record, counted))
+    if not seen:
+        raise WorkbookError("halves.no_backward", path=str(folder))
+    return counted, largest
+
+
+def _gradients_of_operator(operator: Operator) -> Iterator[TensorRecord]:
+    """Yield the gradients that a call gave out in the backward; of a module its parameters' gradients, the rest its
+    operators gave. Autocast keeps the loss in float32, so that its own gradient, a single number, meets no 16-bit
+    format."""
+    if operator.direction == PARAMETERS or (operator.direction == BACKWARD and not operator.is_module):
+        yield from (tensor for tensor in operator.outputs if tensor.is_floating and tensor.file and tensor.shape)
+
+
+def _count_record(record: TensorRecord, counted: Counter[str]) -> float:
+    assert record.file
+    values = np.abs(read_tensor(record.file).astype(np.float64)).ravel()
+    finite = values[np.isfinite(values)]
+    counted["infinite"] += values.size - finite.size
+    some = finite[finite > 0]
+    counted["zero"] += finite.size - some.size
+    exponents, counts = np.unique(np.frexp(some)[1] - 1, return_counts=True)
+    counted.update({str(exponent): int(count) for exponent, count in zip(exponents, counts)})
+    return float(some.max()) if some.size else 0.0
+
+
+def _collect_facts(counted: dict[int, int], largest: float, scale: float, form: Half) -> dict[str, Scalar]:
+    shift, total = math.floor(math.log2(scale)), sum(counted.values())
+    fates: Counter[str] = Counter()
+    for exponent, count in counted.items():
+        fates[form.fate_of_exponent(exponent + shift)] += count
+    share = {name: fates[name] / total if total else 0.0 for name in (LOST, SUBNORMAL, OVERFLOW)}
+    highest = math.ceil(math.log2(form.infinite / largest)) - 1 if total else None
+    return {
+        **share,
+        "scale": scale,
+        "format": form.name,
+        "gradients": total,
+        "largest": largest,
+        "overflows": largest * scale >= form.infinite,
+        "lowest_scale": _find_lowest_scale(counted, form),
+        "highest_scale": None if highest is None else 2.0**highest,
+    }
+
+
+def _find_lowest_scale(counted: dict[int, int], form: Half) -> float | None:
+    """Find the smallest power of two, from 1 on, that loses fewer than FEW of the gradients."""
+    lost, total = 0, sum(counted.values())
+    for exponent in sorted(counted):
+        lost += counted[exponent]
+        if lost >= FEW * total:
+            return 2.0 ** max(0, form.smallest - 1 - exponent)
+    return None
+
+
+def _make_table(counted: dict[int, int], scale: float, form: Half) -> Table:
+    shift, total = math.floor(math.log2(scale)), max(1, sum(counted.values()))
+    span = range(min(counted), max(counted) + 1) if counted else range(0)
+    rows = (
+        (
+            exponent,
+            counted.get(exponent, 0),
+            100 * counted.get(exponent, 0) / total,
+            Sentence(f"halves.{form.fate_of_exponent(exponent + shift)}"),
+        )
+        for exponent in span
+    )
+    return Table(COLUMNS, tuple(rows))
+
+
+def _judge_scale(facts: dict[str, Scalar]) -> Finding:
+    if not facts["gradients"]:
+        return Finding("ACC295", Status.FAIL, "ACC295.none", {}, weight=100)
+    low, high, lost = (float(str(facts[name])) for name in ("lowest_scale", "highest_scale", LOST))
+    args: dict[str, Scalar] = {"scale": format_scale(float(str(facts["scale"]))), "lost": round(100 * lost, 1)}
+    args.update(format=facts["format"], gradients=facts["gradients"], largest=facts["largest"])
+    serving: Scalar = Sentence(
+        "halves.serve" if low <= high else "halves.none_serves", low=format_scale(low), high=format_scale(high)
+    )
+    if not facts["overflows"] and lost < FEW:
+        return Finding("ACC295", Status.OK, "ACC295.fits", args, weight=100)
+    key = "ACC295.overflow" if facts["overflows"] else "ACC295.lost"
+    return Finding("ACC295", Status.WARN, key, {**args, "serving": serving}, weight=100)

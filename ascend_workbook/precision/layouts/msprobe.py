@@ -1,0 +1,135 @@
+"""msprobe's dump folders, 8.x and 26.x: `step<N>/{rank<R>|proc<PID>}/{dump,stack,construct}.json`, of level debug
+debug.json, and the tensors in `dump_tensor_data/`.
+
+msprobe writes bare NaN and Infinity into its JSON, which Python's reader takes. Sources: mindstudio-probe 26.2.0,
+msprobe/core/dump/data_dump; for 8.x
+https://gitcode.com/Ascend/mstt/blob/master/debug/accuracy_tools/msprobe/docs/05.data_dump_PyTorch.md
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Place
+from ascend_workbook.precision.layouts import folders, salvage, stacks
+from ascend_workbook.precision.layouts.entries import read_operator, saved_operator
+from ascend_workbook.precision.record import Run
+from ascend_workbook.storage import Storage
+
+NAME = "msprobe"
+#: Level debug has DEBUG in place of DUMP: what the script itself gave to PrecisionDebugger.save.
+DEBUG = "debug.json"
+DUMP, STACK, CONSTRUCT, TENSORS = "dump.json", "stack.json", "construct.json", "dump_tensor_data"
+#: What content of another shape raises when it is read.
+ODD = (KeyError, TypeError, ValueError, AttributeError)
+
+
+def recognises(storage: Storage) -> bool:
+    """Whether the folder, or a rank's folder in it, has one of msprobe's JSON files."""
+    return any(_has_dump(storage, name) for name in ("", *folders.find_rank_folders(storage)))
+
+
+def read(storage: Storage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]:
+    """Read every rank of every step, and return what could not be read as errors."""
+    folder_names = [""] if _has_dump(storage, "") else list(folders.find_rank_folders(storage))
+    single = folders.reject_ambiguous(storage, folder_names, partial(folders.step_and_rank_of, storage))
+    return folders.read_each_run(single, lambda name, troubles: _read_rank(storage, name, root, troubles))
+
+
+def _has_dump(storage: Storage, name: str) -> bool:
+    return not {DUMP, STACK, CONSTRUCT, DEBUG}.isdisjoint(storage.list_children(name))
+
+
+def _read_rank(storage: Storage, name: str, root: Path | None, troubles: list[WorkbookError]) -> Run:
+    """Read one rank's folder. A broken stack.json or construct.json goes to the troubles and the run is read without
+    it; of a dump.json that was cut short the whole entries are taken, and that is told."""
+    debug = storage.exists(f"{name}{DEBUG}") and not storage.exists(f"{name}{DUMP}")
+    record = f"{name}{DEBUG if debug else DUMP}"
+    content, cut = _read_dump(storage, record)
+    places, containers, leaves = _read_places_and_modules(storage, name, root, troubles)
+    files = storage.local_path(f"{name}{TENSORS}")
+    try:
+        data = content["data"].items()
+        make_operator = saved_operator if debug else partial(read_operator, places=places)
+        operators = tuple(make_operator(key, entry, order, files) for order, (key, entry) in enumerate(data))
+        run = Run(
+            files.parent,
+            *folders.step_and_rank_of(storage, name),
+            str(content["task"]),
+            str(content["level"]),
+            operators,
+            containers,
+            leaves,
+            cut=cut is not None,
+            replayable=not debug,
+        )
+        run.check()
+    except ODD as cause:
+        raise _malformed_error(storage, record, cause) from cause
+    if cut is not None:
+        troubles.append(cut)
+    return run
+
+
+def _read_dump(storage: Storage, name: str) -> tuple[Any, WorkbookError | None]:
+    """Read the content, and where it is only the part before the damage, the error that tells so."""
+    text = _read_text(storage, name)
+    try:
+        return _parse_json(storage, name, text), None
+    except WorkbookError as cause:
+        content = salvage.whole(text) if cause.key == "precision.json_cut" else {}
+        if not content.get("data"):
+            raise
+        args = {**cause.arguments, "count": len(content["data"])}
+        return content, WorkbookError("precision.json_salvaged", **args)
+
+
+def _read_places_and_modules(
+    storage: Storage, name: str, root: Path | None, troubles: list[WorkbookError]
+) -> tuple[dict[str, Place], frozenset[str], frozenset[str]]:
+    places: dict[str, Place] = {}
+    modules: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+    for file in (STACK, CONSTRUCT):
+        if not storage.exists(f"{name}{file}"):
+            continue
+        try:
+            content = read_json(storage, f"{name}{file}")
+            if file == STACK:
+                places = stacks.read_places(content, root)
+            else:
+                modules = stacks.find_containers(content)
+        except WorkbookError as cause:
+            troubles.append(cause)
+        except ODD as cause:
+            troubles.append(_malformed_error(storage, f"{name}{file}", cause))
+    return places, *modules
+
+
+def read_json(storage: Storage, name: str) -> Any:
+    """Read a JSON file; missing, cut short or not text is one error that names the file and the place."""
+    return _parse_json(storage, name, _read_text(storage, name))
+
+
+def _read_text(storage: Storage, name: str) -> str:
+    try:
+        return storage.read_text(name)
+    except (OSError, UnicodeDecodeError) as cause:
+        raise WorkbookError("precision.json_unreadable", path=storage.describe_place(name), error=str(cause)) from cause
+
+
+def _parse_json(storage: Storage, name: str, text: str) -> Any:
+    path = storage.describe_place(name)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as cause:
+        raise WorkbookError("precision.json_cut", path=path, line=cause.lineno, error=cause.msg) from cause
+    except (RecursionError, ValueError) as cause:  # nested too deep, or a number of too many digits
+        raise WorkbookError("precision.json_unreadable", path=path, error=str(cause)) from cause
+
+
+def _malformed_error(storage: Storage, name: str, cause: BaseException) -> WorkbookError:
+    return WorkbookError("precision.dump_malformed", path=storage.describe_place(name), error=repr(cause))

@@ -1,0 +1,100 @@
+"""What a dump says: tensors, the operators they belong to, and the run (one step on one rank)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from ascend_workbook.findings.finding import Place
+
+FORWARD, BACKWARD, PARAMETERS = "forward", "backward", "parameters_grad"
+
+
+@dataclass(frozen=True)
+class TensorRecord:
+    """One tensor of an operator. `slot` says where it stands: `input.0`, `output.1`, `parameters.weight`.
+
+    dtype without the `torch.` (`float32`); statistics are None where the dump has none; `file` holds the values
+    and is None in statistics dumps. `checksum` is msprobe's (figures.py); `trouble` says why nothing of it can be read.
+    """
+
+    slot: str
+    dtype: str
+    shape: tuple[int, ...]
+    maximum: float | None = None
+    minimum: float | None = None
+    mean: float | None = None
+    norm: float | None = None
+    file: Path | None = None
+    checksum: str | None = None
+    trouble: str = ""
+
+    @property
+    def is_floating(self) -> bool:
+        return "float" in self.dtype or "complex" in self.dtype
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One call of an API or a module, in one direction, as msprobe names it.
+
+    `head` is the name without call number and direction (`Functional.conv2d`), `call` counts its calls from 0,
+    `order` its place in the dump, which is the order of execution. `place` is the caller's file and line,
+    `arguments` the numbers and flags it was called with, by slot.
+    """
+
+    name: str
+    head: str
+    call: int
+    direction: str
+    order: int
+    inputs: tuple[TensorRecord, ...]
+    outputs: tuple[TensorRecord, ...]
+    place: Place | None = None
+    arguments: tuple[tuple[str, bool | int | float], ...] = ()
+
+    @property
+    def is_module(self) -> bool:
+        return self.head.startswith("Module.") or self.head.startswith("Cell.")
+
+    @property
+    def api(self) -> str:
+        """Return the API's own name: `conv2d` of `Functional.conv2d."""
+        return self.head.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One step on one rank. `containers` are module entries inside which recorded entries ran; `leaves` those of
+    them that hold API calls only. `cut` says that the record was damaged and its rest is not known, `replayable` that
+    the arguments of calls were recorded in a dump.json."""
+
+    folder: Path
+    step: int
+    rank: int
+    task: str
+    level: str
+    operators: tuple[Operator, ...]
+    containers: frozenset[str] = field(default_factory=frozenset)
+    leaves: frozenset[str] = field(default_factory=frozenset)
+    cut: bool = False
+    replayable: bool = True
+
+    @cached_property
+    def by_name(self) -> dict[str, Operator]:
+        return {operator.name: operator for operator in self.operators}
+
+    @cached_property
+    def by_call(self) -> dict[tuple[str, int, str], Operator]:
+        """Map each operator by head, call number and direction: the same in every layout, whatever a name
+        looks like.
+        """
+        return {(operator.head, operator.call, operator.direction): operator for operator in self.operators}
+
+    def check(self) -> None:
+        """Raises ValueError where the facts contradict themselves: order, or a name given twice."""
+        if [operator.order for operator in self.operators] != list(range(len(self.operators))):
+            raise ValueError(f"{self.folder}: operators are not in execution order")
+        if not len(self.by_name) == len(self.by_call) == len(self.operators):
+            raise ValueError(f"{self.folder}: an operator name stands twice")

@@ -1,0 +1,228 @@
+"""ACC230: which operator parts the runs first, on which step and rank. ACC230.none where none does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.rules import CannotCheck
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.precision import divergence
+from ascend_workbook.precision.capturing import recapture
+from ascend_workbook.precision.comparison import Comparison, StepComparison
+from ascend_workbook.precision.divergence import (
+    AGREES,
+    ALLOWED,
+    ARGUMENT,
+    DIVERGES,
+    DRAWN,
+    EXPLAINED,
+    JUMP,
+    NOT_COMPARED,
+    POSSIBLE,
+    STRUCTURE,
+    Judgement,
+    arguments,
+    devices,
+)
+from ascend_workbook.precision.divergence.drawn import SOURCE, draws_numbers
+from ascend_workbook.precision.operators import kernels_of_operator
+from ascend_workbook.precision.record import FORWARD
+
+CODE = "ACC230"
+SHOWN = 3
+
+
+def check(facts: Comparison) -> Iterator[Finding]:
+    if facts.stopped:
+        raise CannotCheck(
+            "ACC230.other_experiment", what=list(dict.fromkeys(difference.name for difference in facts.differences))
+        )
+    if facts.bare:
+        raise CannotCheck("ACC230.no_operators")
+    if facts.first is None and facts.start:
+        raise CannotCheck("ACC230.other_start")
+    if facts.first is None:
+        yield from _report_healthy(facts)
+        return
+    step, judged = facts.first
+    args = _collect_arguments(step, judged)
+    key = _choose_key(judged)
+    if key == "unseen" and facts.missing_forward_calls and facts.named == facts.missing_forward_calls:
+        key = "missing"
+        args.update(operator=list(facts.named), receiver=judged.name)
+    elif key == "unseen" and facts.named != [judged.name]:
+        key = "handed"
+        args.update(operator=list(facts.named), receiver=judged.name, kernels=_kernels_of_names(step, facts.named))
+    elif key == "handed_back":
+        args.update(operator=list(facts.named), kernels=_kernels_of_names(step, facts.named))
+    if key == "amplified" and not (step.pairing.target.replayable or judged.agreement.inputs):
+        key = "value"
+    if key in ("replayed", "handed_back", "amplified"):
+        args["next"] = _suggest_next_step(facts, step, judged)
+    place = judged.agreement.pair.target.place
+    yield Finding(CODE, Status.FAIL, f"ACC230.{key}", args, place, weight=300)
+
+
+def _suggest_next_step(facts: Comparison, step: StepComparison, judged: Judgement) -> Scalar:
+    """Suggest what has not been done yet: run the operator alone, where its inputs lie there and it was not run
+    already.
+    """
+    ran = facts.confirmation.verdict if facts.confirmation else devices.UNKNOWN
+    if ran == devices.NOT_AGAIN:
+        return _suggest_capture("returns", facts, judged.side, step.step)
+    if ran != devices.UNKNOWN:
+        return Sentence("ACC230.known_issues")
+    pair = judged.agreement.pair
+    for side, operator in (("target", pair.target), ("baseline", pair.baseline)):
+        if not all(tensor.file for tensor in operator.inputs):
+            return _suggest_capture("save", facts, side, step.step)
+    return Sentence("ACC230.run_backward" if judged.handed_by else "ACC230.run_alone")
+
+
+def _suggest_capture(why: str, facts: Comparison, side: str, step: int) -> Scalar:
+    line = recapture.recapture_command(facts.target if side == "target" else facts.baseline, step)
+    capture_args: dict[str, Scalar] = {"step": step, "side": Sentence(f"precision.side_{side}")}
+    return (
+        Sentence(f"ACC230.{why}", **capture_args, command=line)
+        if line
+        else Sentence(f"ACC230.{why}_by_hand", **capture_args)
+    )
+
+
+def _kernels_of_names(step: StepComparison, names: list[str]) -> Scalar:
+    names_of_kernels = [
+        kernel for name in names if (op := step.pairing.target.by_name.get(name)) for kernel in kernels_of_operator(op)
+    ]
+    return list(dict.fromkeys(names_of_kernels)) or None
+
+
+def _choose_key(judged: Judgement) -> str:
+    if judged.outcome == STRUCTURE:
+        return "structure"
+    if judged.outcome == ARGUMENT:
+        return "argument"
+    if judged.outcome == JUMP:
+        return "unseen"
+    if judged.handed_by:
+        return "handed_back"
+    return "replayed" if judged.own else "amplified"
+
+
+def _collect_arguments(step: StepComparison, judged: Judgement) -> dict[str, Scalar]:
+    agreement = judged.agreement
+    operator = agreement.pair.target
+    args: dict[str, Scalar] = {
+        "operator": operator.name,
+        "kernels": list(kernels_of_operator(operator)) or None,
+        "place": str(operator.place) if operator.place else None,
+        "step": step.step,
+        "rank": step.rank,
+        "error_in": agreement.error_in,
+        "error_out": agreement.error_out,
+        "allowed": judged.allowed,
+    }
+    if judged.outcome == STRUCTURE:
+        args["detail"] = [f"{slot.slot} {slot.detail or slot.problem}" for slot in agreement.outputs if slot.problem]
+    if judged.outcome == DIVERGES and not judged.own:
+        args["why"] = Sentence(f"precision.replay_{step.replays.why_not(operator)}")
+    if judged.outcome == ARGUMENT:
+        args["detail"] = arguments.different_arguments(agreement, 0.0)
+    if judged.outcome == JUMP:
+        args["before"] = _find_uncompared_before(step, judged)
+    if judged.own and judged.side:
+        args.update(side=Sentence(f"precision.side_{judged.side}"), own=judged.own.worst)
+    return args
+
+
+def _find_uncompared_before(step: StepComparison, judged: Judgement) -> Scalar:
+    """List what was not compared just before, and so may have made the wrong input."""
+    at = step.judged.index(judged)
+    skipped = [judgement.name for judgement in step.judged[:at] if judgement.outcome == divergence.NOT_COMPARED]
+    left = [op.name for op in step.pairing.only_target if op.order < judged.agreement.pair.order]
+    return list((skipped + left)[-SHOWN:]) or Sentence("ACC230.start")
+
+
+def _report_healthy(facts: Comparison) -> Iterator[Finding]:
+    judged = [judgement for step in facts.steps for judgement in step.judged]
+    if any(judgement.outcome == DRAWN for judgement in judged):
+        yield _make_drawn(facts.steps)
+        return
+    compared = [judgement for judgement in judged if judgement.outcome in (AGREES, EXPLAINED, ALLOWED, POSSIBLE)]
+    if not compared:
+        yield Finding(CODE, Status.FAIL, "ACC230.nothing", {"count": len(judged)}, weight=100)
+        return
+    args: dict[str, Scalar] = {
+        kind: sum(judgement.outcome == kind for judgement in compared) for kind in (AGREES, EXPLAINED)
+    }
+    args["left"] = sum(judgement.outcome == NOT_COMPARED for judgement in judged) + sum(
+        len(step.pairing.only_target) + len(step.pairing.only_baseline) for step in facts.steps
+    )
+    reduced = [judgement for judgement in compared if judgement.outcome == ALLOWED]
+    possible = [judgement for judgement in compared if judgement.outcome == POSSIBLE]
+    if possible:
+        worst = max(possible, key=lambda judgement: judgement.agreement.error_out or 0.0)
+        args.update(
+            count=len(possible),
+            operators=[judgement.name for judgement in possible[:SHOWN]],
+            allowed=worst.allowed,
+            own=worst.agreement.error_out,
+        )
+        yield Finding(CODE, Status.SKIPPED, "ACC230.possible", args, weight=100)
+    elif reduced:
+        worst = _pick_largest_error(reduced)
+        args.update(
+            count=len(reduced), form=worst.form.upper(), operator=worst.name, own=worst.own_error, allowed=worst.allowed
+        )
+        yield Finding(CODE, Status.OK, "ACC230.reduced", args, weight=100)
+    elif not any(judgement.agreement.error_out for judgement in compared):
+        args["count"] = len(compared)
+        yield Finding(CODE, Status.OK, "ACC230.identical", args, weight=100)
+    else:
+        worst = _pick_largest_error(compared)
+        args.update(count=len(compared), operator=worst.name, own=worst.own_error)
+        yield Finding(CODE, Status.OK, "ACC230.none", args, weight=100)
+
+
+def _make_drawn(steps: tuple[StepComparison, ...]) -> Finding:
+    """Other random numbers: what ran from there on, in that step and in those after it, is no agreement. An operator
+    that was run again from its own inputs is judged all the same."""
+    where = min(
+        (step.step, at) for step in steps for at, judgement in enumerate(step.judged) if judgement.outcome == DRAWN
+    )
+    seen = [
+        ((step.step, at), judgement)
+        for step in steps
+        for at, judgement in enumerate(step.judged)
+        if judgement.outcome in (AGREES, EXPLAINED, ALLOWED, POSSIBLE, DRAWN)
+    ]
+    behind = [judgement for at, judgement in seen if at >= where]
+    first = next(judgement for judgement in behind if judgement.outcome == DRAWN).agreement.pair.target
+    drawing = [
+        judgement
+        for judgement in behind
+        if draws_numbers(judgement.agreement.pair.target) and judgement.agreement.pair.target.direction == FORWARD
+    ]
+    again = [judgement for judgement in behind if judgement.own is not None]
+    args: dict[str, Scalar] = {
+        "place": str(first.place) if first.place else None,
+        "operator": first.name,
+        "step": where[0],
+        "api": list(dict.fromkeys(judgement.agreement.pair.target.api for judgement in drawing)),
+        "count": len(drawing),
+        "before": len(seen) - len(behind),
+        "behind": len(behind),
+        "replayed": len(again),
+        "own": max((judgement.own_error for judgement in again), default=None),
+        "error": max(judgement.agreement.error_out or 0.0 for judgement in behind),
+        "source": SOURCE,
+    }
+    return Finding(CODE, Status.WARN, "ACC230.drawn", args, first.place, weight=300)
+
+
+def _pick_largest_error(judged: list[Judgement]) -> Judgement:
+    """Pick the operator that adds the most. Forward first: a gradient that cancels to nothing has any
+    relative error.
+    """
+    forward = [judgement for judgement in judged if judgement.agreement.pair.target.direction == FORWARD]
+    return max(forward or judged, key=lambda judgement: judgement.own_error)

@@ -1,0 +1,205 @@
+"""What was not compared, or could not have been seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from statistics import median
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.precision.comparison import Comparison
+from ascend_workbook.precision.divergence import AGREES, ALLOWED, EXPLAINED, NOT_COMPARED, POSSIBLE, Judgement
+from ascend_workbook.precision.layouts import tree
+from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS
+from ascend_workbook.precision.tensors import fused, tolerance
+from ascend_workbook.precision.tensors.agreement import (
+    CHECKSUM,
+    DTYPE,
+    NO_VALUES,
+    ONLY_BASELINE,
+    ONLY_TARGET,
+    UNREADABLE,
+)
+from ascend_workbook.precision.tensors.workers import ALONE
+
+BASIS = {"ACC209": "defined", "ACC215": "defined", "ACC217": "defined", "ACC218": "reasoned"}
+SHOWN = 4
+DOUBLE = {"float32", "float64"}
+#: A fault of one percent shows in training; where half of the operators could hide one, that is said.
+LARGE = 0.01
+
+
+def check_slower(facts: Comparison) -> Iterator[Finding]:
+    """ACC209: were the tensors measured by numpy for want of the compiled kernel? The numbers are the same; of much
+    data it is told, for it takes several times as long."""
+    slots = (
+        slot
+        for step in facts.steps
+        for judgement in step.judged
+        for slot in judgement.agreement.outputs
+        if slot.metrics
+    )
+    if sum(slot.metrics.measured for slot in slots if slot.metrics) <= ALONE:
+        return
+    why = fused.explain_missing_kernel()
+    if why is not None:
+        yield Finding("ACC209", Status.NOTE, "ACC209.slower", {"reason": Sentence(why.key, **why.arguments)})
+
+
+def check_uncompared(facts: Comparison) -> Iterator[Finding]:
+    """ACC215: pairs whose tensors could not be compared, with the reason."""
+    judged = [judgement for step in facts.steps for judgement in step.judged]
+    broken = [slot for judgement in judged for slot in judgement.agreement.find_problems(UNREADABLE)]
+    if broken:
+        args: dict[str, Scalar] = {"count": len(broken), "first": broken[0].detail}
+        yield Finding("ACC215", Status.FAIL, "ACC215.unreadable", args, weight=350)
+    nodes = [judgement.name for judgement in judged if _other_node(judgement)]
+    if nodes:
+        yield Finding("ACC215", Status.NOTE, "ACC215.autograd", {"count": len(nodes), "names": nodes[:SHOWN]})
+    yield from _report_lacking(judged)
+    adrift = [judgement.name for judgement in judged if _is_adrift(judgement)]
+    if adrift:
+        yield Finding("ACC215", Status.SKIPPED, "ACC215.adrift", {"count": len(adrift), "names": adrift[:SHOWN]})
+    yield from _report_dtypes(judged)
+    slots = [slot for judgement in judged for slot in (*judgement.agreement.inputs, *judgement.agreement.outputs)]
+    if any(slot.error is not None and slot.metrics is None and not slot.summed for slot in slots):
+        yield Finding("ACC215", Status.NOTE, "ACC215.statistics")
+    yield from _report_checksums(judged)
+    if any(run.task == tree.NAME for step in facts.steps for run in (step.pairing.target, step.pairing.baseline)):
+        yield Finding("ACC215", Status.NOTE, "ACC215.order")
+    for error in {step.replays.error for step in facts.steps if step.replays.error}:
+        yield Finding("ACC215", Status.SKIPPED, "ACC215.replay", {"error": error})
+
+
+def _is_forward(judgement: Judgement) -> bool:
+    return judgement.agreement.pair.target.direction == FORWARD
+
+
+def _other_node(judgement: Judgement) -> bool:
+    """Return whether this is a backward entry of another autograd node: other shapes or dtypes, and nothing that could
+    not be read.
+    """
+    if judgement.agreement.find_problems(UNREADABLE, NO_VALUES, CHECKSUM):
+        return False
+    dtypes = judgement.agreement.pair.target.direction == BACKWARD and judgement.agreement.find_problems(DTYPE)
+    return (
+        bool(dtypes)
+        or judgement.outcome == NOT_COMPARED
+        and bool(judgement.agreement.outputs)
+        and not _is_adrift(judgement)
+    )
+
+
+def _is_adrift(judgement: Judgement) -> bool:
+    """Return whether these are gradients of parameters with numbers, and nothing before them in the step tells what
+    they inherit.
+    """
+    whole = not any(slot.problem for slot in judgement.agreement.outputs)
+    return judgement.outcome == NOT_COMPARED and judgement.agreement.pair.target.direction == PARAMETERS and whole
+
+
+def _report_lacking(judged: list[Judgement]) -> Iterator[Finding]:
+    """Report outputs of one side alone, of backward entries that were judged by the others."""
+    names = [
+        f"{judgement.name} {slot.slot}"
+        for judgement in judged
+        if judgement.outcome != NOT_COMPARED and not _is_forward(judgement)
+        for slot in judgement.agreement.outputs
+        if slot.problem in (ONLY_TARGET, ONLY_BASELINE)
+    ]
+    if names:
+        yield Finding("ACC215", Status.NOTE, "ACC215.lacking", {"count": len(names), "names": names[:SHOWN]})
+
+
+def _report_checksums(judged: list[Judgement]) -> Iterator[Finding]:
+    """Report checksums, which tell equal from different. How different decides whether it is rounding: no tensor is to
+    blame.
+    """
+    odd = [
+        f"{judgement.name} {slot.slot}" for judgement in judged for slot in judgement.agreement.find_problems(CHECKSUM)
+    ]
+    if odd:
+        yield Finding("ACC215", Status.WARN, "ACC215.checksum", {"count": len(odd), "names": odd[:SHOWN]}, weight=60)
+    equal = sum(
+        slot.summed for judgement in judged for slot in (*judgement.agreement.inputs, *judgement.agreement.outputs)
+    )
+    if equal:
+        yield Finding("ACC215", Status.NOTE, "ACC215.summed", {"count": equal})
+
+
+def _report_dtypes(judged: list[Judgement]) -> Iterator[Finding]:
+    """Report other dtypes in forward. float64 on one side and float32 on the other is what torch_npu documents: an NPU
+    computes float64 in float32."""
+    slots = [
+        (judgement.name, slot)
+        for judgement in judged
+        if _is_forward(judgement)
+        for slot in judgement.agreement.find_problems(DTYPE)
+    ]
+    for key, status, wanted in (("double", Status.NOTE, True), ("dtype", Status.WARN, False)):
+        names = [f"{name} {slot.detail}" for name, slot in slots if (set(slot.detail.split(" / ")) == DOUBLE) == wanted]
+        if names:
+            args: dict[str, Scalar] = {"count": len(names), "names": names[:SHOWN]}
+            yield Finding("ACC215", status, f"ACC215.{key}", args, weight=50)
+
+
+def check_selected(facts: Comparison) -> Iterator[Finding]:
+    """ACC217: was all of both runs looked at? A selection and a sample leave things out, and that is said, with what
+    the sample costs in certainty."""
+    selection = facts.selection
+    if selection.names:
+        count = sum(len(step.pairing.pairs) for step in facts.steps)
+        args: dict[str, Scalar] = {"count": count, "names": list(selection.names)}
+        yield Finding("ACC217", Status.NOTE, "ACC217.selected", args)
+    if selection.sample.share < 1:
+        skipped = [
+            slot.metrics
+            for step in facts.steps
+            for judgement in step.judged
+            for slot in (*judgement.agreement.inputs, *judgement.agreement.outputs)
+            if slot.metrics
+        ]
+        shares = [
+            judgement.sampling / judgement.relative_l2
+            for judgement in skipped
+            if judgement.sampling is not None and judgement.relative_l2 > 0 and math.isfinite(judgement.sampling)
+        ]
+        worst: Scalar = max(shares, default=0.0)
+        args = {"share": selection.sample.share, "seed": selection.sample.seed, "count": len(skipped), "worst": worst}
+        yield Finding("ACC217", Status.NOTE, "ACC217.sampled", args)
+
+
+def check_blind(facts: Comparison) -> Iterator[Finding]:
+    """ACC218: how large a fault would have gone unseen? Statistics alone, and 16-bit numbers, leave room for one; where
+    no operator is found at fault, the size of that room belongs to the answer."""
+    if facts.stopped or facts.bare or facts.first is not None or facts.start:
+        return
+    judged = [
+        judgement
+        for step in facts.steps
+        for judgement in step.judged
+        if judgement.agreement.pair.target.direction == FORWARD
+        and judgement.own is None
+        and judgement.outcome in (AGREES, EXPLAINED, ALLOWED, POSSIBLE)
+    ]
+    rooms = [max(judgement.allowed, tolerance.AMPLIFICATION * judgement.agreement.error_in) for judgement in judged]
+    room = median(rooms) if rooms else 0.0
+    if room < LARGE:
+        return
+    saved = any(t.file for judgement in judged for t in judgement.agreement.pair.target.outputs)
+    half = any(
+        tolerance.unit_roundoff(dtype) > tolerance.unit_roundoff("float32")
+        for judgement in judged
+        for dtype in judgement.agreement.dtypes
+    )
+    why = [Sentence(f"ACC218.{name}") for name, holds in (("statistics", not saved), ("half", half)) if holds]
+    yield Finding("ACC218", Status.NOTE, "ACC218.room", {"count": len(rooms), "room": room, "why": list(why) or None})
+
+
+RULES = {
+    "ACC209": check_slower,
+    "ACC215": check_uncompared,
+    "ACC217": check_selected,
+    "ACC218": check_blind,
+}

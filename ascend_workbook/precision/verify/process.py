@@ -1,0 +1,187 @@
+"""A side in a process of its own: on another device, or in another environment, than the other one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.machine import device as devices
+from ascend_workbook.machine.launch.child import simulator
+from ascend_workbook.machine.settings.child import settings as settings_reader
+from ascend_workbook.precision.tensors.metrics import Array
+from ascend_workbook.precision.verify.local import make_about
+from ascend_workbook.precision.verify.taken import Reader, Taken
+
+CHILD = Path(__file__).resolve().parents[1] / "child" / "verify_child.py"
+#: Seconds that making the model, or one input, may take.
+TIMEOUT_S = 1800.0
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a side is: `factory` and `inputs` are `path.py:function`, `checkpoint` a file or "", `device` a tier, auto
+    or baseline; `settings` are environment variables of its process. `double` makes it the float64 reference."""
+
+    name: str
+    factory: str
+    inputs: str
+    checkpoint: str = ""
+    device: str = "auto"
+    mode: str = ""
+    seed: int = 0
+    double: bool = False
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+class ProcessSide:
+    """Its tensors come through a file per input below `folder`; what it prints is in `<name>.log` there."""
+
+    def __init__(self, order: Order, folder: Path, python: str = sys.executable) -> None:
+        find = devices.find_baseline if order.device == "baseline" else partial(devices.find, order.device)
+        chosen = find(python=python)
+        if chosen.tier != "npu-simulated" and order.settings:
+            raise WorkbookError("precision.fault_needs_simulator", tier=chosen.tier)
+        self.order, self.folder, self.tier = order, folder, chosen.tier
+        self.files: dict[int, Path] = {}
+        self.log = folder / f"{order.name}.log"
+        self._start_process(chosen.accelerator, python)
+
+    def _start_process(self, accelerator: str, python: str) -> None:
+        own = self.folder / self.order.name
+        own.mkdir()
+        order = self.order
+        job = {
+            "factory": order.factory,
+            "checkpoint": order.checkpoint,
+            "inputs": order.inputs,
+            "device": accelerator,
+            "mode": order.mode,
+            "seed": order.seed,
+            "double": order.double,
+            "folder": str(own),
+            "recorder": str(CHILD.with_name("recorder.py")),
+            "settings": settings_reader.__file__,
+            "simulator": simulator.__file__,
+        }
+        (own / "job.json").write_text(json.dumps(job), encoding="utf-8")
+        environment = {**devices.child_environment(self.tier, os.environ), **dict(order.settings)}
+        with self.log.open("wb") as sink:
+            self.process = subprocess.Popen(
+                [python, str(CHILD), str(own / "job.json")],
+                env=environment,
+                stderr=sink,
+                text=True,
+                encoding="utf-8",
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+
+    def wait_ready(self) -> None:
+        """Wait until the model is made. Raises WorkbookError where it cannot be."""
+        answer = self._receive_message()
+        if "error" in answer:
+            self.process.wait()
+            raise WorkbookError(
+                "verify.cannot_start",
+                side=Sentence(f"verify.side_{self.order.name}"),
+                factory=self.order.factory,
+                error=answer["error"],
+            )
+        self.about = make_about(self.order.name, answer, self.tier, answer["formats"], answer["count"])
+
+    def begin_input(self, index: int) -> None:
+        self._send_message({"index": index})
+
+    def finish_input(self, index: int) -> Taken | None:
+        answer = self._receive_message()
+        if "end" in answer:
+            return None
+        self.files[index] = Path(answer["file"])
+        return Reader(_Arrays(self.files[index])).read_answer(answer)
+
+    def forget_input(self, index: int) -> None:
+        if index in self.files:
+            self.files.pop(index).unlink()
+
+    def close(self) -> Mapping[str, Any]:
+        """Ends the process. Raises WorkbookError where a fault that was asked for never struck."""
+        self._send_message({"close": True})
+        simulator: dict[str, Any] = self._receive_message()["simulator"]
+        self.process.wait(TIMEOUT_S)
+        missed = [
+            line for line in self._read_log_lines() if "NPU simulator: the fault" in line and "never struck" in line
+        ]
+        if missed:
+            raise WorkbookError("precision.fault_never_struck", message=missed[0].partition(": ")[2])
+        return simulator if self.tier == "npu-simulated" else {}
+
+    def kill_process(self) -> None:
+        """End the process whatever it does."""
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream and not stream.closed:
+                try:
+                    stream.close()
+                except BrokenPipeError:
+                    continue  # it is gone: what was left to say to it is not needed
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def _send_message(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin
+        try:
+            self.process.stdin.write(json.dumps(message) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError as cause:
+            raise self._child_error() from cause
+
+    def _receive_message(self) -> dict[str, Any]:
+        assert self.process.stdout
+        stopper = threading.Timer(TIMEOUT_S, self.process.kill)
+        stopper.start()
+        line = self.process.stdout.readline()
+        stopper.cancel()
+        if not line.endswith("\n"):
+            raise self._child_error()
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _child_error(self) -> WorkbookError:
+        code = self.process.wait()
+        last = next((line for line in reversed(self._read_log_lines()) if line.strip()), "-")
+        return WorkbookError(
+            "verify.died", side=Sentence(f"verify.side_{self.order.name}"), code=code, error=last[:400]
+        )
+
+    def _read_log_lines(self) -> list[str]:
+        return self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+class _Arrays:
+    """Arrays of a side's file; those that begin at one place are one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.arrays = path, dict[int, Array]()
+
+    def __call__(self, entry: Mapping[str, Any]) -> Array:
+        size = int(np.prod(entry["shape"], dtype=np.int64))
+        if entry["at"] not in self.arrays:
+            self.arrays[entry["at"]] = (
+                np.memmap(self.path, entry["stored"], "r", entry["at"], (size,))
+                if size
+                else np.empty(0, entry["stored"])
+            )
+        return self.arrays[entry["at"]]

@@ -1,0 +1,109 @@
+"""A comparison and its curves as answers: one report for each question, in the order in which they must be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
+from ascend_workbook.precision.views import platform
+from ascend_workbook.precision.views.cases import head_of_name
+from ascend_workbook.precision.views.questions import DEVICE, EXPERIMENT, INCOMPLETE, NO_MANIFEST, UNPAIRED, question_of
+
+FIRST = (EXPERIMENT, DEVICE, INCOMPLETE)
+#: The good answer to the first question
+SAME = ("ACC205.same", "ACC205.beside")
+#: The last answer: what is to be done, the gravest first.
+STEPS = "ACC291"
+
+
+def answer_experiment(comparison: Report) -> Report:
+    """Answer whether the two runs are the same experiment, wholly recorded, and whether an NPU took part. With what
+    each side ran on.
+    """
+    selected = [finding for finding in comparison.findings if question_of(finding) in FIRST and not _of_curves(finding)]
+    selected = [
+        replace(finding, status=Status.SKIPPED, weight=10) if finding.key == NO_MANIFEST else finding
+        for finding in selected
+    ]
+    table = platform.platform_table(comparison)
+    if not any(finding.status >= Status.WARN or finding.key == NO_MANIFEST for finding in selected):
+        selected.insert(0, _same_experiment(platform.list_unexplained(table)))
+    simulator = comparison.facts.get("simulator") or {}
+    return Report(
+        "precision",
+        "experiment",
+        _put_first(selected, SAME),
+        table,
+        facts={"simulator": simulator},
+        tier=comparison.tier,
+    )
+
+
+def answer_divergence(comparison: Report) -> Report:
+    """Answer which operator parts the runs first, with the error curve through the network."""
+    apart = (*FIRST, UNPAIRED)
+    selected = tuple(
+        finding for finding in comparison.findings if question_of(finding) not in apart and not _of_curves(finding)
+    )
+    return replace(comparison, verb="divergence", findings=selected)
+
+
+def answer_unpaired(comparison: Report) -> Report:
+    """What only one side called, by API and side, with the likely reason: it was not compared."""
+    counts: dict[tuple[str, str, str], list[list[Scalar]]] = {}
+    for entry in comparison.facts.get("unpaired", []):
+        step, rank, side, name, why = entry
+        counts.setdefault((side, head_of_name(name), why), []).append([step, rank, name])
+    rows = tuple(
+        (Sentence(f"precision.side_{side}"), name, len(amount), Sentence(f"precision.why_{why}"), *amount[0])
+        for (side, name, why), amount in counts.items()
+    )
+    columns = ("only_side", "api", "count", "likely", "step", "rank", "first")
+    amount = [entry for entry in comparison.findings if question_of(entry) == UNPAIRED]
+    if not comparison.facts["judged"] or not comparison.facts["outcomes"]:
+        amount += [entry for entry in comparison.findings if entry.rule == "ACC230"]  # says why nothing was judged
+    elif not rows:
+        amount.insert(0, Finding("ACC210", Status.OK, "ACC210.all"))
+    table = Table(tuple(map(Column, columns)), rows) if rows else None
+    return Report("precision", "unpaired", tuple(amount), table, tier=comparison.tier)
+
+
+def next_steps(reports: Iterable[Report]) -> Report:
+    """List what to do, the gravest first; after a healthy comparison, where to go from there."""
+    hinting = [finding for report in reports for finding in report.findings if finding.hint("en")]
+    hinting = list({(finding.key, repr(finding.args)): finding for finding in hinting}.values())
+    hinting.sort(key=lambda finding: (-finding.status, -finding.weight))
+    rows: list[tuple[Scalar, ...]] = [
+        (number, finding.status.name, finding.rule, NextStep(finding.key, **finding.args))
+        for number, finding in enumerate(hinting, 1)
+    ]
+    headline = Finding(STEPS, Status.OK, "ACC291.profile")
+    if hinting:
+        first: Scalar = NextStep(hinting[0].key, **hinting[0].args)
+        status = Status.NOTE if hinting[0].status < Status.WARN else Status.OK
+        headline = Finding(STEPS, status, "ACC291.first", {"first": first, "count": len(hinting)})
+    columns = tuple(map(Column, ("order", "status", "rule", "next_step")))
+    return Report("precision", "next", (headline,), Table(columns, tuple(rows)) if rows else None)
+
+
+def _of_curves(finding: Finding) -> bool:
+    """Return whether the finding is of the curves, which a comparison with a bundle tells too; here they have a part of
+    their own.
+    """
+    return finding.rule.startswith("ACC25")
+
+
+def _same_experiment(beside: list[Scalar]) -> Finding:
+    """Return the good answer; it names what the table under it shows as different."""
+    if not beside:
+        return Finding("ACC205", Status.OK, "ACC205.same", weight=90)
+    return Finding("ACC205", Status.OK, "ACC205.beside", {"what": beside}, weight=90)
+
+
+def _put_first(findings: list[Finding], keys: tuple[str, ...]) -> tuple[Finding, ...]:
+    """Remarks lower the status of a good answer, but the answer stays the headline."""
+    worst = max(finding.status for finding in findings)
+    return tuple(replace(finding, status=worst) if finding.key in keys else finding for finding in findings)

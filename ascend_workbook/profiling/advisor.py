@@ -1,0 +1,139 @@
+"""What msprof-analyze's advisor says of a profile of torch_npu, where that program is installed.
+
+It runs beside us with a time limit and writes into a folder that is removed. It ends with 0 also where it failed, so
+its JSON is what counts. Its findings carry its name, and no bound unless it gives one.
+https://gitcode.com/Ascend/msprof-analyze
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language
+
+CODE = "PRF329"
+PROGRAM = "msprof-analyze"
+SECONDS = 300
+#: The table of problems, and its own breakdown, which is no problem, in its two languages
+PROBLEMS = ("problems", "问题综述")
+NO_PROBLEM = ("Overall Summary", "整网耗时分析")
+#: Columns of the table: their headings are in its language
+CATEGORY, SAYS, SUGGESTS, INCOME_US = 0, 1, 2, 6
+
+
+class Silent(Exception):
+    """The advisor said nothing that can be used; `key` and `arguments` as in Finding."""
+
+    def __init__(self, key: str, **arguments: Scalar) -> None:
+        super().__init__(key)
+        self.key, self.arguments = key, arguments
+
+
+def add_advisor_part(
+    report: Report, path: str | os.PathLike[str], lang: str | None = None, *, program: str = ""
+) -> Report:
+    """Return the report with one part more: what the advisor says of the profile at `path`, or why it says nothing."""
+    try:
+        findings = _read_findings(_run_advisor(Path(path), lang, program))
+    except Silent as silent:
+        findings = [Finding(CODE, Status.SKIPPED, silent.key, silent.arguments)]
+    rows: tuple[tuple[Scalar, ...], ...] = tuple(
+        (finding.args["category"], finding.args["says"], finding.args["suggests"], finding.args["gain_ms"])
+        for finding in findings
+        if finding.status is Status.NOTE
+    )
+    columns = (
+        Column("advisor_category"),
+        Column("advisor_says", wrap=50),
+        Column("advisor_suggests", wrap=50),
+        Column("tuning_bound", "ms"),
+    )
+    part = Report(report.stage, "advisor", tuple(findings), Table(columns, rows), tier=report.tier)
+    table, headline = report.table, part.headline
+    assert headline is not None
+    if table is not None and [column.name for column in table.columns] == ["question", "status", "verdict"]:
+        row = (Sentence("name.advisor"), part.status.name, Sentence(headline.key, **headline.args))
+        table = replace(table, rows=(*table.rows, row))
+    return replace(report, parts=(*report.parts, part), findings=(*report.findings, headline), table=table)
+
+
+def _run_advisor(path: Path, lang: str | None, program: str) -> dict[str, Any]:
+    """Run the advisor on the profile and return its answer; raises Silent where it gives none."""
+    executable = program or shutil.which(PROGRAM) or shutil.which(PROGRAM, path=str(Path(sys.executable).parent))
+    if not executable:
+        raise Silent("PRF329.absent")
+    advisor_language = "cn" if choose_language(lang) == "zh" else "en"
+    with tempfile.TemporaryDirectory(prefix="advisor-") as folder:
+        command = [
+            executable,
+            "advisor",
+            "all",
+            "-d",
+            str(path.resolve()),
+            "-o",
+            folder,
+            "-l",
+            advisor_language,
+            "--agent",
+        ]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env={**os.environ, "TMPDIR": folder},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as late:
+            raise Silent("PRF329.late", seconds=SECONDS) from late
+        except OSError as cause:
+            raise Silent("PRF329.failed", error=str(cause)) from cause
+    return _parse_answer(done.stdout, done.stderr)
+
+
+def _parse_answer(printed: str, errors: str) -> dict[str, Any]:
+    """Return the JSON object that the advisor prints; raises Silent where there is none or it says that it failed."""
+    begin = printed.find("{")
+    try:
+        answer = json.loads(printed[begin:]) if begin >= 0 else None
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise Silent("PRF329.failed", error=(errors or printed).strip()[-200:])
+    if answer.get("status") != "success" or not isinstance(answer.get("message"), dict):
+        raise Silent("PRF329.failed", error=str(answer.get("message"))[:200])
+    message: dict[str, Any] = answer["message"]
+    return message
+
+
+def _read_findings(message: dict[str, Any]) -> list[Finding]:
+    """Return a finding for each problem in the advisor's answer."""
+    problems = next((message[name] for name in PROBLEMS if name in message), None)
+    rows = problems.get("data") if isinstance(problems, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, list) and len(row) > INCOME_US for row in rows):
+        raise Silent("PRF329.failed", error=f"no problems among {sorted(message)}")
+    findings = [_make_finding(row) for row in rows if row[CATEGORY] not in NO_PROBLEM]
+    return findings or [Finding(CODE, Status.OK, "PRF329.nothing")]
+
+
+def _make_finding(row: list[Any]) -> Finding:
+    income = row[INCOME_US]
+    gain = round(income / 1000, 3) if isinstance(income, (int, float)) and not isinstance(income, bool) else None
+    columns = {"category": CATEGORY, "says": SAYS, "suggests": SUGGESTS}
+    texts = {name: " ".join(str(row[at] or "").split()) or None for name, at in columns.items()}
+    key = "PRF329.found" if gain is None else "PRF329.bound"
+    return Finding(CODE, Status.NOTE, key, {**texts, "gain_ms": gain})

@@ -1,0 +1,147 @@
+"""From what was measured to the report: a row per configuration, the rules' findings, facts with units."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Chart, Column, Report, Table
+from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.profiling.benchmark import relative, rules
+from ascend_workbook.profiling.benchmark.facts import Bench, Measured
+from ascend_workbook.profiling.benchmark.rules import against, measured
+
+PERCENTILES = (50, 90, 95, 99)
+
+
+def report_benchmark(bench: Bench) -> Report:
+    """Report the benchmark: a row per configuration, the rules' findings and facts that can serve as a baseline."""
+    findings = judge_facts(bench, rules_of(rules))
+    rate = Column("bench_rate", f"{bench.unit}/s")
+    columns = [Column("bench_configuration"), rate, Column("bench_interval", "%", 2)]
+    columns += [Column(f"bench_p{percent}", "ms", detail=percent == 90) for percent in PERCENTILES]
+    columns += [
+        Column("bench_tokens", "/s"),
+        Column("bench_loading", "%", 3),
+        Column("bench_device_peak", "MiB"),
+        Column("bench_host_peak", "MiB"),
+        Column("bench_power", "W"),
+        Column("bench_relative", "x"),
+        Column("bench_outcome"),
+    ]
+    rows = [_make_row(bench, configuration) for configuration in bench.measured]
+    shown = [at for at, column in enumerate(columns) if at < 3 or any(row[at] is not None for row in rows)]
+    table = Table(tuple(columns[at] for at in shown), tuple(tuple(row[at] for at in shown) for row in rows))
+    chart = Chart("bars", "bench_configuration", ("bench_rate",), f"{bench.unit}/s") if bench.successful else None
+    facts = {"benchmark": _collect_facts(bench), "simulator": bench.facts.get("simulator") or {}}
+    return Report(
+        "profiling",
+        "benchmark",
+        _raise_headline(findings),
+        table,
+        chart,
+        facts=facts,
+        tier=bench.tier,
+        answers=_answered_codes(findings),
+    )
+
+
+def without_samples(configuration: Measured) -> Measured:
+    """Return the configuration without its samples: where one does not tell them, steps are counted in all of them."""
+    return replace(configuration, samples=None)
+
+
+def _answered_codes(findings: list[Finding]) -> tuple[str, ...]:
+    """Return the codes that the report answers; none where it was asked for beside a baseline that cannot be held
+    against it.
+    """
+    asked = any(finding.rule == against.CODE and finding.status is Status.SKIPPED for finding in findings)
+    return () if asked else (measured.SPEED,)
+
+
+def _raise_headline(findings: list[Finding]) -> tuple[Finding, ...]:
+    """Give the finding of what was measured the worst status, so that it stays the headline. Beside its answer,
+    questions that these configurations cannot answer are only listed."""
+    listed = Status.SKIPPED if _answered_codes(findings) else None
+    worst = max((finding.status for finding in findings if finding.status is not listed), default=Status.OK)
+    return tuple(
+        replace(finding, status=max(finding.status, worst)) if finding.rule == measured.SPEED else finding
+        for finding in findings
+    )
+
+
+def _make_row(bench: Bench, configuration: Measured) -> list[Scalar]:
+    """Return the table's row of a configuration."""
+    outcome: Scalar = Sentence(f"benchmark.outcome.{configuration.outcome}")
+    if not configuration.done:
+        return [configuration.name, *[None] * (len(PERCENTILES) + 8), outcome]
+    figures: list[Scalar] = [
+        configuration.rate_per_s,
+        _half_percent(configuration),
+        *(configuration.percentile_ms(at) for at in PERCENTILES),
+    ]
+    memory: list[Scalar] = [configuration.device_peak_mib, configuration.host_peak_mib]
+    ratio = relative.compute_ratio(bench, configuration)
+    return [
+        configuration.name,
+        *figures,
+        configuration.tokens_per_s,
+        configuration.loading_percent,
+        *memory,
+        configuration.power_w,
+        ratio,
+        outcome,
+    ]
+
+
+def _half_percent(configuration: Measured) -> float | None:
+    """Return half the 95 % interval of the throughput, in percent of it."""
+    return (
+        None
+        if configuration.rate_interval is None
+        else 50 * (configuration.rate_interval[1] - configuration.rate_interval[0]) / configuration.rate_per_s
+    )
+
+
+def _collect_facts(bench: Bench) -> dict[str, Any]:
+    """Collect what another benchmark takes as its baseline, and any other report may cite."""
+    settings = {"unit": bench.unit, "axes": list(bench.axes), "repeats": bench.repeats, "no_power": bench.no_power}
+    facts = {name: value for name, value in bench.facts.items() if name != "simulator"}
+    return {
+        **facts,
+        **settings,
+        "hardware": bench.hardware,
+        "configurations": [_collect_figures(configuration) for configuration in bench.measured],
+    }
+
+
+def _collect_figures(configuration: Measured) -> dict[str, Any]:
+    """Collect the numbers of one configuration, with units in their names."""
+    about = {
+        "name": configuration.name,
+        "settings": dict(configuration.settings),
+        "outcome": configuration.outcome,
+        "why": configuration.why,
+    }
+    if not configuration.done:
+        return about
+    low, high = configuration.rate_interval or (None, None)
+    rates = {
+        "rate_per_s": configuration.rate_per_s,
+        "rate_low_per_s": low,
+        "rate_high_per_s": high,
+        "tokens_per_s": configuration.tokens_per_s,
+        "samples_per_step": configuration.samples,
+    }
+    times = {f"p{at}_ms": configuration.percentile_ms(at) for at in PERCENTILES}
+    spread = {
+        "steps": len(configuration.times_s),
+        "runs": len(configuration.runs_s),
+        "spread_percent": configuration.spread_percent,
+        "drift_percent": configuration.drift_percent,
+        "loading_percent": configuration.loading_percent,
+    }
+    resources = {name: value for name, value in asdict(configuration).items() if name.endswith(("_mib", "_w"))}
+    return {**about, **rates, **times, **spread, **resources}

@@ -1,0 +1,207 @@
+"""A model, a function or a DataLoader of this very process: for notebooks, and where there is no script.
+
+Throughput is torch.utils.benchmark's (Timer.blocked_autorange: blocks of calls, the device waited for at their ends);
+percentiles are of single calls, each waited for.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.profiling.benchmark import answer, loaders, relative
+from ascend_workbook.profiling.benchmark.configurations import AUTOCAST, Axis, Configuration, combine_axes
+from ascend_workbook.profiling.benchmark.facts import LEAST_STEPS, OUT_OF_MEMORY, Bench, Measured
+from ascend_workbook.profiling.benchmark.memory import MEMORY, Peak
+from ascend_workbook.profiling.benchmark.power import Power
+from ascend_workbook.profiling.collecting import here
+
+Call = Callable[[], Any]
+
+
+def of_calls(
+    target: Any,
+    inputs: Any = (),
+    *,
+    loss: Callable[[Any], Any] | None = None,
+    optimizer: Callable[[Iterable[Any]], Any] | None = None,
+    batch_sizes: Sequence[int] = (),
+    autocast: bool = False,
+    tokens: float | None = None,
+    loader: Sequence[str] = (),
+    device: str = "auto",
+    steps: int = 50,
+    warmup: int = 5,
+    seconds: float = 0.5,
+    baseline: str | os.PathLike[str] | None = None,
+) -> Report:
+    """Time `target`: a torch module called with `inputs` (a tensor, a tuple of them, or a function that makes them of a
+    batch size), a function without arguments, or a DataLoader (`loader`: what to vary of it).
+
+    Inference, unless `loss` is given (output -> scalar tensor): then forward, backward and, with an `optimizer` such
+    as torch.optim.AdamW, the update, on a copy of the model. `steps` calls are timed one by one after `warmup`,
+    `seconds` of calls in blocks. tokens: of one sample. Runs where the model's parameters are.
+    Raises WorkbookError for fewer than two steps and for what cannot be called.
+    """
+    for name, value, least in (("steps", steps, LEAST_STEPS), ("warmup", warmup, 0)):
+        if value < least:
+            raise WorkbookError("profiling.too_few", name=name, value=value, least=least)
+    before = None if baseline is None else relative.load_baseline(baseline)
+    chosen_device = here.find_device(device)
+    shared = {
+        "tier": chosen_device.tier,
+        "device": chosen_device.name,
+        "count": chosen_device.count,
+        "versions": chosen_device.versions,
+    }
+    facts: dict[str, Any] = {"script": "", "args": [], "nproc": 1, "steps": steps, "warmup": warmup}
+    facts |= {"simulator": here.describe_simulator(chosen_device)}
+    if loaders.is_loader(target):
+        measured, names = loaders.measure_loader(target, loader, steps, warmup)
+        unasked = Sentence("benchmark.power.loading")
+        facts["kind"] = "loading"
+        return answer.report_benchmark(Bench(measured, "samples", shared, names, 1, before, unasked, facts))
+    work = _Work(target, inputs, loss, optimizer)
+    axes = [Axis("batch", "argument", tuple(batch_sizes))] if batch_sizes else []
+    axes += [Axis(AUTOCAST, "autocast", (False, True))] if autocast else []
+    rows = []
+    with Power(chosen_device) as power:
+        for configuration in combine_axes(axes):
+            rows.append(_measure_call(work, configuration, chosen_device.accelerator, (steps, warmup, seconds), tokens))
+    unit = "samples" if rows and all(configuration.samples for configuration in rows if configuration.done) else "calls"
+    kind = "training" if loss else "inference"
+    names = tuple(axis.name for axis in axes)
+    return answer.report_benchmark(
+        Bench(tuple(rows), unit, shared, names, 1, before, power.why, {**facts, "kind": kind})
+    )
+
+
+def _measure_call(
+    work: _Work, configuration: Configuration, accelerator: str, counts: tuple[int, int, float], tokens: float | None
+) -> Measured:
+    """Time the work in one configuration, with the most memory it took."""
+    name, settings = configuration.name or "-", configuration.settings
+    peak = Peak(accelerator)
+    try:
+        call, samples = work.make_call(settings.get("batch"), accelerator if configuration.autocast else "")
+        times, blocks = _time_calls(call, accelerator, *counts)
+    except (RuntimeError, MemoryError) as error:
+        if not MEMORY.search(f"{type(error).__name__}: {error}") and not isinstance(error, MemoryError):
+            raise
+        return Measured(name, settings, OUT_OF_MEMORY, str(error).splitlines()[0] if str(error) else "MemoryError")
+    many = tokens * samples if tokens and samples else None
+    host, at_most = peak.host_mib()
+    return Measured(
+        name,
+        settings,
+        runs_s=(times,),
+        rate_s=(blocks,),
+        samples=samples,
+        tokens=many,
+        device_peak_mib=peak.device_mib(),
+        host_peak_mib=host,
+        host_at_most_mib=at_most,
+    )
+
+
+def _time_calls(
+    call: Call, accelerator: str, steps: int, warmup: int, seconds: float
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the seconds of single calls, and of calls within blocks."""
+    from torch.utils.benchmark import Timer
+
+    def read_clock() -> float:
+        _wait_for_device(accelerator)
+        return time.perf_counter()
+
+    for _ in range(warmup):
+        call()
+    single = []
+    for _ in range(steps):
+        start = read_clock()
+        call()
+        single.append(read_clock() - start)
+    timer = Timer("call()", globals={"call": call}, timer=read_clock)
+    return tuple(single), tuple(timer.blocked_autorange(min_run_time=seconds).times)
+
+
+def _wait_for_device(accelerator: str) -> None:
+    """Wait until the device has done all that was handed to it."""
+    if accelerator != "cpu":
+        import torch
+
+        getattr(torch, accelerator).synchronize()
+
+
+class _Work:
+    """What one call does, for a batch size and a precision."""
+
+    def __init__(self, target: Any, inputs: Any, loss: Any, optimizer: Any) -> None:
+        import torch
+
+        self._module = isinstance(target, torch.nn.Module)
+        if not callable(target):
+            raise WorkbookError("benchmark.not_callable", type=type(target).__name__)
+        if not self._module and (loss or optimizer):
+            raise WorkbookError("benchmark.no_model", option="loss, optimizer", type=type(target).__name__)
+        self._target, self._inputs, self._loss, self._optimizer = target, inputs, loss, optimizer
+
+    def make_call(self, batch: Any, autocast: str) -> tuple[Call, float | None]:
+        """Make the call, and say how many samples it works on where its inputs tell."""
+        import torch
+
+        inputs = self._make_inputs(batch)
+        samples = next(
+            (tensor.shape[0] for tensor in inputs if isinstance(tensor, torch.Tensor) and tensor.dim()), None
+        )
+        precision = torch.autocast(autocast or "cpu", dtype=torch.bfloat16, enabled=bool(autocast))
+        if self._loss is not None:
+            return self._make_training(inputs, precision), samples
+        if self._module:
+            self._target.eval()
+
+        def infer_batch() -> Any:
+            with torch.inference_mode(), precision:
+                return self._target(*inputs)
+
+        return infer_batch, samples
+
+    def _make_training(self, inputs: tuple[Any, ...], precision: Any) -> Call:
+        """Make the call of one training step on a copy of the model."""
+        model = copy.deepcopy(self._target).train()
+        optimizer = self._optimizer(model.parameters()) if self._optimizer else None
+
+        def train_batch() -> None:
+            model.zero_grad(set_to_none=True)
+            with precision:
+                loss = self._loss(model(*inputs))
+            loss.backward()
+            if optimizer is not None:
+                optimizer.step()
+
+        return train_batch
+
+    def _make_inputs(self, batch: Any) -> tuple[Any, ...]:
+        """Return the inputs, or their rows over and over until the batch is full."""
+        import torch
+
+        try:
+            value = self._inputs(batch) if callable(self._inputs) else self._inputs
+            inputs = value if isinstance(value, tuple) else (value,)
+            if batch is None or callable(self._inputs):
+                return inputs
+            rows = [item for item in inputs if isinstance(item, torch.Tensor) and item.dim()]
+            if not rows:
+                raise ValueError("there is no tensor")
+            return tuple(
+                item[torch.arange(batch, device=item.device) % len(item)] if any(item is row for row in rows) else item
+                for item in inputs
+            )
+        except (TypeError, ValueError, IndexError) as error:
+            raise WorkbookError("benchmark.inputs", batch=batch, error=str(error)) from error

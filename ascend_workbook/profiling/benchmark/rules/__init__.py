@@ -1,0 +1,1 @@
+"""What a benchmark's figures say: its rules by CODE, each a check of the bench. Codes PRF37x."""

@@ -1,0 +1,218 @@
+"""What a recording brought, counted: the profilers swallow their errors (no_exception_func in torch_npu)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine.device import Device
+from ascend_workbook.profiling.collecting import folder, settings
+from ascend_workbook.profiling.collecting.options import Options
+from ascend_workbook.profiling.facts import Profile, load_profile
+from ascend_workbook.profiling.ranks.recorded import calls_at
+
+#: An overhead that changes what the profile shows, in percent of the step without the profiler
+LARGE_OVERHEAD = 30.0
+#: Steps without the profiler that differ more than this, slowest to fastest, tell nothing of it
+UNSTEADY = 1.5
+Row = tuple[str, int, Status]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One run: what was asked of which device, where it lies, and what the run itself told.
+
+    `times_s`: of each step as it ran, without and with the profiler; `trouble`: a sentence, where the script failed.
+    """
+
+    options: Options
+    found: Device
+    folder: Path
+    ranks: Sequence[int]
+    times_s: Sequence[float]
+    nproc: int = 1
+    trouble: Sentence | None = None
+    remarks: tuple[tuple[str, dict[str, Scalar]], ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        return len(self.times_s)
+
+    def data_path(self, rank: int) -> Path:
+        """Return the path of one rank's profile."""
+        return folder.data_of(self.folder, self.found.accelerator, rank)
+
+
+def report_recording(run: Recording) -> Report:
+    """Report a row per kind of data. FAIL where the script failed, or data are absent that the device must give."""
+    facts: dict[str, Any] = {"folder": str(run.folder), **run.facts, "overhead": measure_overhead(run)}
+    facts |= {"size_mib": folder.size_mib(run.folder), "room": _read_room(run)}
+    remark_findings = [Finding("PRF300", Status.NOTE, key, args) for key, args in run.remarks]
+    try:
+        if run.trouble is not None:
+            raise WorkbookError("PRF300.script", trouble=run.trouble)
+        path = run.data_path(run.ranks[0])
+        profile = load_profile(path)
+    except WorkbookError as nothing:
+        failed = Finding("PRF300", Status.FAIL, *_explain_failure(run, nothing), weight=100)
+        return Report("profiling", "profile", (failed, *remark_findings), facts=facts, tier=run.found.tier)
+    rows = count_data(profile, run)
+    more = [
+        *remark_findings,
+        *settings.find_changed_settings(path, run.options, run.found),
+        *_find_absent_ranks(run),
+        *_judge_overhead(facts["overhead"]),
+    ]
+    more.append(_point_to_folder(run.folder))
+    facts |= {"profile": str(path), "flops_per_step": _flops_per_step(run)}
+    table = _make_table(rows, facts["overhead"])
+    return Report(
+        "profiling", "profile", _list_findings(rows, run, profile, more), table, facts=facts, tier=run.found.tier
+    )
+
+
+def _make_table(rows: list[Row], cost: dict[str, float] | None) -> Table:
+    """Make a row per kind of data, and one that says by how much recording them slowed the steps."""
+    table_rows: list[tuple[Scalar, ...]] = []
+    for name, count, state in rows:
+        table_rows.append((Sentence(f"profiling.data.{name}"), count, state.name))
+    if cost is not None:
+        state = Status.NOTE if cost["percent"] > LARGE_OVERHEAD else Status.OK
+        percent: Scalar = cost["percent"] if cost["percent"] > 0 else Sentence("profiling.data.within_noise")
+        table_rows.append((Sentence("profiling.data.overhead"), percent, state.name))
+    return Table((Column("profiling_data"), Column("count"), Column("status")), tuple(table_rows))
+
+
+def count_data(profile: Profile, run: Recording) -> list[Row]:
+    """Return (kind of data, how much, whether that is right) for all that should have come."""
+    trace, options = profile.trace, run.options
+    steps = trace.recorded_steps if trace.marked else 0
+    missing = {"cpu": Status.OK, "npu-simulated": Status.WARN}.get(profile.tier, Status.FAIL)
+    enough = steps == options.steps and run.done >= options.total
+    rows = [
+        ("steps", steps, Status.OK if enough else Status.FAIL),
+        _grade_count("host", trace.count_events("host_op"), Status.FAIL),
+        _grade_count("kernels", trace.count_events("compute"), missing),
+        _grade_count("collectives", _count_collectives(profile, run), Status.OK if run.nproc == 1 else missing),
+        _grade_count("loading", trace.count_events("loading"), Status.NOTE),
+    ]
+    asked = (
+        (options.shapes, "shapes", int((trace.shape > 0).sum()) if any(trace.shapes) else 0),
+        (options.memory, "memory", trace.memory_records),
+        (options.stack or options.modules, "stack", trace.count_events("python")),
+        (options.flops and run.found.accelerator != "npu", "flops", len(_flops_by_name(run))),
+    )
+    rows += [_grade_count(name, count, Status.WARN) for wanted, name, count in asked if wanted]
+    return rows + settings.count_npu_data(run.data_path(run.ranks[0]), options, run.found)
+
+
+def measure_overhead(run: Recording) -> dict[str, float] | None:
+    """Return the milliseconds of the median step without and with the profiler; None where fewer than two of either
+    ran, or those without it differ too much, or were so slow that they were still warming up.
+
+    The first step of all is left out, and so is the warm-up, where the profiler starts.
+    """
+    plain = run.times_s[1 : run.options.wait]
+    during = run.times_s[run.options.wait + run.options.warmup : run.options.total]
+    if len(plain) < 2 or len(during) < 2 or max(plain) > UNSTEADY * min(plain):
+        return None
+    without, with_it = median(plain), median(during)
+    percent = 100 * (with_it / without - 1)
+    if percent < -LARGE_OVERHEAD:
+        return None
+    return {"without_ms": round(1e3 * without, 3), "with_ms": round(1e3 * with_it, 3), "percent": round(percent, 1)}
+
+
+def _grade_count(name: str, count: int, absent: Status) -> Row:
+    """Return the row of a kind of data, with the status `absent` where nothing of it came."""
+    return name, count, Status.OK if count else absent
+
+
+def _explain_failure(run: Recording, error: WorkbookError) -> tuple[str, dict[str, Scalar]]:
+    """Return key and arguments of the finding that says why nothing can be read."""
+    room = _read_room(run)
+    if room.get("refused"):
+        return "PRF300.room", {**room, "path": str(run.folder)}
+    if run.trouble is not None:
+        loop = run.trouble["say"] == "profiling.loop_failed"
+        return ("PRF300.loop" if loop else "PRF300.script"), {"done": run.done, "trouble": run.trouble}
+    why: Scalar = Sentence(error.key, **error.arguments)
+    logged = settings.logged_error(run.data_path(run.ranks[0])) if run.found.accelerator == "npu" else ""
+    return ("PRF300.nothing_said" if logged else "PRF300.nothing"), {"done": run.done, "why": why, "said": logged}
+
+
+def _list_findings(rows: list[Row], run: Recording, profile: Profile, more: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings: the verdict, what is absent, and the others."""
+    wanted = run.options.total
+    absent = [name for name, count, state in rows if state > Status.NOTE and not count]
+    problems = [
+        Finding("PRF300", state, f"PRF300.absent.{name}", {"done": run.done, "wanted": wanted})
+        for name, count, state in rows
+        if state is not Status.OK
+    ]
+    came: list[Scalar] = [Sentence(f"profiling.data.{name}") for name, count, _ in rows if count]
+    lacking: list[Scalar] = [Sentence(f"profiling.data.{name}") for name in absent]
+    steps: dict[str, Scalar] = {"steps": profile.trace.recorded_steps, "wanted": run.options.steps}
+    worst = max((finding.status for finding in (*problems, *more)), default=Status.OK)
+    key = "PRF300.partly" if absent else "PRF300.came"
+    return (Finding("PRF300", worst, key, {"came": came, "absent": lacking, **steps}, weight=100), *problems, *more)
+
+
+def _find_absent_ranks(run: Recording) -> list[Finding]:
+    """Report the ranks that left nothing."""
+    absent: list[Scalar] = [rank for rank in run.ranks if not run.data_path(rank).exists()]
+    args: dict[str, Scalar] = {"ranks": absent, "of": len(run.ranks)}
+    return [Finding("PRF300", Status.FAIL, "PRF300.absent_ranks", args)] if absent else []
+
+
+def _count_collectives(profile: Profile, run: Recording) -> int:
+    """Count the collectives as `analyse` finds them: on a device its kernels, on a CPU the calls on gloo's threads."""
+    if run.found.accelerator != "cpu":
+        return profile.trace.count_events("communication")
+    return len(calls_at(run.data_path(run.ranks[0]), profile.trace))
+
+
+def _point_to_folder(folder: Path) -> Finding:
+    """Say where the profile lies, as short as this directory allows, and the command that reads it."""
+    below = Path.cwd() in folder.absolute().parents
+    path = os.path.relpath(folder) if below else str(folder)
+    return Finding("PRF300", Status.OK, "PRF300.where", {"path": path, "quoted": shlex.quote(path)})
+
+
+def _judge_overhead(cost: dict[str, float] | None) -> list[Finding]:
+    """Judge how much the profiler slowed the steps."""
+    if cost is None:
+        return [Finding("PRF300", Status.NOTE, "PRF300.overhead_unknown")]
+    if cost["percent"] > LARGE_OVERHEAD:
+        return [Finding("PRF300", Status.NOTE, "PRF300.overhead_large", dict(cost))]
+    key = "PRF300.overhead" if cost["percent"] > 0 else "PRF300.overhead_none"
+    return [Finding("PRF300", Status.OK, key, dict(cost))]
+
+
+def _read_room(run: Recording) -> dict[str, Any]:
+    """Read what child/recorder.py estimated before it began."""
+    path = run.folder / f"rank{run.ranks[0]}.room.json"
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+
+def _flops_by_name(run: Recording) -> dict[str, int]:
+    """Read the FLOPs of each operator that the recording left, empty where it counted none."""
+    path = run.folder / f"rank{run.ranks[0]}.flops.json"
+    return dict(json.loads(path.read_text(encoding="utf-8"))["flops"]) if path.is_file() else {}
+
+
+def _flops_per_step(run: Recording) -> float | None:
+    """Return the FLOPs a step as torch counts them: matrix products and convolutions, no convolution's backward."""
+    flops = _flops_by_name(run)
+    return sum(flops.values()) / run.options.steps if flops else None

@@ -1,0 +1,115 @@
+"""Why the device rests: each piece of idle time has one cause, and the causes sum to the idle time.
+
+An idle gap ends where a kernel (collective, copy) starts. What the host did until it launched that one is the cause of
+the piece before the launch; the piece between launch and start is no fault of the host.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ascend_workbook.profiling.breakdown import StepTime, idle_gaps
+from ascend_workbook.profiling.intervals import EMPTY, I64, Intervals
+from ascend_workbook.profiling.trace import I32, UNTOLD, Trace
+
+#: In order of precedence: a moment in which data load counts as loading, whatever else the host does
+CAUSES = ("loading", "compiling", "synchronisation", "host", "start", "unexplained")
+#: Calls in which kernels are built or loaded; they come in the first steps. What torch.compile made runs under names
+#: with "Compiled" (Torch-Compiled Region, CompiledFunction, Call CompiledFxGraph) in every step and builds nothing.
+COMPILES = re.compile("Compile(?!d)|compile_inner|ModuleLoad|LibraryLoad")
+ON_DEVICE = ("compute", "communication", "copy")
+NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Idle gaps in order of time, columns (n,): `ended_by` is the row of the event that starts where the gap ends, or
+    -1; `launch_ns` when the host launched it, UNTOLD where unknown; `dry` whether the host waited for the device when
+    the gap began."""
+
+    start_ns: I64
+    end_ns: I64
+    ended_by: I32
+    launch_ns: I64
+    dry: npt.NDArray[np.bool_]
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        known: npt.NDArray[np.bool_] = self.launch_ns != UNTOLD
+        return known
+
+    def split_by_launch(self) -> dict[str, Intervals]:
+        """Split the gaps into pieces by what the launches tell alone."""
+        launched = np.clip(self.launch_ns, self.start_ns, self.end_ns)
+        known, dry = self.known, self.dry
+        return {
+            "synchronisation": _select_pieces(self.start_ns, launched, known & dry),
+            "host": _select_pieces(self.start_ns, launched, known & ~dry),
+            "start": _select_pieces(launched, self.end_ns, known),
+            "unexplained": _select_pieces(self.start_ns, self.end_ns, ~known),
+        }
+
+
+def gaps_of(trace: Trace, steps: Sequence[StepTime], waiting: Intervals) -> Gaps:
+    """Return the gaps within the steps. `waiting`: when the host waits for the device."""
+    gaps = idle_gaps(trace, steps) if steps else EMPTY
+    rows = np.flatnonzero(trace.where(ON_DEVICE))
+    # of several that start at once the one that was launched first, those of unknown launch last
+    known = np.where(trace.launch_ns[rows] == UNTOLD, np.iinfo(np.int64).max, trace.launch_ns[rows])
+    rows = rows[np.lexsort((known, trace.start_ns[rows]))]
+    begins = trace.start_ns[rows]
+    at = np.searchsorted(begins, gaps.end_ns, "left")
+    hit = begins[np.minimum(at, begins.size - 1)] == gaps.end_ns if rows.size else np.zeros(at.size, np.bool_)
+    ended_by = np.where(hit, rows[np.minimum(at, max(0, rows.size - 1))] if rows.size else NOBODY, NOBODY)
+    launch = np.where(hit, trace.launch_ns[np.maximum(ended_by, 0)], UNTOLD)
+    dry = waiting.cover_moments(gaps.start_ns)
+    return Gaps(gaps.start_ns, gaps.end_ns, ended_by.astype(np.int32), launch, dry)
+
+
+def idle_by_cause(trace: Trace, steps: Sequence[StepTime], waiting: Intervals) -> dict[str, int]:
+    """Return the nanoseconds of the steps' idle time (free and loading) by cause, in the order of CAUSES."""
+    gaps = gaps_of(trace, steps, waiting)
+    parts = gaps.split_by_launch()
+    idle = Intervals(gaps.start_ns, gaps.end_ns)
+    loading = trace.intervals_of(trace.where(("loading",)))
+    # nothing is built in a moment of which the launch is not known to lie behind it
+    early = parts["synchronisation"] | parts["host"]
+    compiling = trace.intervals_of(trace.where(("host_op", "runtime", "python")) & trace.mask_of_names(COMPILES.search))
+    spent = {"loading": idle.common_ns(loading)}
+    spent["compiling"] = _subtract_intervals(early, loading).common_ns(compiling)
+    for cause in ("synchronisation", "host"):
+        spent[cause] = _subtract_intervals(_subtract_intervals(parts[cause], loading), compiling).length_ns
+    for cause in ("start", "unexplained"):
+        spent[cause] = _subtract_intervals(parts[cause], loading).length_ns
+    if sum(spent.values()) != idle.length_ns:
+        raise ValueError(f"the causes sum to {sum(spent.values())} ns, the idle time is {idle.length_ns} ns")
+    return spent
+
+
+def _select_pieces(start: I64, end: I64, wanted: npt.NDArray[np.bool_]) -> Intervals:
+    """Return the wanted ones of these pieces as intervals."""
+    return Intervals.union_of(start[wanted], end[wanted])
+
+
+def _subtract_intervals(whole: Intervals, removed: Intervals) -> Intervals:
+    """Return what of the first the second does not cover."""
+    if not whole.start_ns.size or not removed.start_ns.size:
+        return whole
+    low, high = int(whole.start_ns[0]), int(whole.end_ns[-1])
+    outside = removed.find_gaps(low, high)
+    return _intersect_intervals(whole, outside)
+
+
+def _intersect_intervals(first: Intervals, other: Intervals) -> Intervals:
+    """Return where both are: a border belongs to the result where two are open behind it."""
+    at = np.concatenate([first.start_ns, other.start_ns, first.end_ns, other.end_ns])
+    change = np.repeat(np.array([1, 1, -1, -1]), [first.start_ns.size, other.start_ns.size] * 2)
+    order = np.lexsort((change, at))
+    at, depth = at[order], np.cumsum(change[order])
+    both = np.flatnonzero(depth == 2)
+    return Intervals.union_of(at[both], at[both + 1])

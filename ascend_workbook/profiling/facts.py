@@ -1,0 +1,178 @@
+"""What the rules judge: a trace, what was computed from it, and what is known of where it was taken."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.profiling.breakdown import Breakdown, break_down, idle_gaps
+from ascend_workbook.profiling.device.idle import idle_by_cause
+from ascend_workbook.profiling.device.launches import Launches, summarise_launches
+from ascend_workbook.profiling.exposed import Exposed, measure_exposed
+from ascend_workbook.profiling.intervals import Intervals
+from ascend_workbook.profiling.operators import Operator, rank_operators
+from ascend_workbook.profiling.readers import DATA, locate_profile, read_step_table, read_trace
+from ascend_workbook.profiling.readers.ascend import TIMELINE, output_of
+from ascend_workbook.profiling.readers.choice import ALL
+from ascend_workbook.profiling.readers.kernel_table import KernelTable, read_kernel_table
+from ascend_workbook.profiling.readers.memory_tables import MemoryTables, read_memory_tables
+from ascend_workbook.profiling.trace import Trace
+
+SIMULATED = "npu-simulated"
+#: Written by `profile` beside what it collected
+RECORD = "collected.json"
+#: cudaDeviceSynchronize, hipStreamSynchronize, AscendCL@aclrtSynchronizeStream; `.item()` and `.cpu()` call them
+CALLS_THAT_WAIT = ("Synchronize", "aten::_local_scalar_dense")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A trace and its breakdown. `tier` is empty where neither the record nor the trace tells it; `told` is what the
+    profiler's own table says of each step (tables.step_times); `output` the folder in which its tables lie."""
+
+    trace: Trace
+    breakdown: Breakdown
+    operators: tuple[Operator, ...]
+    tier: str
+    record: dict[str, Any]
+    told: dict[int, dict[str, int]] = field(default_factory=dict)
+    output: Path | None = None
+
+    @classmethod
+    def from_trace(
+        cls, trace: Trace, record: dict[str, Any] | None = None, table_times: dict[int, dict[str, int]] | None = None
+    ) -> Profile:
+        """Make the Profile of a trace and its record; raises WorkbookError where no step can be used."""
+        breakdown = break_down(trace)
+        if not breakdown.steps:
+            behind = trace.looked is not None and trace.looked.behind
+            raise WorkbookError("profiling.too_far_behind" if behind else "profiling.no_steps", path=trace.source)
+        ranked = rank_operators(trace, [step.number for step in breakdown.steady])
+        record = record or {}
+        tier = tier_of(trace) if trace.simulated else str(record.get("tier") or tier_of(trace))
+        return cls(trace, breakdown, tuple(ranked), tier, record, table_times or {})
+
+    @property
+    def conclusive(self) -> bool:
+        """Return whether the profile tells where time goes. Host operators of an accelerator only hand out work:
+        without its own times theirs mean nothing. On a CPU, and on the simulated NPU, they are the work."""
+        return self.trace.on_device or self.tier in ("cpu", SIMULATED)
+
+    @property
+    def simulated(self) -> bool:
+        """Return whether the device's times, where there are any, are those of the CPU's kernels."""
+        return self.tier == SIMULATED
+
+    @property
+    def device_times(self) -> bool:
+        """Return whether times of a real accelerator are in it."""
+        return self.trace.on_device and not self.simulated
+
+    @cached_property
+    def waiting(self) -> Intervals:
+        """Return when the host waits for the device: synchronising calls, and reading a value such as loss.item()."""
+        waits = self.trace.mask_of_names(lambda name: any(call in name for call in CALLS_THAT_WAIT))
+        return self.trace.intervals_of(self.trace.where(("host_op", "runtime")) & waits)
+
+    @cached_property
+    def gaps(self) -> Intervals:
+        """Return when the device rests within the steady steps."""
+        return idle_gaps(self.trace, self.breakdown.steady)
+
+    @cached_property
+    def launches(self) -> Launches:
+        """Return how the kernels of the steady steps came to the device."""
+        return summarise_launches(self.trace, self.breakdown.steady)
+
+    @cached_property
+    def idle(self) -> dict[str, int]:
+        """Return the nanoseconds of the steady steps' idle device time by cause (device.idle.CAUSES)."""
+        return idle_by_cause(self.trace, self.breakdown.steady, self.waiting)
+
+    @cached_property
+    def exposed(self) -> Exposed:
+        """Return the steady steps' exposed communication by what could make it shorter."""
+        return measure_exposed(self.trace, self.breakdown.steady, self.output)
+
+    @cached_property
+    def kernels(self) -> KernelTable | None:
+        """Return the table of kernels beside the timeline, or None where there is none."""
+        return read_kernel_table(self.output) if self.output else None
+
+    @cached_property
+    def python_calls(self) -> int:
+        """Return how many calls of Python functions were recorded."""
+        return self.trace.count_events("python")
+
+    @cached_property
+    def memory(self) -> MemoryTables | None:
+        """Return what the allocator held, by the tables beside the timeline, or None where they say nothing of it."""
+        return read_memory_tables(self.output) if self.output else None
+
+    def to_ms(self, nanoseconds: float) -> float:
+        """Convert nanoseconds to milliseconds, rounded to the microsecond."""
+        return round(nanoseconds / 1e6, 3)
+
+    def step_facts(self) -> dict[str, object]:
+        """Return for a report's facts the numbers of the steps looked at and of those that count, and how many steps
+        the profile holds."""
+        return {
+            "steps": [step.number for step in self.breakdown.steps],
+            "recorded_steps": self.trace.recorded_steps,
+            "steady_steps": [step.number for step in self.breakdown.steady],
+        }
+
+
+def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:
+    """Load the Profile at the path, with the record that `profile` left there; readers.read says what it may be, and
+    what `steps` are."""
+    profile_path = _locate_profile(Path(path))
+    table_times = read_step_table(profile_path) if profile_path.is_dir() else {}
+    output = (
+        output_of(profile_path)
+        if profile_path.is_dir()
+        else profile_path.parent
+        if profile_path.name == TIMELINE
+        else None
+    )
+    return replace(
+        Profile.from_trace(read_trace(profile_path, steps), _read_record(profile_path, Path(path)), table_times),
+        output=output,
+    )
+
+
+def _locate_profile(path: Path) -> Path:
+    """Return where the profile at the path lies. Raises WorkbookError for none, or one whose recording was killed."""
+    try:
+        return locate_profile(path)
+    except WorkbookError as nothing:
+        if nothing.key == "profiling.no_profile" and _read_record(path, path / DATA).get("status") == "running":
+            raise WorkbookError("profiling.killed", path=str(path)) from nothing
+        raise
+
+
+def tier_of(trace: Trace) -> str:
+    """Return the tier that a trace alone tells. An NPU's folder without device events does not tell whether it was a
+    real one.
+    """
+    if trace.simulated:
+        return SIMULATED
+    if trace.dialect == "ascend":
+        return "npu" if trace.on_device else ""
+    if trace.on_device:
+        return "cuda"
+    return "" if trace.about.get("deviceProperties") else "cpu"  # cards that ran nothing, or whose part is missing
+
+
+def _read_record(*places: Path) -> dict[str, Any]:
+    """Read the record of the recording at or above one of these places, empty where there is none."""
+    for folder in (above for place in places for above in (place, place.parent)):
+        if (folder / RECORD).is_file():
+            content = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+            return content if isinstance(content, dict) else {}
+    return {}

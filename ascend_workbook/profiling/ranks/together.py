@@ -1,0 +1,140 @@
+"""All ranks as one report: what was found, who waits for whom, who is slow, a row a rank; then each rank by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.profiling.ranks import rules
+from ascend_workbook.profiling.ranks.cluster import Cluster
+from ascend_workbook.profiling.ranks.facts import RankFacts
+from ascend_workbook.profiling.ranks.inventory import find_inventory_faults
+from ascend_workbook.profiling.ranks.runs import group_ranks_by_run
+from ascend_workbook.profiling.ranks.tables import STAGE, rank_table, report_collectives, report_links, report_packets
+from ascend_workbook.profiling.readers.ranks import RankProfiles
+
+if TYPE_CHECKING:
+    from ascend_workbook.profiling.ranks.everywhere import Answer, RankAnswer
+
+#: What the verdict chooses from, the cause before what it brings about
+CAUSES = ("PRF354", "PRF353", "PRF352", "PRF356", "PRF357")
+#: Which finding is shown beside which table
+BESIDE = {"PRF352": report_collectives, "PRF356": report_links, "PRF357": report_packets}
+#: From more ranks than these the reports of the ranks that stand out and of the first ones are kept
+WHOLE = 8
+
+
+def analyse_ranks(rank_profiles: RankProfiles, answer: Answer, scheduler: str = "") -> Report:
+    """Analyse all ranks in one report: a row a rank; the parts are the collectives, the links, and the reports of the
+    ranks that could be read.
+
+    A rank that cannot be read is a finding; raises WorkbookError only where none can.
+    """
+    from ascend_workbook.profiling.ranks.everywhere import RankAnswer, read_ranks_in_parallel
+
+    outcomes = read_ranks_in_parallel(rank_profiles.profiles, answer, scheduler)
+    read = {rank: outcome for rank, outcome in outcomes.items() if isinstance(outcome, RankAnswer)}
+    unread = {rank: outcome for rank, outcome in outcomes.items() if isinstance(outcome, WorkbookError)}
+    if not read:
+        raise next(iter(unread.values()))
+    run_ranks, *others = group_ranks_by_run({rank: outcome.facts for rank, outcome in read.items()})
+    cluster = Cluster.from_ranks({rank: read[rank].facts for rank in run_ranks})
+    faults = list(find_inventory_faults(rank_profiles, cluster, unread, [rank for run in others for rank in run]))
+    return _make_report(cluster, faults, {rank: read[rank] for rank in run_ranks}, len(rank_profiles.profiles))
+
+
+def reports_of_one_rank(facts: RankFacts) -> tuple[Report, ...]:
+    """Return what one rank's own profile tells of its waits and links, as an NPU's does from level 1 on; else empty."""
+    if not facts.steps or not ((facts.calls.told_wait_ns >= 0).any() or facts.links):
+        return ()
+    cluster = Cluster.from_ranks({facts.rank: facts})
+    judged = judge_facts(cluster, rules_of(rules))
+    return tuple(_part_reports(cluster, judged, facts.tier))
+
+
+def _part_reports(cluster: Cluster, judged: list[Finding], tier: str) -> list[Report]:
+    """Return the reports of the collectives, the links and the packets, where the profile tells of these."""
+    parts = [
+        table(cluster, [finding for finding in judged if finding.rule == code], tier) for code, table in BESIDE.items()
+    ]
+    return [part for part in parts if part]
+
+
+def _make_report(cluster: Cluster, faults: list[Finding], read: Mapping[int, RankAnswer], ranks: int) -> Report:
+    judged = judge_facts(cluster, rules_of(rules))
+    tier = _common_tier([item.facts for item in read.values()])
+    own = {
+        rank: replace(item.report, facts={**item.report.facts, "rank": rank})
+        for rank, item in read.items()
+        if item.report
+    }
+    status = max([item.status for item in judged] + [item.status for item in own.values()], default=Status.OK)
+    findings = [_make_headline(cluster, judged, ranks, status), *faults, *judged]
+    table, chart = rank_table(cluster)
+    parts = [*_part_reports(cluster, judged, tier), *(own[rank] for rank in _choose_ranks_to_show(judged, list(own)))]
+    return Report(
+        STAGE, "ranks", tuple(findings), table, chart, facts=_collect_facts(cluster), tier=tier, parts=tuple(parts)
+    )
+
+
+def _make_headline(cluster: Cluster, judged: list[Finding], ranks: int, status: Status) -> Finding:
+    savings = [finding for finding in judged if finding.rule in CAUSES and finding.status in (Status.NOTE, Status.WARN)]
+    args: dict[str, Scalar] = {"read": len(cluster.ranks), "ranks": ranks}
+    if savings:
+        most = max(finding.weight for finding in savings)
+        worth = min(
+            (finding for finding in savings if finding.weight >= most / 2),
+            key=lambda finding: CAUSES.index(finding.rule),
+        )
+        args["what"] = Sentence(worth.key, **worth.args)
+        return Finding("PRF310", status, "PRF310.ranks_saving", args, weight=1000.0)
+    computing = {rank: cluster.mean_part_ms(rank, "computing") for rank in cluster.ranks}
+    most, least = (choose(computing, key=computing.__getitem__) for choose in (max, min))
+    args |= {"most": most, "least": least}
+    args |= {"most_ms": round(computing[most], 3), "least_ms": round(computing[least], 3)}
+    return Finding("PRF310", status, "PRF310.ranks", args, weight=1000.0)
+
+
+def _choose_ranks_to_show(judged: list[Finding], ranks: list[int]) -> list[int]:
+    """Return the ranks whose own reports are kept: all, or of many those that findings name and the first ones."""
+    if len(ranks) <= WHOLE:
+        return ranks
+    named = [
+        finding.args.get(name)
+        for finding in judged
+        if finding.status is not Status.OK
+        for name in ("rank", "waited_rank")
+    ]
+    first = list(dict.fromkeys([*(rank for rank in ranks if rank in named), *ranks]))[:WHOLE]
+    return sorted(first)
+
+
+def _common_tier(facts: list[RankFacts]) -> str:
+    tiers = {rank_facts.tier for rank_facts in facts}
+    return next(iter(tiers)) if len(tiers) == 1 else ""
+
+
+def _collect_facts(cluster: Cluster) -> dict[str, object]:
+    clocks = {
+        str(rank): {"of": item.of, "ahead_ns": item.ahead_ns, "spread_ns": item.spread_ns, "shared": item.shared}
+        for rank, item in cluster.clocks.items()
+    }
+    return {
+        "ranks": list(cluster.ranks),
+        "world_size": cluster.world_size,
+        "stages": {str(rank): stage for rank, stage in cluster.stages.items()},
+        "step_ms": cluster.step_ms,
+        "steady_steps": {str(rank): [step.number for step in item.steps] for rank, item in cluster.ranks.items()},
+        "looked": {str(rank): asdict(item) for rank, item in cluster.chosen_steps.items()},
+        "clocks": clocks,
+        "clocks_set_right": sorted(cluster.shifted_clocks()),
+        "matched_collectives": int(np.unique(cluster.matches.collective[cluster.matches.members > 1]).size),
+    }

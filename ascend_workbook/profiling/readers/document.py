@@ -1,0 +1,254 @@
+"""The events of a Chrome trace, batch after batch, from a stream: memory holds one piece of the file at a time.
+
+A piece is cut after its last `}, {`. Whether that stands between two events, and not inside one, is not guessed: only
+then is `[` + the piece + `]` a JSON list, for the beginning of a list reads in one way only. Where it is not, the
+text is walked bracket by bracket.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.profiling.readers.native.scanner import Scanner
+from ascend_workbook.profiling.readers.records import Record, parse_records
+from ascend_workbook.profiling.readers.stream import Source, Window
+
+#: One value longer than this is no event: nothing may make the reader hold more of a file
+LONGEST = 2**26
+#: Bytes that become records at once: these and all made of them should fit a cache
+PIECE = 2**18
+EVENTS = "traceEvents"
+SPACE = re.compile(rb"[ \t\r\n]*")
+COMMA = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
+BORDER = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{")
+#: A text (group 1: its closing quote, empty where the file ends before it) or a bracket
+TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[\[\]{}]', re.DOTALL)
+SCALAR = re.compile(rb"[^ \t\r\n,:\[\]{}\"]+")
+
+
+class _CutShort(Exception):
+    """The file ends before the value does."""
+
+
+class Document:
+    """A trace file, of which an object's arrows are passed over: only the lists that torch_npu writes link events by
+    them. `read_batches` reads it; after that `is_list` tells its form (False: an object with traceEvents),
+    `members` holds the object's other members, and `cut_at` the byte at which a file cut short ends, or None."""
+
+    def __init__(self, path: Path, piece: int = PIECE, longest: int = LONGEST, scanner: Scanner | None = None) -> None:
+        self.path = path
+        self.is_list = False
+        self.members: dict[str, Any] = {}
+        self.cut_at: int | None = None
+        self._piece, self._longest, self._scanner, self._some = piece, longest, scanner, False
+        #: What is at hand of the file, from byte `_offset` on; read up to `_at`
+        self._text, self._offset, self._at, self._ended = b"", 0, 0, False
+
+    def read_batches(self) -> Iterator[list[Record]]:
+        """Yield the events in their order, but those that the scanner took. A file cut short gives those that are
+        whole.
+
+        Raises WorkbookError naming the file and the place where it is no trace, broken, or cut before any event.
+        """
+        with Source(self.path) as self._source:
+            try:
+                for batch in self._read_document():
+                    self._some = self._some or bool(batch)
+                    yield batch
+            except _CutShort:
+                self.cut_at = self._offset + len(self._text)
+            if self._source.cut:
+                self.cut_at = self._offset + len(self._text)
+        if self.cut_at is not None and not self._some:
+            raise self._make_error("profiling.cut_short", self.cut_at, "no whole event comes before")
+
+    def _read_document(self) -> Iterator[list[Record]]:
+        opening = self._next_byte()
+        self.is_list = opening == b"["
+        if self.is_list:
+            yield from self._read_events()
+        elif opening == b"{":
+            yield from self._read_members()
+        else:
+            type_name = type(self._read_value()).__name__
+            raise WorkbookError("profiling.not_a_trace", path=str(self.path), found=type_name)
+        if self._next_byte(needed=False):
+            raise self._make_error("profiling.broken_json", self._offset + self._at, "something follows the trace")
+
+    def _read_members(self) -> Iterator[list[Record]]:
+        self._at += 1
+        has_events, more = False, self._next_byte() != b"}"
+        while more:
+            start = self._offset + self._at
+            key = self._read_value()
+            if not isinstance(key, str) or (key == EVENTS and has_events):
+                raise self._make_error("profiling.broken_json", start, "expected the name of another member")
+            self._expect_byte(b":")
+            has_events = has_events or key == EVENTS
+            if key == EVENTS and self._next_byte() == b"[":
+                yield from self._read_events()
+            else:
+                self.members[key] = self._read_value()
+            more = self._another_follows(b"}")
+        self._at += 1
+        if EVENTS in self.members or not has_events:
+            raise WorkbookError("profiling.not_a_trace", path=str(self.path), found="dict")
+
+    def _read_events(self) -> Iterator[list[Record]]:
+        """Yield the events from the `[` to behind the `]`."""
+        self._at += 1
+        more = self._next_byte() != b"]"
+        while more:
+            if not (self._scanner and (yield from self._scan_events(self._scanner))):
+                if len(self._text) - self._at < self._piece:
+                    self._read_more()
+                events = self._read_quickly()
+                yield self._walk_events() if events is None else events
+            more = self._another_follows(b"]")
+        self._at += 1
+
+    def _scan_events(self, scanner: Scanner) -> Generator[list[Record], None, bool]:
+        """Lets the scanner take the events from here on until it takes none, for the next is odd, broken, too long or
+        the last; gives those that it leaves to Python. Whether it took any."""
+        window, start, some = Window(self._text[self._at :], self._piece), self._offset + self._at, False
+        while True:
+            window.fill_from(self._source)
+            taken, asides = scanner.scan_events(window.text, window.size, self.is_list, some)
+            if not taken:
+                break
+            window.drop_bytes(taken)
+            some = self._some = True
+            if asides:
+                yield parse_records(b"[%b]" % b",".join(asides))
+        self._text, self._offset, self._at = window.remaining_bytes(), start + window.dropped, 0
+        return some
+
+    def _read_quickly(self) -> list[Record] | None:
+        """Return all events up to the last border at hand; None where there is none, or none between two events."""
+        end = min(len(self._text), self._at + 2 * PIECE)
+        for _ in range(8):
+            end = self._text.rfind(b"}", self._at, end)
+            if end >= 0 and BORDER.match(self._text, end):
+                try:
+                    events = parse_records(
+                        b"".join((b"[", memoryview(self._text)[self._at : end + 1], b"]")), self.is_list
+                    )
+                except ValueError:
+                    return None
+                self._at = end + 1
+                return events
+        return None
+
+    def _walk_events(self) -> list[Record]:
+        """Return the next event, and those behind it that are at hand."""
+        end = self._end_of_value()
+        while comma := COMMA.match(self._text, end):
+            following = self._end_at(comma.end())
+            if following is None:
+                break
+            end = following
+        text = self._text[self._at : end]
+        try:
+            events = parse_records(b"[%b]" % text, self.is_list)
+        except ValueError as cause:
+            raise self._error_of_broken_value(text, cause, 1) from cause
+        self._at = end
+        return events
+
+    def _read_value(self) -> Any:
+        end = self._end_of_value()
+        text = self._text[self._at : end]
+        try:
+            value = json.loads(text.decode("utf-8"), parse_float=str)
+        except (ValueError, RecursionError) as cause:
+            raise self._error_of_broken_value(text, cause, 0) from cause
+        self._at = end
+        return value
+
+    def _end_of_value(self) -> int:
+        """Return where the value at hand ends in the text; read on until it is whole."""
+        self._next_byte()
+        while (end := self._end_at(self._at)) is None:
+            if not self._read_more():
+                raise _CutShort
+        return end
+
+    def _end_at(self, start: int) -> int | None:
+        """Return where the value that begins here ends, or None where what is at hand does not hold all of it."""
+        depth = 0
+        if start < len(self._text) and self._text[start : start + 1] not in b'"[{':
+            scalar = SCALAR.match(self._text, start)
+            end = scalar.end() if scalar else start + 1
+            return end if end < len(self._text) or self._ended else None
+        for token in TOKEN.finditer(self._text, start):
+            first = token.group()[:1]
+            if first == b'"' and not token.group(1):
+                return None
+            depth += 1 if first in b"[{" else -1 if first in b"]}" else 0
+            if depth <= 0:
+                return token.end()
+        return None
+
+    def _next_byte(self, needed: bool = True) -> bytes:
+        """Return the next byte that is no space, or b"" at the end of the file where none is needed."""
+        while True:
+            self._at = SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]
+            if self._at < len(self._text):
+                return self._text[self._at : self._at + 1]
+            if not self._read_more():
+                if needed:
+                    raise _CutShort
+                return b""
+
+    def _expect_byte(self, byte: bytes) -> None:
+        actual = self._next_byte()
+        if actual != byte:
+            error = f"expected {byte.decode()!r}, found {actual.decode('latin-1')!r}"
+            raise self._make_error("profiling.broken_json", self._offset + self._at, error)
+        self._at += 1
+
+    def _another_follows(self, closing: bytes) -> bool:
+        """Return whether a comma follows and not the closing bracket, which may not stand behind a comma."""
+        if self._next_byte() == closing:
+            return False
+        self._expect_byte(b",")
+        if self._next_byte() == closing:
+            raise self._make_error("profiling.broken_json", self._offset + self._at, "nothing follows the comma")
+        return True
+
+    def _read_more(self) -> bool:
+        """Read on, the more the longer the value at hand is already; False at the end of the file."""
+        left = self._text[self._at :]
+        if len(left) > self._longest:
+            self._fail_too_long()
+        piece = b"" if self._ended else self._source.read_bytes(max(self._piece, len(left)))
+        self._ended = not piece
+        self._offset += self._at
+        self._text, self._at = left + piece, 0
+        return bool(piece)
+
+    def _fail_too_long(self) -> None:
+        place = {"byte": self._offset + self._at, "limit": self._longest}
+        raise WorkbookError("profiling.too_long", path=str(self.path), **place)
+
+    def _error_of_broken_value(self, text: bytes, cause: Exception, ahead: int) -> Exception:
+        """Return the error of a value that does not read; the text before it had `ahead` characters more."""
+        start = self._offset + self._at
+        if isinstance(cause, UnicodeDecodeError):
+            return WorkbookError("profiling.not_utf8", path=str(self.path), byte=start + cause.start - ahead)
+        if not isinstance(cause, json.JSONDecodeError):
+            return self._make_error("profiling.broken_json", start, str(cause))
+        if self._ended and self._at + len(text) == len(self._text) and not text.endswith((b"}", b"]")):
+            return _CutShort()
+        before = cause.doc[ahead : cause.pos].encode()
+        return self._make_error("profiling.broken_json", start + len(before), cause.msg)
+
+    def _make_error(self, key: str, byte: int, error: str) -> WorkbookError:
+        with Source(self.path) as again:
+            line, column = again.find_place(byte)
+        return WorkbookError(key, path=str(self.path), error=error, byte=byte, line=line, column=column)

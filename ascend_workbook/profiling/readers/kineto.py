@@ -1,0 +1,153 @@
+"""torch.profiler's Chrome traces, torch 1.8 to 2.13: CPU, CUDA and ROCm.
+
+Categories changed their names (Operator -> cpu_op, Kernel -> kernel, Runtime -> cuda_runtime) and times their
+form (whole epoch microseconds, then fractions, then microseconds after `baseTimeNanoseconds`); all are read.
+`displayTimeUnit` changes what a viewer shows and not the unit, which is always the microsecond.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ascend_workbook.profiling.attribution import find_innermost, nest_by_lane
+from ascend_workbook.profiling.intervals import I64
+from ascend_workbook.profiling.readers.columns import Columns
+from ascend_workbook.profiling.readers.loading import (
+    I8,
+    Loaded,
+    base_ns,
+    calls_of,
+    keep_usable,
+    number_kinds,
+    rename_kinds,
+)
+from ascend_workbook.profiling.readers.records import UNKNOWN
+from ascend_workbook.profiling.readers.unread import find_unread_halves
+from ascend_workbook.profiling.trace import I32, KINDS, UNTOLD, Texts, Trace, assemble_trace
+
+Rows = npt.NDArray[np.intp]
+ON_DEVICE = ("compute", "communication", "copy")
+CATEGORIES = {
+    "cpu_op": "host_op",
+    "operator": "host_op",
+    "kernel": "compute",
+    "memcpy": "copy",
+    "memset": "copy",
+    "gpu_memcpy": "copy",
+    "gpu_memset": "copy",
+    "python_function": "python",
+    "user_annotation": "annotation",
+    "runtime": "runtime",
+}
+#: cuda_runtime, cuda_driver, hip_runtime, xpu_runtime, privateuse1_runtime, mtia_runtime, ...
+RUNTIME_ENDINGS = ("_runtime", "_driver")
+#: Members of the file beside its events: the rank among others, and the machine's name
+ABOUT = ("distributedInfo", "host_name", "trace_id", "deviceProperties")
+COLLECTIVES = ("nccl", "rccl", "hccl", "oneccl")
+#: Names that torch gives to spans, whatever their category
+SPANS = {"ProfilerStep#": "step", "enumerate(DataLoader)#": "loading", "Optimizer.": "annotation"}
+
+
+def read_timeline(loaded: Loaded) -> Trace:
+    """Return the Trace of a Kineto file. Raises WorkbookError where nothing in it can be used."""
+    events = loaded.events
+    kind = number_kinds([kind_of(category) for _, category, _ in events.groups])[events.columns.group]
+    kind = rename_kinds(
+        kind, events.columns.name, ("host_op", "annotation"), [span_kind(name) for name in events.names]
+    )
+    kind = rename_kinds(kind, events.columns.name, ("compute",), [_collective_kind(name) for name in events.names])
+    columns, kind = keep_usable(loaded, kind, base_ns(loaded))
+    events = loaded.events
+    lane = _choose_lanes(loaded, columns, kind)
+    called = calls_of(loaded, columns, kind, _format_shape)
+    launched_by, launch_ns = _find_launches(loaded, columns, kind, lane.code)
+    return assemble_trace(
+        Texts(events.names, columns.name),
+        kind,
+        lane,
+        Texts(called.shapes, called.code),
+        launched_by,
+        columns.start_ns,
+        columns.duration_ns,
+        source=str(loaded.path),
+        dialect="kineto",
+        left_out=dict(loaded.left_out),
+        memory_records=events.memory_records,
+        cut_at=loaded.cut_at,
+        slower=loaded.slower,
+        detail=(events.details, columns.detail),
+        about={name: loaded.members[name] for name in ABOUT if name in loaded.members},
+        launch_ns=launch_ns,
+        dtype=Texts(called.dtypes, called.code),
+        stack=Texts(called.stacks, called.code),
+    )
+
+
+def kind_of(category: str) -> str | None:
+    """Return the kind that a category alone tells; None for what is no work of its own (the frame, GPU annotations)."""
+    category = category.lower()
+    return CATEGORIES.get(category) or ("runtime" if category.endswith(RUNTIME_ENDINGS) else None)
+
+
+def span_kind(name: str) -> str | None:
+    """Return what torch's own marks stand for, or None."""
+    return next((kind for start, kind in SPANS.items() if name.startswith(start)), None)
+
+
+def _collective_kind(name: str) -> str | None:
+    return "communication" if any(word in name.lower() for word in COLLECTIVES) else None
+
+
+def _choose_lanes(loaded: Loaded, columns: Columns, kind: I8) -> Texts:
+    """Return the lane of each event: device work runs on a device's stream, all else on a thread."""
+    threads = [f"{pid}/{tid}" for pid, tid, _, _ in loaded.events.lanes]
+    streams = [
+        thread if stream is None else f"device {pid if device is None else device} stream {stream}"
+        for thread, (pid, _, device, stream) in zip(threads, loaded.events.lanes)
+    ]
+    on_device = np.isin(kind, number_kinds(ON_DEVICE))
+    return Texts([*threads, *streams], (columns.lane + on_device * len(threads)).astype(np.int32)).drop_unused()
+
+
+def _format_shape(dims: Any) -> str:
+    """Turn `[[64, 16], [], []]` into `[64,16]`: what has no size is left out."""
+    if not isinstance(dims, list):
+        return ""
+    return " ".join(json.dumps(sizes, separators=(",", ":")) for sizes in dims if sizes)
+
+
+def _find_launches(loaded: Loaded, columns: Columns, kind: I8, lane: I32) -> tuple[I32, I64]:
+    """Find for device events the operator that launched them, by external id, else by where its call was made; and when
+    that call began. -1 where that is not known."""
+    hosts, calls = (np.flatnonzero(kind == KINDS.index(name)) for name in ("host_op", "runtime"))
+    device = np.flatnonzero(np.isin(kind, number_kinds(ON_DEVICE)))
+    launcher = match_numbers(columns.external, hosts, device)
+    call = match_numbers(columns.correlation, calls, device)
+    threads = nest_by_lane(lane[hosts], columns.start_ns[hosts], columns.duration_ns[hosts], hosts)
+    moment = np.full(kind.size, UNTOLD, np.int64)
+    moment[device[call >= 0]] = columns.start_ns[call[call >= 0]]
+    if loaded.window:
+        loaded.unread = find_unread_halves(columns, calls, device, call)
+        if not loaded.unread.any() and not (columns.correlation[calls] != UNKNOWN).any():
+            loaded.unread[device] = (columns.external[device] != UNKNOWN) & (launcher < 0)
+    open_ones = (launcher < 0) & (call >= 0)
+    call = call[open_ones]
+    launcher[open_ones] = find_innermost(threads, lane[call], columns.start_ns[call])
+    launched = np.full(kind.size, -1, np.int32)
+    launched[device] = launcher
+    return launched, moment
+
+
+def match_numbers(number: I64, among: Rows, rows: Rows) -> I32:
+    """Return for each of `rows` the last row `among` those that has the same number, or -1: (rows,)."""
+    among = among[number[among] != UNKNOWN]
+    if not among.size:
+        return np.full(rows.size, -1, np.int32)
+    ordered = among[np.argsort(number[among], kind="stable")]
+    at = np.searchsorted(number[ordered], number[rows], "right") - 1
+    matches = ordered[np.maximum(at, 0)]
+    return np.where((at >= 0) & (number[matches] == number[rows]), matches, -1).astype(np.int32)

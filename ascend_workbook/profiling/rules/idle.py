@@ -1,0 +1,176 @@
+"""Why the device rests: the host launches too slowly, builds kernels, or collects garbage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.rules import CannotCheck
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.savings import (
+    advise_change,
+    grade_saving,
+    idle_share,
+    needs_device,
+    needs_npu,
+    read_environment,
+)
+
+BASIS = {"PRF321": "reasoned"}
+IDLE_CAUSE_WORTH = 0.10
+MANY, SHORT_KERNELS_WORTH = 0.5, 0.05
+#: Of the step, waited for launches: from here it is told though the kernels are long enough
+LATE = 0.10
+BATCH_SIZE_SOURCE = "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"
+COMPILING_SOURCE = "https://gitcode.com/Ascend/pytorch"
+TASK_QUEUE_SOURCE = "https://hiascend.com/document/detail/zh/Pytorch/600/apiref/Envvariables/Envir_019.html"
+GARBAGE_SOURCE = "https://docs.python.org/3/library/gc.html"
+
+
+def check_idle(profile: Profile) -> Iterator[Finding]:
+    """Is the device, or on a CPU the operators, at rest for much of the step?
+
+    Free time in which nothing loads data and nothing is copied: the host does not launch work fast enough, or does
+    something else. https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+    """
+    if not profile.conclusive:
+        raise CannotCheck("PRF311.blind")
+    where = "simulated" if profile.simulated else "device" if profile.device_times else "host"
+    yield grade_saving(
+        profile, "PRF311", profile.breakdown.share_of("free"), good="busy", bad=where, worth=0.10, much=0.25
+    )
+
+
+def check_idle_cause(profile: Profile) -> Iterator[Finding]:
+    """Why does the device rest? The largest cause of its idle time; each piece of it has exactly one.
+
+    What the causes mean is said in the table (profiling.idle_means). Their bounds are parts of PRF311's and PRF313's.
+    """
+    if not profile.trace.on_device:
+        raise CannotCheck("PRF321.no_device")
+    if len(profile.trace.devices) > 1:
+        raise CannotCheck("PRF321.devices", count=len(profile.trace.devices))
+    causes = profile.idle
+    idle, total = sum(causes.values()), sum(step.total_ns for step in profile.breakdown.steady)
+    if not idle:
+        yield Finding("PRF321", Status.OK, "PRF321.none")
+        return
+    if causes["unexplained"] == idle:
+        raise CannotCheck("PRF321.no_launches", share=round(100 * idle / total, 1))
+    cause = max(causes, key=lambda name: causes[name])
+    args: dict[str, Scalar] = {
+        "share": round(100 * idle / total, 1),
+        "cause": Sentence(f"profiling.idle.{cause}"),
+        "cause_share": round(100 * causes[cause] / idle, 1),
+        "gain_ms": profile.to_ms(causes[cause] / total * profile.breakdown.step_ns),
+    }
+    status = Status.NOTE if causes[cause] >= IDLE_CAUSE_WORTH * total else Status.OK
+    yield Finding("PRF321", status, f"PRF321.{cause}", args, weight=100 * causes[cause] / total)
+
+
+def check_short_kernels(profile: Profile) -> Iterator[Finding]:
+    """Are many kernels shorter than it takes to launch one? Then the host sets the pace.
+
+    Kernels of one launch (a CUDA graph's) cost the host one: they count as one.
+
+    https://www.hiascend.com/document (PyTorch training tuning, "host bound")
+    """
+    if not profile.device_times:
+        raise CannotCheck("PRF322.no_device")
+    if len(profile.trace.devices) > 1:
+        raise CannotCheck("PRF322.devices", count=len(profile.trace.devices))
+    launches = profile.launches
+    if not launches.kernels:
+        raise CannotCheck("PRF322.no_kernels")
+    if 2 * profile.idle["unexplained"] > sum(profile.idle.values()) or not launches.known:
+        raise CannotCheck("PRF322.no_launches", known=launches.known, of=launches.of)
+    lost = profile.idle["host"] / sum(step.total_ns for step in profile.breakdown.steady)
+    many = launches.short / launches.launched
+    a_step = round(launches.kernels / len(profile.breakdown.steady))
+    args: dict[str, Scalar] = {"short": round(100 * many, 1), "kernels": a_step}
+    args |= {"share": round(100 * lost, 1), "gain_ms": profile.to_ms(lost * profile.breakdown.step_ns)}
+    slow = many >= MANY and lost >= SHORT_KERNELS_WORTH
+    status, key = (Status.NOTE, "PRF322.many") if slow else (Status.OK, "PRF322.few")
+    if not slow and lost >= LATE:
+        status, key = Status.NOTE, "PRF322.late"
+    yield Finding("PRF322", status, key, args, weight=100 * lost)
+    if launches.launched < launches.kernels:
+        shared_args = {"kernels": a_step, "launches": round(launches.launched / len(profile.breakdown.steady))}
+        yield Finding("PRF322", Status.OK, "PRF322.shared", dict(shared_args))
+
+
+def check_batch_size(profile: Profile) -> Iterator[Finding]:
+    """Is each step too little work for the device? A larger batch gives every launch more of it."""
+    needs_device(profile, "PRF345")
+    launches = profile.launches
+    mean_us = launches.kernel_ns / max(1, launches.kernels) / 1000
+    share = idle_share(profile, "host", "start")
+    yield advise_change(
+        profile,
+        "PRF345.change",
+        share,
+        BATCH_SIZE_SOURCE,
+        worth=0.10,
+        kernels=launches.kernels,
+        mean_us=round(mean_us, 1),
+    )
+
+
+def check_compiling(profile: Profile) -> Iterator[Finding]:
+    """Does the host build kernels inside the steps? Each new shape builds one again where kernels are built at run
+    time."""
+    needs_device(profile, "PRF391")
+    if not profile.trace.count_events("runtime"):
+        raise CannotCheck("advice.no_host", topic=Sentence("PRF391.topic"))
+    yield advise_change(profile, "PRF391.change", idle_share(profile, "compiling"), COMPILING_SOURCE)
+
+
+def check_task_queue(profile: Profile) -> Iterator[Finding]:
+    """Does the host hand out work too slowly while the queue between its two threads is off or at its lower level?
+
+    The timeline shows Enqueue and Dequeue where the queue is on; its level is told by the environment alone.
+    """
+    needs_npu(profile, "PRF392")
+    names = profile.trace.names
+    if not profile.trace.count_events("host_op", "runtime"):
+        raise CannotCheck("advice.no_host", topic=Sentence("PRF392.topic"))
+    share = idle_share(profile, "host")
+    if not any(name.startswith(("Enqueue", "Dequeue")) for name in names):
+        yield advise_change(profile, "PRF392.off", share, TASK_QUEUE_SOURCE, worth=0.05)
+    elif read_environment(profile, "TASK_QUEUE_ENABLE", "PRF392") in ("", "1"):
+        yield advise_change(profile, "PRF392.change", share, TASK_QUEUE_SOURCE, worth=0.05)
+    else:
+        yield advise_change(profile, "PRF392.change", 0.0, TASK_QUEUE_SOURCE)
+
+
+def check_garbage(profile: Profile) -> Iterator[Finding]:
+    """Does Python collect garbage inside the steps while the device rests?
+
+    torch_npu records collections with gc_detect_threshold; elsewhere a Python stack that holds gc.collect tells them.
+    """
+    trace = profile.trace
+    if not profile.conclusive or profile.simulated:
+        raise CannotCheck("advice.no_device", topic=Sentence("PRF393.topic"))
+    collected = trace.mask_of_names(lambda name: name == "GC" or "gc.collect" in name or "gc collect" in name)
+    if not collected.any() and not trace.count_events("python"):
+        raise CannotCheck("PRF393.unseen")
+    collecting = trace.intervals_of(collected)
+    steady = profile.breakdown.steady
+    if trace.on_device:
+        lost = profile.gaps.common_ns(collecting)
+    else:
+        lost = sum(collecting.clip_to(step.start_ns, step.end_ns).length_ns for step in steady)
+    share = lost / sum(step.total_ns for step in steady)
+    yield advise_change(profile, "PRF393.change", share, GARBAGE_SOURCE, calls=int(collecting.start_ns.size))
+
+
+RULES = {
+    "PRF311": check_idle,
+    "PRF321": check_idle_cause,
+    "PRF322": check_short_kernels,
+    "PRF345": check_batch_size,
+    "PRF391": check_compiling,
+    "PRF392": check_task_queue,
+    "PRF393": check_garbage,
+}

@@ -1,0 +1,57 @@
+"""A box of a notebook, and below it the same answer without one.
+
+The answer below is all that is left where a notebook is read without its kernel, is not trusted, or was run without a
+reader (papermill, nbval: ASCEND_WORKBOOK_HEADLESS=1), and where ipywidgets is not installed.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import choose_language, say
+
+HEADLESS = "ASCEND_WORKBOOK_HEADLESS"
+
+
+@dataclass(frozen=True)
+class Boxed:
+    """What a notebook's cell shows: `box`, an ipywidget or IPython's HTML, then `still`, which any reader can see
+    (None: nothing). `asleep` is the sentence in the box's place where it cannot be drawn."""
+
+    box: Any
+    still: Any
+    asleep: str
+    lang: str
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        own_bundle = getattr(self.box, "_repr_mimebundle_", None)
+        drawn = dict(own_bundle() or {}) if own_bundle else {"text/html": self.box.data}
+        display({**drawn, "text/plain": self.asleep}, raw=True)
+        if isinstance(self.still, Report):
+            display(make_bundle(self.still, self.lang), raw=True)
+        elif self.still is not None:
+            display(self.still)
+
+
+def make_bundle(report: Report, lang: str) -> dict[str, str]:
+    """Return a report as a notebook shows it, in this language."""
+    return {"text/html": report.html(lang, page=False), "text/plain": report.text(lang)}
+
+
+def make_box(make: Callable[[Any, str], Any], still: Any, lang: str | None = None) -> Any:
+    """Make a box with `make`, or return `still` alone where there is no reader or no ipywidgets. `make` gets ipywidgets
+    and the language.
+    """
+    if os.environ.get(HEADLESS) == "1":
+        return still
+    try:
+        import ipywidgets
+    except ImportError:
+        return still
+    lang = choose_language(lang)
+    return Boxed(make(ipywidgets, lang), still, say("box.asleep", lang), lang)

@@ -1,0 +1,135 @@
+"""One table cell as text; text and HTML show the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.sentence import Scalar, Sentence, say, show, title
+
+
+def format_cell(value: Scalar, column: Column, lang: str) -> str:
+    """Format the value with its unit; None is shown as `-`, never as a zero."""
+    text = f"{value:.{column.digits}g}" if isinstance(value, float) else show(value, lang)
+    if column.name == "shape":  # a notation, the same in all languages
+        text = text.replace("、", ", ")
+    if column.unit and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f"{text} {column.unit}"
+    return text
+
+
+BENCHMARK = tuple(f"PRF37{number}" for number in range(1, 9))
+#: What costs time on the host where no real device took part
+HOSTS_OWN = ("PRF313.host", "PRF314.read", "PRF314.read_somewhere")
+#: Some steps of many were looked at
+SOME_STEPS = ("PRF302.some", "PRF358.some", "PRF388.some")
+#: What a teacher is to know of a table of grades that no row says.
+GRADES = tuple(f"CRS001.{key}" for key in ("kept", "unnamed", "absent", "unlisted"))
+#: Rules and sentences whose notes are answers: a target metric that was reached, final values beside one another, what
+#: nothing on these files tells, what a recording cost, what a benchmark's figures say, which steps all of it is about.
+ANSWERS = ("ACC255", "ACC205.no_manifest", "ACC215.order", "PRF300", *HOSTS_OWN, *BENCHMARK, *SOME_STEPS, *GRADES)
+
+
+#: Rules that sum a report up: its first line says their sentence, and only their next step is left to say
+SUMMARIES = ("PRF310", "ACC259", "EXP009")
+#: Headlines that are notes, and whose next step a reader has to see: a text in which no error is known
+ASKS = ("EXP009",)
+#: More checks than this that did not look for one and the same reason are told as one
+ALIKE = 2
+#: Columns of which a long cell is cut
+CUT = {"shape": 60}
+
+
+def cut_cell(text: str, name: str) -> str:
+    """Cut the text of a cell to what is shown in the column of this name."""
+    most = CUT.get(name, 0)
+    return f"{text[: most - 1]}…" if most and len(text) > most else text
+
+
+def fold_findings(findings: Sequence[Finding], lang: str) -> list[list[Finding]]:
+    """Return the findings in their order, those together that were not looked at for the same reason and differ by
+    topic.
+    """
+    groups: dict[object, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        alike = finding.status is Status.SKIPPED and "topic" in finding.args
+        groups.setdefault(say(finding.key, lang, **{**finding.args, "topic": ""}) if alike else number, []).append(
+            finding
+        )
+    return [
+        part
+        for group in groups.values()
+        for part in ([group] if len(group) > ALIKE else [[finding] for finding in group])
+    ]
+
+
+def join_unlooked(group: Sequence[Finding], lang: str) -> str:
+    """Return one sentence for checks that were not looked at for the same reason."""
+    count: Scalar = Sentence("report.checks", count=len(group))
+    return say(group[0].key, lang, **{**group[0].args, "topic": count})
+
+
+def find_rank_parts(report: Report) -> list[Report]:
+    """Return the parts that are reports of one rank among several. Each is as long as one rank's alone, so they are
+    folded.
+    """
+    rank_parts = [part for part in report.parts if "rank" in part.facts and part.parts]
+    return rank_parts if len(rank_parts) > 1 else []
+
+
+def collect_remarks(report: Report) -> list[Finding]:
+    """Return the findings to list under the table: what was not looked at or is wrong, and answers, unless the table
+    says it.
+
+    A report with parts lists its own only: the parts tell theirs. Its headline stands above; the next step does not.
+    """
+    head = report.headline  # stands above
+    answers = [
+        finding for finding in report.findings if {finding.rule, finding.key} & {*ANSWERS} and finding is not head
+    ]
+    listed = [*answers, *(finding for finding in report.findings if finding.rule in ASKS)]
+    wrong = [finding for finding in report.findings if finding.status >= Status.SKIPPED or finding in listed]
+    wrong = [finding for finding in wrong if finding is not head or finding.rule not in SUMMARIES or finding.hint()]
+    if not report.parts:
+        return wrong
+    told_keys = set(_walk_sentences(report))
+    told_keys |= {_key_of(finding) for part in report.parts for finding in part.findings}
+    return [
+        finding
+        for finding in wrong
+        if _key_of(finding) not in told_keys and (finding != report.headline or finding.hint())
+    ]
+
+
+def _key_of(finding: Finding) -> tuple[str, str]:
+    return finding.key, repr(finding.args)
+
+
+def _walk_sentences(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the sentences in the tables of a report and its parts."""
+    if report.table:
+        cells = (value for row in report.table.rows for value in row if isinstance(value, dict) and "say" in value)
+        yield from ((value["say"], repr(value.get("args", {}))) for value in cells)
+    for part in report.parts:
+        yield from _walk_sentences(part)
+
+
+def rows_near_mark(report: Report, limit: int) -> Table | None:
+    """Return the table; where it is longer than `limit`, the rows about the one that its chart points out."""
+    chart, table = report.chart, report.table
+    if table is None or chart is None or chart.mark is None or len(table.rows) <= limit:
+        return table
+    values = table.column_values(chart.x)
+    at = values.index(chart.mark) if chart.mark in values else 0
+    begin = min(max(0, at - limit // 2), len(table.rows) - limit)
+    return Table(table.columns, table.rows[begin : begin + limit])
+
+
+def format_rows(table: Table, lang: str, limit: int) -> tuple[list[str], list[list[str]]]:
+    """Format the headings and at most `limit` rows, all as text."""
+    heads = [title(column.name, lang) for column in table.columns]
+    rows = [
+        [format_cell(value, column, lang) for value, column in zip(row, table.columns)] for row in table.rows[:limit]
+    ]
+    return heads, rows

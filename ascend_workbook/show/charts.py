@@ -1,0 +1,238 @@
+"""A chart of a report's table as a matplotlib figure: one drawing function a kind, opaque white, both languages."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections import Counter
+from typing import IO, TYPE_CHECKING, Any, Callable
+
+from ascend_workbook.findings.registry import CHART, CHART_FACTS, find_function
+from ascend_workbook.findings.report import Chart, Report, Table
+from ascend_workbook.findings.sentence import choose_language, say, show, title
+from ascend_workbook.show import flame
+from ascend_workbook.show.chinese_font import find_cjk_font
+from ascend_workbook.show.timeline import picture as timeline
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = {"OK": "#1a7f37", "NOTE": "#0969da", "SKIPPED": "#8c959f", "WARN": "#bf8700", "FAIL": "#cf222e"}
+BARS = 25
+#: Letters of a bar's label
+LABEL = 44
+#: More points than these are drawn as a line alone.
+DOTS = 200
+#: Colours of an embedded picture; one with more than so many keeps them all
+PALETTE, COLOURFUL = 256, 4096
+
+
+def draw_chart(report: Report, lang: str | None = None) -> Figure:
+    """Draw the figure of `report.chart`; in English where no font on this machine carries Chinese."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    assert report.chart and report.table
+    lang = choose_language(lang)
+    font = find_cjk_font()  # in English too: a file or module may have a Chinese name
+    lang = lang if font else "en"
+    fonts = ["DejaVu Sans", *([font] if font else [])]
+    with rc_context({"font.family": fonts, "axes.unicode_minus": False, "savefig.facecolor": "white"}):
+        size = _choose_size(report, report.chart, report.table)
+        figure = Figure(figsize=size, layout="constrained", facecolor="white")
+        below = report.chart.kind == "lines" and bool(report.chart.below)
+        axes = figure.subplots(2, sharex=True, height_ratios=(2, 1))[0] if below else figure.add_subplot()
+        if report.chart.kind in PICTURES:
+            PICTURES[report.chart.kind].draw(axes, report.facts[FACTS[report.chart.kind]], lang)
+        else:
+            draw_kind = KINDS.get(report.chart.kind) or find_function(CHART, report.chart.kind)
+            assert draw_kind, f"nothing is registered that draws {report.chart.kind}"
+            draw_kind(axes, report.chart, report.table, lang)
+        axes.set_title(_make_title(report, lang), fontsize=11)
+    return figure
+
+
+def save_svg(figure: Figure, stream: IO[bytes]) -> None:
+    """Write the figure as SVG: letters as outlines, so that no font is needed; equal figures give equal bytes."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.fonttype": "path", "svg.hashsalt": "ascend-workbook"}):
+        figure.savefig(stream, format="svg", facecolor="white", metadata={"Date": None})
+
+
+def save_png(figure: Figure, stream: IO[bytes]) -> None:
+    """Write the figure as PNG on opaque white. PALETTE colours take less than half, so they are used unless it has so
+    many that one would see it."""
+    from PIL import Image
+
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=110, facecolor="white")
+    with Image.open(drawn) as image:
+        whole = image.convert("RGB")
+    if whole.getcolors(COLOURFUL) is None:
+        stream.write(drawn.getvalue())
+        return
+    few = whole.quantize(PALETTE, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(stream, "PNG", optimize=True)
+
+
+def describe_chart(report: Report) -> str:
+    """Describe a chart in one line, for readers without pictures and for tests: kind, columns, points, range."""
+    if not (report.chart and report.table and report.table.rows):
+        return "no chart"
+    pieces = []
+    if report.chart.kind == timeline.KIND:
+        return f"lanes by time: {timeline.describe_picture(report.facts['timeline'])}"
+    if report.chart.kind == "strip":
+        states = Counter(str(value) for value in report.table.column_values(report.chart.y[0]))
+        pieces = [", ".join(f"{count} {state}" for state, count in sorted(states.items()))]
+    own_facts = find_function(CHART_FACTS, report.chart.kind)
+    if own_facts is not None:
+        facts = own_facts(report.chart, report.table)
+        return f"{report.chart.kind} by {report.chart.x}: {facts}{_describe_marks(report.chart)}"
+    for name in (*report.chart.y, *report.chart.below) if report.chart.kind != "strip" else ():
+        values = [float(value) for value in report.table.column_values(name) if isinstance(value, (int, float))]
+        pieces.append(f"{name} ({describe_span(values)})")
+    return f"{report.chart.kind} by {report.chart.x}: {', '.join(pieces)}{_describe_marks(report.chart)}"
+
+
+def describe_span(values: list[float]) -> str:
+    """Count the points and name their range."""
+    return f"{len(values)} points" + (f" {min(values):.4g}..{max(values):.4g}" if values else "")
+
+
+def _describe_marks(chart: Chart) -> str:
+    mark = "" if chart.mark is None else f", mark {show(chart.mark, 'en')}"
+    return mark + (f", marks {show(list(chart.marks), 'en')}" if chart.marks else "")
+
+
+def _make_title(report: Report, lang: str) -> str:
+    name = report.title(lang)
+    return f"{say('report.simulated_short', lang)} {name}" if report.simulated else name
+
+
+def _choose_size(report: Report, chart: Chart, table: Table) -> tuple[float, float]:
+    """Choose width and height in inches."""
+    if chart.kind in PICTURES:
+        return 11.0, PICTURES[chart.kind].height(report.facts[FACTS[chart.kind]])
+    return 8.0, _choose_height(chart, table)
+
+
+def _choose_height(chart: Chart, table: Table) -> float:
+    lines, bars = 5.0 if chart.below else 3.6, 1.2 + 0.28 * min(BARS, len(table.rows)) * max(1, 0.6 * len(chart.y))
+    heights = {"errors": 4.2, "bars": bars, "stack": 2.3, "strip": 1.6}
+    return heights.get(chart.kind, lines)
+
+
+def _column_numbers(table: Table, name: str) -> list[float]:
+    """Return a column as floats; what is not a number is a gap, never a zero."""
+    return [float(value) if isinstance(value, (int, float)) else math.nan for value in table.column_values(name)]
+
+
+def _title_with_unit(chart: Chart, lang: str, name: str) -> str:
+    return f"{title(name, lang)} ({chart.unit})" if chart.unit else title(name, lang)
+
+
+def _draw_bars(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
+    labels = [_middle_cut(show(value, lang)) for value in table.column_values(chart.x)][:BARS]
+    marked = None if chart.mark is None else _middle_cut(show(chart.mark, lang))
+    thick = 0.8 / len(chart.y)
+    for number, (name, colour) in enumerate(zip(chart.y, ("#4c78a8", "#e08a3c", "#59a14f"))):
+        places = [at + (number - (len(chart.y) - 1) / 2) * thick for at in range(len(labels))]
+        colours = ["#cf222e" if label == marked else colour for label in labels]
+        axes.barh(places, _column_numbers(table, name)[:BARS], thick, color=colours, label=title(name, lang))
+    if len(chart.y) > 1:
+        _draw_legend(axes, 4)
+    axes.set_yticks(range(len(labels)), labels, fontsize=8)
+    axes.invert_yaxis()
+    if chart.log and any(value > 0 for name in chart.y for value in _column_numbers(table, name)[:BARS]):
+        axes.set_xscale("log")
+    axes.set_xlabel(_title_with_unit(chart, lang, chart.y[0]) if len(chart.y) == 1 else chart.unit)
+
+
+def _draw_legend(axes: Axes, columns: int) -> None:
+    """Draw the names of what is drawn below the picture; none where nothing is."""
+    if axes.get_legend_handles_labels()[1]:
+        axes.figure.legend(ncols=columns, fontsize=8, loc="outside lower center", frameon=False)
+
+
+def _middle_cut(text: str) -> str:
+    """Cut the middle out of a long name: kernels of templates have names longer than any picture."""
+    return text if len(text) <= LABEL else f"{text[: LABEL // 2]}…{text[-LABEL // 2 + 1 :]}"
+
+
+def _draw_stacks(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
+    labels = [show(value, lang) for value in table.column_values(chart.x)]
+    below = [0.0] * len(labels)
+    for name in chart.y:
+        values = [0.0 if math.isnan(value) else value for value in _column_numbers(table, name)]
+        if any(values):
+            axes.bar(range(len(labels)), values, 0.9, bottom=below, label=title(name, lang))
+            below = [before + value for before, value in zip(below, values)]
+    every = max(1, math.ceil(len(labels) / BARS))
+    axes.set_xticks(range(0, len(labels), every), labels[::every], fontsize=8)
+    axes.set_xlabel(title(chart.x, lang))
+    axes.set_ylabel(chart.unit)
+    _draw_legend(axes, 5)
+
+
+def _draw_stack(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
+    left_end = 0.0
+    for label, value in zip(table.column_values(chart.x), _column_numbers(table, chart.y[0])):
+        if value > 0:
+            axes.barh([0], [value], left=left_end, label=show(label, lang))
+            left_end += value
+    axes.set_yticks([])
+    axes.set_xlabel(_title_with_unit(chart, lang, chart.y[0]))
+    axes.margins(x=0.0)
+    _draw_legend(axes, 4)
+
+
+def _draw_lines(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
+    _draw_curves(axes, chart, table, lang, chart.y, chart.log)
+    axes.set_ylabel(chart.unit)
+    if chart.below:
+        lower = axes.figure.axes[1]
+        positive = any(value > 0 for name in chart.below for value in _column_numbers(table, name))
+        _draw_curves(lower, chart, table, lang, chart.below, positive)
+        axes = lower
+    axes.set_xlabel(title(chart.x, lang))
+
+
+def _draw_curves(axes: Axes, chart: Chart, table: Table, lang: str, names: tuple[str, ...], log: bool) -> None:
+    x = _column_numbers(table, chart.x)
+    marker = "o" if len(x) <= DOTS else ""
+    for name, style in zip(names, ("-", "--", "-.", ":")):
+        axes.plot(x, _column_numbers(table, name), style, marker=marker, markersize=3, label=title(name, lang))
+    for place in chart.marks:
+        axes.axvline(float(place), color="#bf8700", linewidth=0.8, linestyle=":")
+    if isinstance(chart.mark, (int, float)):
+        axes.axvline(float(chart.mark), color="#cf222e", linewidth=1)
+    if log:
+        axes.set_yscale("log")
+    axes.legend(fontsize=8)
+    axes.grid(alpha=0.3)
+
+
+def _draw_strip(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
+    states = [str(value) for value in table.column_values(chart.y[0])]
+    axes.bar(
+        range(len(states)), [1] * len(states), width=0.95, color=[COLOURS.get(state, "#8c959f") for state in states]
+    )
+    axes.set_yticks([])
+    axes.set_xticks(
+        range(len(states)), [show(v, lang) for v in table.column_values(chart.x)], rotation=45, ha="right", fontsize=7
+    )
+
+
+KINDS: dict[str, Callable[[Any, Chart, Table, str], None]] = {
+    "bars": _draw_bars,
+    "stack": _draw_stack,
+    "stacks": _draw_stacks,
+    "lines": _draw_lines,
+    "strip": _draw_strip,
+}
+#: Kinds that draw facts of the report in place of its table: which module draws, and which facts
+PICTURES: dict[str, Any] = {timeline.KIND: timeline, flame.KIND: flame}
+FACTS = {timeline.KIND: "timeline", flame.KIND: "flame"}

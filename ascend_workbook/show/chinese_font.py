@@ -1,0 +1,83 @@
+"""Choose among the fonts of this machine the one in which a chart writes Chinese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.font_manager import FontEntry
+
+#: Beginnings of the names of files that carry Chinese; matplotlib's own cache does not see fonts installed later.
+FILES = (
+    "NotoSansCJK",
+    "NotoSansSC",
+    "SourceHanSans",
+    "wqy-microhei",
+    "wqy-zenhei",
+    "msyh",
+    "simhei",
+    "PingFang",
+    "Deng",
+)
+FOLDERS = (
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    "~/.fonts",
+    "~/.local/share/fonts",
+    "/System/Library/Fonts",
+    "C:/Windows/Fonts",
+)
+REGULAR = 400
+#: Weights so near to it are read as it: Medium, and WenQuanYi's only one, are 500.
+NEARLY = 100
+#: Families that draw Chinese as another region writes it; others are simplified Chinese or have all forms in one.
+ELSEWHERE = re.compile(r"\b(?:JP|KR|TC|HK|TW|HC|J|K)\b")
+MONOSPACED = re.compile(r"\b(?:Mono|HW)\b")
+
+
+@lru_cache(maxsize=1)
+def find_cjk_font() -> str | None:
+    """Return the family name of an installed font that carries Chinese, or None: a regular, simplified face if any.
+
+    matplotlib before 3.11 sees the first face of a collection only, which is the Japanese one in Noto's.
+    """
+    from matplotlib import font_manager
+
+    faces: list[FontEntry] = []
+    font_entries = font_manager.fontManager.ttflist
+    for file in font_files():
+        before = len(font_entries)
+        font_manager.fontManager.addfont(str(file))
+        faces += font_entries[before:]
+    if not faces:
+        return None
+    face = min(faces, key=_font_distance)
+    if weight_of(face) != REGULAR:  # there is no regular one: it stands for it, so that matplotlib does not warn
+        font_entries.append(replace(face, weight=REGULAR))
+    return str(face.name)
+
+
+def font_files() -> Iterator[Path]:
+    """Yield the files of FOLDERS whose names begin as one of FILES does."""
+    for folder in FOLDERS:
+        for file in sorted(Path(folder).expanduser().rglob("*.[to]t[fc]")):
+            if file.name.startswith(FILES):
+                yield file
+
+
+def weight_of(face: FontEntry) -> int:
+    """Return the weight as a number: matplotlib has some by name."""
+    from matplotlib.font_manager import weight_dict
+
+    return face.weight if isinstance(face.weight, int) else weight_dict[face.weight]
+
+
+def _font_distance(face: FontEntry) -> tuple[bool, bool, bool, bool, int]:
+    """Return how far a face is from the one wanted: upright, regular, of the reader's region, proportional."""
+    off, elsewhere = abs(weight_of(face) - REGULAR), bool(ELSEWHERE.search(face.name))
+    return face.style != "normal", off > NEARLY, elsewhere, bool(MONOSPACED.search(face.name)), off

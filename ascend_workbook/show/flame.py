@@ -1,0 +1,60 @@
+"""A flame graph, roots on top: as wide as the time, one row deeper for what is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ascend_workbook.findings.sentence import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: The kind of chart, and its place in a report's facts
+KIND = "flame"
+HOST, DEVICE = ("#f2b35e", "#e98b5a", "#f0c878", "#eb9f7a"), ("#6fa8dc", "#8bb8e0", "#5b93c9", "#9cc4ea")
+DEEPEST = 40
+#: A frame narrower than this has no name; letters that fit into the whole width
+NAMED, LETTERS = 0.03, 145
+
+
+def height(data: list[list[Any]]) -> float:
+    """Return the height in inches."""
+    return 1.1 + 0.2 * (1 + min(DEEPEST, max((depth for _, depth, _, _ in data), default=0)))
+
+
+def draw(axes: Axes, data: list[list[Any]], lang: str) -> None:
+    """Draw frames of (name, depth, start, share of the whole): host's warm, the device's cool."""
+    roots = {name: (start, start + share) for name, depth, start, share in data if not depth}
+    device = roots.get("device", (2, 2))
+    deepest = min(DEEPEST, max((depth for _, depth, _, _ in data), default=0))
+    for name, depth, start, share in data:
+        if depth > DEEPEST:
+            continue
+        colours = DEVICE if device[0] <= start < device[1] else HOST
+        axes.barh(
+            depth,
+            100 * share,
+            0.92,
+            left=100 * start,
+            color=colours[sum(map(ord, name)) % len(colours)],
+            edgecolor="white",
+            linewidth=0.3,
+        )
+        if share > NAMED:
+            room = max(3, int(share * LETTERS))
+            text = name if len(name) <= room else f"{name[: room - 1]}…"
+            axes.text(
+                100 * (start + share / 2),
+                depth,
+                text,
+                ha="center",
+                va="center",
+                fontsize=6,
+                clip_on=True,
+                parse_math=False,
+            )
+    axes.set_xlim(0, 100)
+    axes.set_ylim(deepest + 0.6, -0.6)
+    axes.set_yticks([])
+    axes.tick_params(labelsize=8)
+    axes.set_xlabel(say("flame.share", lang), fontsize=8)

@@ -1,0 +1,69 @@
+"""Pages and pieces of pages, made from the templates beside this file.
+
+Every value is escaped where it is shown, but for what a template made (Markup). A name that a template does not get is
+an error. Nothing of Jinja2 is imported until a page is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ascend_workbook.findings.sentence import say, show, title
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+FOLDER = Path(__file__).with_name("templates")
+#: An address within a sentence, without the sentence's own punctuation
+ADDRESS = re.compile(r"(https://[\w./#?=&%~+:@-]*[\w/])", re.ASCII)
+
+
+@cache
+def make_environment() -> Environment:
+    """Return the one environment of all templates."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    pages = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.globals.update(say=say, title=title, show=show, asset=read_asset, split_addresses=ADDRESS.split)
+    return pages
+
+
+@cache
+def read_asset(name: str) -> Markup:
+    """Return a style or a script of the templates' folder as it stands."""
+    from markupsafe import Markup
+
+    return Markup((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def render_template(template: str, /, **values: Any) -> Markup:
+    """Fill the template of this name."""
+    from markupsafe import Markup
+
+    return Markup(make_environment().get_template(template).render(values))
+
+
+def render_page(name: str, body: Markup, lang: str) -> str:
+    """Frame a body as every page of ours is, with the scripts that its tables and timelines need."""
+    return str(render_template("page.html", name=name, body=body, lang={"zh": "zh-CN"}.get(lang, lang)))
+
+
+def render_fragment(body: Markup, *, code: bool = False) -> str:
+    """Frame a body as a notebook shows it; `code`: with the styles of marked code."""
+    return str(render_template("fragment.html", body=body, code=code))
+
+
+def render_frame(whole: str, height: int, border: str, *, kind: str = "", name: str = "") -> str:
+    """Put a whole page into a frame of its own, `height` pixels tall, in which its scripts alone may run."""
+    values = {"page": whole, "height": int(height), "style": border, "kind": kind, "name": name}
+    return str(render_template("frame.html", **values))

@@ -1,0 +1,152 @@
+"""A report as plain text for terminals, logs and notebooks without HTML."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.findings.report import Report, Table
+from ascend_workbook.findings.sentence import choose_language, say
+from ascend_workbook.show.cells import (
+    SUMMARIES,
+    collect_remarks,
+    cut_cell,
+    find_rank_parts,
+    fold_findings,
+    format_rows,
+    join_unlooked,
+    rows_near_mark,
+)
+
+ROWS = 40
+#: More rows than this that agree are counted instead of shown.
+FOLDED = 12
+#: What a line is not broken within: a word with what follows it, or one Chinese character with its full stop or comma.
+WORD = re.compile(r"[!-~]+ *|[^!-~][，。；：、）”]*|\s")
+
+
+def render_text(
+    report: Report, lang: str | None = None, *, details: bool = False, above: Sequence[str] = (), fold: bool = False
+) -> str:
+    """Render a report: verdict first, then table, findings and parts. With `details` all rows, each with its details
+    under it.
+
+    `above`: remarks on device and circumstances that stand over this part and hold for it too. `fold`: without parts.
+    """
+    lang = choose_language(lang)
+    circumstances = [say("report.tier", lang, tier=report.tier)] if report.tier else []
+    circumstances += report.circumstances(lang)
+    verdict = say("report.line", lang, name=report.title(lang), text=report.verdict(lang))
+    lines = [f"{report.status.name}  {verdict}"]
+    lines += [] if circumstances == list(above) else circumstances
+    if report.table:
+        lines += ["", *_render_table(report, lang, details)]
+    shown = collect_remarks(report)
+    if shown:
+        groups = [[finding] for finding in shown] if details else fold_findings(shown, lang)
+        lines += ["", *(line for group in groups for line in _render_group(group, report, lang))]
+    if report.listing:
+        lines += ["", report.listing.text.rstrip("\n")]
+    if fold:
+        return "\n".join([*lines, say("report.rank_folded", lang, rank=report.facts["rank"])])
+    ranks = [] if details else find_rank_parts(report)
+    for part in report.parts:
+        lines += ["", render_text(part, lang, details=details, above=circumstances, fold=part in ranks)]
+    return "\n".join(lines)
+
+
+def _render_group(group: list[Finding], report: Report, lang: str) -> list[str]:
+    """Render the lines of a finding, or the one line of several that were not looked at for the same reason."""
+    first = group[0]
+    if len(group) == 1:
+        summed = first is report.headline and first.rule in SUMMARIES
+        return _render_finding(first, lang)[1:] if summed else _render_finding(first, lang)
+    sentence = say("report.folded", lang, what=join_unlooked(group, lang))
+    return [f"{first.status.name:<7} {first.rule}..{group[-1].rule} {sentence}"]
+
+
+def _render_finding(finding: Finding, lang: str) -> list[str]:
+    place = f"{finding.place}: " if finding.place else ""
+    line = f"{finding.status.name:<7} {finding.rule} {place}{finding.message(lang)}"
+    hint = finding.hint(lang)
+    return [line, f"        {hint}"] if hint else [line]
+
+
+def _render_table(report: Report, lang: str, details: bool = False) -> list[str]:
+    assert report.table
+    limit = len(report.table.rows) if details else ROWS
+    agreeing = [] if details else _find_agreeing(report.table)
+    whole = rows_near_mark(replace(report, table=_without_rows(report.table, agreeing)) if agreeing else report, limit)
+    assert whole
+    table, more = whole.split_details()
+    heads, rows = format_rows(table, lang, limit)
+    if not details:
+        rows = [[cut_cell(text, column.name) for text, column in zip(row, table.columns)] for row in rows]
+    under = _render_details(more, lang) if details and more.columns else [[] for _ in rows]
+    wraps = [column.wrap for column in table.columns]
+    cells = [[_wrap_text(text, wrap) for text, wrap in zip(row, wraps)] for row in rows]
+    columns = zip(([head] for head in heads), *cells)
+    widths = [max(_text_width(line) for cell in column for line in cell) for column in columns]
+    lines = [_join_cells(heads, widths), "  ".join("-" * width for width in widths)] if rows else []
+    for row, detail in zip(cells, under):
+        lines += [*(_join_cells(list(part), widths) for part in zip_longest(*row, fillvalue="")), *detail]
+    left_out = len(report.table.rows) - len(agreeing) - len(rows)
+    if left_out:
+        lines.append(say("report.rows_left_out", lang, left_out=left_out))
+    return [*lines, say("report.rows_agree", lang, count=len(agreeing))] if agreeing else lines
+
+
+def _find_agreeing(table: Table) -> list[int]:
+    """Return the numbers of the rows whose judgement is that they agree; none where they are few."""
+    if "judgement" not in [column.name for column in table.columns]:
+        return []
+    keys = (value.get("say", "") if isinstance(value, dict) else "" for value in table.column_values("judgement"))
+    agreeing = [number for number, key in enumerate(keys) if str(key).endswith(".agrees")]
+    return agreeing if len(agreeing) > FOLDED else []
+
+
+def _without_rows(table: Table, left_out: list[int]) -> Table:
+    left_out_numbers = set(left_out)
+    return Table(table.columns, tuple(row for number, row in enumerate(table.rows) if number not in left_out_numbers))
+
+
+def _render_details(more: Table, lang: str) -> list[list[str]]:
+    """Render what stands under each row: the details in one line, links in lines of their own."""
+    heads, rows = format_rows(more, lang, len(more.rows))
+    under = []
+    for row in rows:
+        plain = [
+            say("report.line", lang, name=head, text=text)
+            for head, text in zip(heads, row)
+            if not text.startswith("https://")
+        ]
+        under.append([f"    {' | '.join(plain)}", *(f"    {text}" for text in row if text.startswith("https://"))])
+    return under
+
+
+def _join_cells(cells: list[str], widths: list[int]) -> str:
+    return "  ".join(text + " " * (width - _text_width(text)) for text, width in zip(cells, widths)).rstrip()
+
+
+def _wrap_text(text: str, columns: int) -> list[str]:
+    """Wrap the text to lines of so many columns, broken at spaces and between Chinese characters; a longer word
+    anywhere.
+    """
+    if not columns or _text_width(text) <= columns:
+        return [text]
+    lines = [""]
+    words = (word[at : at + columns] for word in WORD.findall(text) for at in range(0, len(word), columns))
+    for word in words:
+        if lines[-1] and _text_width(lines[-1] + word.rstrip()) > columns:
+            lines.append("")
+        lines[-1] += word
+    return [line.rstrip() for line in lines]
+
+
+def _text_width(text: str) -> int:
+    """Return how many columns of a terminal a text takes: Chinese characters take two."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

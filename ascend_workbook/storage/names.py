@@ -1,0 +1,108 @@
+"""Addresses `obs://bucket/prefix`, and which names of objects may become files.
+
+A key is any text to the service: `../x`, `/etc/x`, a line break. What could leave a folder, or cannot be told on one
+line, is refused before anything is read or written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import Sentence
+
+SCHEME = "obs://"
+#: https://support.huaweicloud.com/intl/en-us/api-obs/obs_04_0021.html: 3 to 63 of these.
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+#: https://support.huaweicloud.com/intl/en-us/api-obs/obs_04_0080.html: keys have at most 1,024 bytes.
+MOST_KEY_BYTES, MOST_PART_BYTES = 1024, 255
+
+
+@dataclass(frozen=True)
+class Address:
+    """`key` has no `/` at its ends; empty for the whole bucket."""
+
+    bucket: str
+    key: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Parse an address. Raises WorkbookError `storage.address` with what is wrong with it."""
+        if not is_address(text):
+            raise WorkbookError("storage.address", place=printable_name(text), why=Sentence("storage.why.scheme"))
+        bucket, _, key = text.removeprefix(SCHEME).partition("/")
+        key = key.strip("/")
+        if not _BUCKET.fullmatch(bucket) or ".." in bucket:
+            raise WorkbookError("storage.address", place=printable_name(text), why=Sentence("storage.why.bucket"))
+        if key and (why := why_unsafe(key)):
+            raise WorkbookError("storage.address", place=printable_name(text), why=Sentence(why))
+        return cls(bucket, key)
+
+    def __str__(self) -> str:
+        return f"{SCHEME}{self.bucket}/{self.key}".rstrip("/")
+
+    @property
+    def prefix(self) -> str:
+        """Return what the keys below the address begin with."""
+        return f"{self.key}/" if self.key else ""
+
+    @property
+    def name(self) -> str:
+        """Return the last part of the address."""
+        return (self.key or self.bucket).rpartition("/")[2]
+
+    def join(self, name: str) -> Address:
+        """Return the address of a file or folder in this one. Raises WorkbookError `storage.key` for a name that is not
+        safe.
+        """
+        name = name.strip("/") if name.endswith("/") else name
+        if not name:
+            return self
+        check(name, str(self))
+        return Address(self.bucket, self.prefix + name)
+
+
+def is_address(place: object) -> bool:
+    """Return whether a place is an address of object storage."""
+    return isinstance(place, str) and place.startswith(SCHEME)
+
+
+def why_unsafe(name: str) -> str:
+    """Return the words' key of why a name may be no file's; empty for a good one."""
+    if not name or name.startswith("/") or any(part in ("", ".", "..") for part in name.split("/")):
+        return "storage.why.path"
+    if not name.isprintable():  # NUL, line breaks, marks that turn the direction of writing, half of a surrogate pair
+        return "storage.why.letters"
+    data = name.encode("utf-8")
+    too_long = len(data) > MOST_KEY_BYTES or any(len(part) > MOST_PART_BYTES for part in data.split(b"/"))
+    return "storage.why.long" if too_long else ""
+
+
+def check(name: str, place: str) -> None:
+    """Raise WorkbookError `storage.key` for a name that is not safe."""
+    if why := why_unsafe(name):
+        raise WorkbookError("storage.key", name=printable_name(name), place=place, why=Sentence(why))
+
+
+def check_together(names: Iterable[str], place: str, *, fold: bool) -> None:
+    """Raise WorkbookError for names that cannot be files together. One is both a file and a folder, or, where `fold` (a
+    file system that does not tell capitals), two would be one file."""
+    names_seen: dict[str, str] = {}
+    for name in sorted(names):
+        own_key = name.casefold() if fold else name
+        if own_key in names_seen:
+            raise WorkbookError("storage.case", first=names_seen[own_key], second=name, place=place)
+        names_seen[own_key] = name
+    for own_key, name in names_seen.items():
+        above = own_key
+        while "/" in above:
+            above = above.rpartition("/")[0]
+            if above in names_seen:
+                raise WorkbookError("storage.both", name=names_seen[above], inner=name, place=place)
+
+
+def printable_name(name: str) -> str:
+    """Return a name as it can be shown on one line, whatever is in it."""
+    return name if name.isprintable() else ascii(name)

@@ -1,0 +1,28 @@
+"""The course: quizzes and predictions that are judged without stopping, the glossary, machines that are broken on
+purpose, and the exercises. Sources of the notebooks: notebooks/source/course; its sentences: locale/course_*.toml.
+
+Exercises: tasks/, one file each. `check_task` judges one answer; what it found is kept in course.json beside the runs.
+"""
+
+from ascend_workbook.findings.registry import CASES, register_functions
+from course.checking import check_task
+from course.outcome import DONE, NOT_YET, PARTLY, Outcome
+from course.record import Entry, read_record
+from course.registry import load_tasks
+from course.task import Found, Place, Task
+
+__all__ = [
+    "DONE",
+    "NOT_YET",
+    "PARTLY",
+    "Entry",
+    "Found",
+    "Outcome",
+    "Place",
+    "Task",
+    "check_task",
+    "read_record",
+    "load_tasks",
+]
+
+register_functions(CASES, {"course": "course.grading.cases:make_cases"})

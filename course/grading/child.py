@@ -1,0 +1,62 @@
+"""Runs a submission's cells in a kernel; started by path in a child of its own, it imports nothing of ours.
+
+    python child.py PLAN
+
+PLAN is JSON: cells (source, tags), parameters, cell_timeout_s, notebook (where the executed one goes). A cell that
+raises, or is interrupted at its time limit, does not keep the next ones from running.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+LONGEST = 20_000
+
+
+def main() -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    cells = [_make_cell(cell) for cell in _with_parameters(plan["cells"], plan["parameters"])]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    client = NotebookClient(
+        notebook,
+        timeout=plan["cell_timeout_s"],
+        kernel_name="python3",
+        allow_errors=True,
+        interrupt_on_timeout=True,
+        record_timing=False,
+    )
+    try:
+        client.execute()
+    finally:
+        for cell in notebook.cells:
+            _shorten_outputs(cell)
+        nbformat.write(notebook, plan["notebook"])
+
+
+def _with_parameters(cells: list[dict[str, Any]], parameters: dict[str, str]) -> list[dict[str, Any]]:
+    """Put the values of this run behind the cell of that tag, first where there is none."""
+    at = next((number for number, cell in enumerate(cells, 1) if "parameters" in cell["tags"]), 0)
+    lines = "".join(f"{name} = {value!r}\n" for name, value in parameters.items())
+    return [*cells[:at], {"source": lines, "tags": ["injected-parameters"]}, *cells[at:]]
+
+
+def _make_cell(cell: dict[str, Any]) -> Any:
+    import nbformat
+
+    return nbformat.v4.new_code_cell(cell["source"], metadata={"tags": cell["tags"]})
+
+
+def _shorten_outputs(cell: Any) -> None:
+    for output in cell.outputs:
+        if len(output.get("text", "")) > LONGEST:
+            output["text"] = output["text"][:LONGEST] + "\n..."
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""The table of grades as CSV: a row per submission, and for each task how far it came, its points and tries.
+
+Headings and sentences are in the reader's language. The last columns are codes, the same in both; so is the order.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import LANGUAGES, Scalar, hint, say, show
+from course.grading.attempt import Grade
+from course.grading.tables import rows_of
+from course.outcome import DONE, NOT_YET, PARTLY
+
+LONGEST = 300
+#: What makes a spreadsheet compute a cell (OWASP, CSV injection), the full-width forms too.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+COLUMNS = ("submission", "student", "points", "of", "seconds", "error")
+OF_TASK = ("result", "points", "tries")
+
+
+def count_points(grade: Grade, worth: Mapping[str, float], partly: float = 0.0) -> dict[str, float]:
+    """Return each task's points: all of what it is worth for done, the share `partly` of it for partly."""
+    share = {DONE: 1.0, PARTLY: partly}
+    return {task: share.get(grade.status.get(task, ""), 0.0) * most for task, most in worth.items()}
+
+
+def write_sheet(grades: Sequence[Grade], worth: Mapping[str, float], lang: str, partly: float = 0.0) -> str:
+    """Return the table of grades as CSV with a byte order mark, so that Excel reads the names in Chinese."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\r\n")
+    writer.writerow(make_headings(worth, lang))
+    for grade in grades:
+        row = _row_of_grade(grade, count_points(grade, worth, partly), worth, lang)
+        writer.writerow([make_plain(cell) if isinstance(cell, str) else cell for cell in row])
+    return "\ufeff" + sink.getvalue().encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def make_headings(worth: Mapping[str, float], lang: str) -> list[str]:
+    task_columns = [say(f"grading.column.task_{what}", lang, task=task) for task in worth for what in OF_TASK]
+    codes = ["error_code", *(f"{task}_status" for task in worth)]
+    return [*(say(f"grading.column.{name}", lang) for name in COLUMNS), *task_columns, *codes]
+
+
+def _row_of_grade(grade: Grade, got: Mapping[str, float], worth: Mapping[str, float], lang: str) -> list[object]:
+    row: list[object] = [
+        grade.name,
+        grade.student,
+        _round_number(sum(got.values())),
+        _round_number(sum(worth.values())),
+        grade.seconds,
+        _describe_trouble(grade, lang),
+    ]
+    status = {task: grade.status.get(task, "") for task in worth}
+    for task in worth:
+        status_text = say(f"grading.status.{status[task]}", lang) if status[task] in (DONE, PARTLY, NOT_YET) else ""
+        row += [status_text, _round_number(got[task]), grade.tries.get(task, "")]
+    return [*row, grade.trouble["say"] if grade.trouble else "", *status.values()]
+
+
+def _describe_trouble(grade: Grade, lang: str) -> str:
+    """Return what kept it from more, and the next step."""
+    if not grade.trouble:
+        return ""
+    why = show(grade.trouble, lang)
+    step = hint(str(grade.trouble["say"]), lang, **_trouble_arguments(grade.trouble))
+    return say("grading.and_then", lang, why=why, step=step) if step else why
+
+
+def _trouble_arguments(trouble: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    args = trouble.get("args")
+    return dict(args) if isinstance(args, dict) else {}
+
+
+def earlier_submissions(path: Path, worth: Mapping[str, float]) -> list[str]:
+    """Return the submissions in a table of grades that lies there, in either language; nothing where there is no file.
+
+    Raises WorkbookError for what is not written over: `grading.no_grades` for a file that is no such table,
+    `grading.other_table` for one of another notebook than the one with the tasks `worth`.
+    """
+    if not path.exists():
+        return []
+    rows = [row for _, row in rows_of(path)]
+    if not rows or rows[0][0] not in {say("grading.column.submission", lang) for lang in LANGUAGES}:
+        raise WorkbookError("grading.no_grades", path=str(path))
+    others: list[Scalar] = [heading.rpartition("_")[0] for heading in rows[0] if heading.endswith("_status")]
+    if others and not {*map(str, others)} & {*worth}:
+        raise WorkbookError("grading.other_table", path=str(path), tasks=others)
+    return [_remove_quote(row[0]) for row in rows[1:]]
+
+
+def _remove_quote(cell: str) -> str:
+    """Return a cell without the quote that `make_plain` put before a formula; a name may begin with one."""
+    return cell[1:] if cell.startswith("'") and make_plain(cell[1:]) == cell else cell
+
+
+def make_plain(text: str) -> str:
+    """Return one line of so many characters that no spreadsheet takes for a formula."""
+    line = re.sub(r"[\x00-\x1f\x7f\u2028\u2029]+", " ", text)[:LONGEST]
+    return f"'{line}" if text.startswith(FORMULA) or line.lstrip().startswith(FORMULA) else line
+
+
+def _round_number(value: float) -> float | int:
+    return int(value) if value == int(value) else round(value, 2)

@@ -1,0 +1,129 @@
+"""What `grade` says: the table of the submissions, and a finding for each thing that the teacher is to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
+from course.grading.attempt import Grade
+from course.grading.sheet import count_points
+from course.outcome import DONE, NOT_YET, PARTLY
+
+RULE = "CRS001"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What the rows do not say, as names of submissions.
+
+    left_out: lies in the folder and is none. kept: taken over from an earlier run. gone: in the earlier table, and no
+    longer in the folder. absent: only in the list of names; unlisted: not in it.
+    """
+
+    left_out: Sequence[str] = ()
+    kept: Sequence[str] = ()
+    gone: Sequence[str] = ()
+    absent: Sequence[str] = ()
+    unlisted: Sequence[str] = ()
+
+
+def make_report(
+    grades: Sequence[Grade], beside: Beside, worth: Mapping[str, float], partly: float, target: Path
+) -> Report:
+    """Return the report with a row per grade; `target` is the CSV."""
+    troubled = [grade for grade in grades if grade.trouble]
+    findings = [Finding(RULE, Status.OK, "CRS001.graded", {"count": len(grades), "path": str(target)}, weight=1)]
+    findings += [_find_trouble(grade) for grade in troubled]
+    findings += [Finding(RULE, Status.WARN, "CRS001.not_graded", {"name": name}) for name in beside.left_out]
+    findings += [
+        *_find_twice(grades),
+        *_find_alike(grades),
+        *_find_unnamed(grades),
+        *_findings_beside(beside, len(grades), target),
+    ]
+    if troubled:
+        args: dict[str, Scalar] = {"count": len(grades), "path": str(target), "troubled": len(troubled)}
+        findings.append(Finding(RULE, Status.WARN, "CRS001.graded_but", args, weight=10))
+    facts = {"tasks": {grade.name: {task: grade.status.get(task, "") for task in worth} for grade in grades}}
+    return Report("course", "course_grade", tuple(findings), _make_table(grades, worth, partly), facts=facts)
+
+
+def _find_trouble(grade: Grade) -> Finding:
+    """Return the finding of a grade's trouble.
+
+    The place has the name, and the next step is the one of what went wrong.
+    """
+    why = grade.trouble or Sentence("report.not_looked")
+    step = NextStep(why.key, **why.args)
+    return Finding(RULE, Status.WARN, "CRS001.trouble", {"why": why, "step": step}, Place(grade.name))
+
+
+def _findings_beside(beside: Beside, count: int, target: Path) -> list[Finding]:
+    findings = []
+    if beside.kept:
+        args: dict[str, Scalar] = {"kept": len(beside.kept), "count": count, "work": f"{target}.work"}
+        findings.append(Finding(RULE, Status.NOTE, "CRS001.kept", args))
+    for key, status in (("gone", Status.WARN), ("absent", Status.NOTE), ("unlisted", Status.NOTE)):
+        names: list[Scalar] = list(getattr(beside, key))
+        if names:
+            findings.append(Finding(RULE, status, f"CRS001.{key}", {"names": names, "path": str(target)}))
+    return findings
+
+
+def _find_unnamed(grades: Sequence[Grade]) -> list[Finding]:
+    names: list[Scalar] = [grade.name for grade in grades if grade.unnamed]
+    return [Finding(RULE, Status.NOTE, "CRS001.unnamed", {"names": names})] if names else []
+
+
+def _find_twice(grades: Sequence[Grade]) -> list[Finding]:
+    students = [grade.student for grade in grades]
+    return [
+        Finding(RULE, Status.WARN, "CRS001.twice", {"student": name, "count": students.count(name)})
+        for name in dict.fromkeys(students)
+        if students.count(name) > 1
+    ]
+
+
+def _find_alike(grades: Sequence[Grade]) -> list[Finding]:
+    """Find submissions of several students that are the same to the byte, or have the same code and something right in
+    it; what could not be read has neither."""
+    same = _group_shared(grades, lambda grade: grade.digest)
+    worked = [grade for grade in grades if {*grade.status.values()} - {NOT_YET}]
+    code = [
+        names
+        for names in _group_shared(worked, lambda grade: grade.code)
+        if not any({*names} <= {*group} for group in same)
+    ]
+    groups = [*(("alike", names) for names in same), *(("same_code", names) for names in code)]
+    return [Finding(RULE, Status.WARN, f"CRS001.{key}", {"names": list(names)}) for key, names in groups]
+
+
+def _group_shared(grades: Sequence[Grade], what: Callable[[Grade], str]) -> list[list[str]]:
+    """Return the names of those of several students with the same."""
+    of: dict[str, list[Grade]] = {}
+    for grade in grades:
+        of.setdefault(what(grade), []).append(grade)
+    return [
+        [grade.name for grade in same] for shared, same in of.items() if shared and len({x.student for x in same}) > 1
+    ]
+
+
+def _make_table(grades: Sequence[Grade], worth: Mapping[str, float], partly: float) -> Table:
+    columns = (
+        Column("submission"),
+        Column("points"),
+        Column("grade_done"),
+        Column("grade_partly"),
+        Column("seconds", "s"),
+        Column("message"),
+    )
+    rows: list[tuple[Scalar, ...]] = []
+    for grade in grades:
+        done, some = ([task for task, status in grade.status.items() if status == kind] for kind in (DONE, PARTLY))
+        trouble: Scalar = grade.trouble or ""
+        rows.append((grade.name, sum(count_points(grade, worth, partly).values()), done, some, grade.seconds, trouble))
+    return Table(columns, tuple(rows))

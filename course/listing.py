@@ -1,0 +1,47 @@
+"""The course's exercises and the capstone's stages, and how far they have come."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine.project import results_begin_at
+from course.notebook_tasks import tasks_of
+from course.outcome import DONE, NOT_YET
+from course.record import Record, read_record
+from course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
+
+#: What is listed, as the commands call the notebooks -> where the notebook keeps its record, below run_dir.
+RECORDS = {EXERCISES: "", CAPSTONE: CAPSTONE_FOLDER}
+#: The folder before the first run of a notebook need not be there; any other was meant to be.
+DEFAULT = "runs/notebook"
+
+
+def exercises(run_dir: str | os.PathLike[str] = DEFAULT) -> Report:
+    """A row per exercise, then one per stage of the capstone, with its status in `run_dir` (relative ones lie where the
+    notebooks keep their results). Raises WorkbookError `course.no_run_dir` for a folder that there is not, other than
+    the default one, and where a record there is none."""
+    base = Path(run_dir).expanduser()
+    base = base if base.is_absolute() else results_begin_at() / base
+    if not base.is_dir() and (base.exists() or base != results_begin_at() / DEFAULT):
+        raise WorkbookError("course.no_run_dir", path=str(base))
+    columns = (Column("exercise"), Column("title"), Column("stage"), Column("status"), Column("tries"))
+    rows, counts = [], []
+    for notebook, folder in RECORDS.items():
+        record, known = read_record(base / folder), tasks_of(notebook)
+        rows += [_row_of_exercise(name, task.stage, record) for name, task in known.items()]
+        counts += [sum(entry.status == DONE for name, entry in record.tasks.items() if name in known), len(known)]
+    facts: dict[str, Scalar] = dict(zip(("done", "count", "stages_done", "stages"), counts))
+    finding = Finding("CRS004", Status.OK, "CRS004.listed" if base.is_dir() else "CRS004.nothing_yet", facts)
+    return Report("course", "course_list", (finding,), Table(columns, tuple(rows)))
+
+
+def _row_of_exercise(name: str, stage: str, record: Record) -> tuple[Scalar, ...]:
+    entry = record.tasks.get(name)
+    status: Scalar = Sentence(f"course.status.{entry.status if entry else NOT_YET}")
+    title: Scalar = Sentence(f"course.task.{name}")
+    return name, title, Sentence(f"name.{stage}"), status, entry.tries if entry else 0

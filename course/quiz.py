@@ -1,0 +1,88 @@
+"""Quizzes: each question with its options, and what an answer is worth. A wrong or missing answer never stops a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import hint, say
+from course.data import as_typed
+
+OPTIONS = "abc"
+
+
+@dataclass(frozen=True)
+class Quiz:
+    """Questions with one right answer each.
+
+    words: how the keys of its sentences begin.
+    answers: each question's right letter.
+    """
+
+    words: str
+    answers: Mapping[str, str]
+
+    def question(self, name: str, lang: str | None = None) -> str:
+        """Return the question and its options, a line each."""
+        options = (f"   {letter}. {say(f'{self.words}{name}_{letter}', lang)}" for letter in OPTIONS)
+        return "\n".join((say(self.words + name, lang), *options))
+
+    def questions(self, lang: str | None = None) -> str:
+        """Return all questions, numbered, each with the name that its answer goes under."""
+        texts = (f"{number}. [{name}] {self.question(name, lang)}" for number, name in enumerate(self.answers, 1))
+        return "\n\n".join(texts)
+
+    def marked(self, letters: Mapping[str, object], lang: str | None = None) -> str:
+        """Return a line for each question: right, not yet with a hint, or unanswered; then how many are right.
+
+        `letters` maps names of questions to letters; what is no letter of the question counts as unanswered, and a name
+        that the quiz has not is told, as is what is no such map.
+        """
+        if not isinstance(letters, Mapping):
+            return "\n".join((say("course.quiz.form", lang, given=type(letters).__name__), self.marked({}, lang)))
+        lines = [f"{name:<12} {self._mark_answer(name, letters.get(name), lang)}" for name in self.answers]
+        strange = sorted(str(name) for name in letters if name not in self.answers)
+        lines += [say("course.quiz.strange", lang, names=strange)] if strange else []
+        right = sum(_letter_of(letters.get(name)) == answer for name, answer in self.answers.items())
+        return "\n".join((*lines, say("course.quiz.score", lang, right=right, count=len(self.answers))))
+
+    def _mark_answer(self, name: str, reply: object, lang: str | None) -> str:
+        letter = _letter_of(reply)
+        if letter == self.answers[name]:
+            return say("course.quiz.right", lang)
+        if not letter:
+            return say("course.quiz.unanswered", lang)
+        return say("course.quiz.not_yet", lang, hint=hint(self.words + name, lang))
+
+
+def quiz(name: str) -> Quiz:
+    """Return the quiz of a lesson. Raises WorkbookError `course.quiz.unknown` for a name that is none. Raises
+    WorkbookError `course.quiz.unknown` for a name that is none.
+    """
+    if name not in QUIZZES:
+        raise WorkbookError("course.quiz.unknown", name=name, names=sorted(QUIZZES))
+    return QUIZZES[name]
+
+
+def _letter_of(reply: object) -> str:
+    """Return the letter of an option, or an empty text for anything else."""
+    letter = as_typed(str(reply)).lower()
+    return letter if len(letter) == 1 and letter in OPTIONS else ""
+
+
+QUIZZES = {
+    "start": Quiz(
+        "course.start.",
+        {
+            "matmul": "b",
+            "softmax": "a",
+            "format": "c",
+            "queue": "b",
+            "nccl": "a",
+            "stack": "c",
+            "type": "b",
+            "simulated": "a",
+        },
+    ),
+}

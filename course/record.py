@@ -1,0 +1,217 @@
+"""`course.json` beside the runs: for each task its status, tries, time and the answer that was judged.
+
+Who grades need not believe the status: `answer` is what was handed over, and can be checked again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.errors import WorkbookError, explain_os_error
+from ascend_workbook.findings.sentence import Sentence
+from course.keeping import hold_lock
+from course.outcome import DONE, NOT_YET, PARTLY, Outcome
+
+NAME = "course.json"
+PART = ".part"
+FORMAT = 1
+#: A record is small; what is larger is none of ours.
+LARGEST = 4 << 20
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One task's last check. `time` is UTC, ISO 8601; `right` and `missing` count sentences; None: nothing answered."""
+
+    task: str
+    status: str
+    tries: int
+    time: str
+    simulated: bool
+    right: int = 0
+    missing: int = 0
+    answer: Any = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """A student's tasks by id; a task never checked is not in it."""
+
+    student: str = ""
+    tasks: dict[str, Entry] = field(default_factory=dict)
+
+
+def read_record(run_dir: str | os.PathLike[str]) -> Record:
+    """Return the record below `run_dir`, empty where there is none.
+
+    Raises WorkbookError `course.record` where course.json is not one, naming the field.
+    """
+    path = Path(run_dir) / NAME
+    try:
+        data = json.loads(_read_bytes(path).decode("utf-8"))
+    except FileNotFoundError:
+        return Record()
+    except OSError as error:
+        raise WorkbookError("course.record", path=str(path), why=explain_os_error(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise WorkbookError("course.record", path=str(path), why=f"{type(error).__name__}: {error}"[:200]) from error
+    return _check_record(data, path)
+
+
+def _read_bytes(path: Path) -> bytes:
+    """Read the bytes of a plain file: a pipe would be waited for, and a device has no end."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise WorkbookError("course.record", path=str(path), why=Sentence("course.no_file"))
+        data = stream.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise WorkbookError("course.record", path=str(path), why=f"> {LARGEST} bytes")
+    return data
+
+
+def _check_record(data: Any, path: Path) -> Record:
+    def make_error(what: str) -> WorkbookError:
+        return WorkbookError("course.record", path=str(path), why=what)
+
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise make_error(f"format is not {FORMAT}")
+    tasks = data.get("tasks")
+    if not isinstance(tasks, dict) or not isinstance(data.get("student"), str):
+        raise make_error("student, tasks")
+    return Record(data["student"], {name: _check_entry(name, entry, make_error) for name, entry in tasks.items()})
+
+
+def _check_entry(name: str, data: Any, wrong: Any) -> Entry:
+    types = {"status": str, "tries": int, "time": str, "simulated": bool, "right": int, "missing": int}
+    if not isinstance(data, dict):
+        raise wrong(f"tasks.{name}")
+    for key, kind in types.items():
+        if type(data.get(key)) is not kind:
+            raise wrong(f"tasks.{name}.{key}")
+    if data["status"] not in (DONE, PARTLY, NOT_YET):
+        raise wrong(f"tasks.{name}.status")
+    return Entry(name, **{key: data[key] for key in types}, answer=data.get("answer"))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What keeping an outcome came to: the task's answers so far, and what is to be known of the record."""
+
+    tries: int
+    remark: Sentence | None = None
+
+
+def keep_outcome(run_dir: Path, student: str, outcome: Outcome, answer: Any, *, counts: bool = True) -> Kept:
+    """Put the outcome of an answer of plain data into the record, while nobody else changes it; it is written aside,
+    then renamed. `counts`: whether it is a try. `counts`: whether it is a try.
+
+    A record that cannot be read is put aside, and said. Raises WorkbookError `course.busy`, or OSError.
+    """
+    path = run_dir / NAME
+    with hold_lock(path) as locked:
+        before, remark = _read_before(run_dir)
+        entries = before.tasks if before.student == student else {}
+        tries = (entries[outcome.task].tries if outcome.task in entries else 0) + counts
+        tasks = {name: _entry_as_json(entry) for name, entry in entries.items()}
+        tasks[outcome.task] = {
+            "status": outcome.status,
+            "tries": tries,
+            "simulated": outcome.simulated,
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "right": len(outcome.right),
+            "missing": len(outcome.missing),
+            "answer": answer,
+        }
+        if locked:
+            _sweep_leftovers(path)
+        _replace_file(path, json.dumps({"format": FORMAT, "student": student, "tasks": tasks}, indent=1))
+    return Kept(tries, remark or (None if locked else _unlocked_remark(run_dir)))
+
+
+def take_back(run_dir: Path, names: Collection[str]) -> list[str]:
+    """Take the state of the tasks back to not_yet, without an answer, and return those it changed; their tries stay, as
+    does the rest.
+
+    Raises WorkbookError `course.record` where the record is none, `course.busy`, or OSError.
+    """
+    path = run_dir / NAME
+    if not os.path.lexists(path):
+        return []
+    with hold_lock(path) as locked:
+        before = read_record(run_dir)
+        back = [name for name, entry in before.tasks.items() if name in names and entry != _make_blank(entry)]
+        tasks = {
+            name: _entry_as_json(_make_blank(entry) if name in back else entry) for name, entry in before.tasks.items()
+        }
+        if locked:
+            _sweep_leftovers(path)
+        if back:
+            _replace_file(path, json.dumps({"format": FORMAT, "student": before.student, "tasks": tasks}, indent=1))
+    return back
+
+
+def _make_blank(entry: Entry) -> Entry:
+    return Entry(entry.task, NOT_YET, entry.tries, entry.time, simulated=False)
+
+
+def _entry_as_json(entry: Entry) -> dict[str, Any]:
+    """Return an entry as the file has it: its task is the key."""
+    return {key: value for key, value in vars(entry).items() if key != "task"}
+
+
+def _read_before(run_dir: Path) -> tuple[Record, Sentence | None]:
+    try:
+        return read_record(run_dir), None
+    except WorkbookError as error:
+        path = run_dir / NAME
+        if path.is_file():
+            path.replace(_find_free_path(path.with_suffix(".json.unreadable")))
+        return Record(), Sentence(error.key, **error.arguments)
+
+
+def _find_free_path(path: Path) -> Path:
+    """Return the path, or with the first number behind it of which nothing lies there.
+
+    What was put aside before stays.
+    """
+    others = (path.with_name(f"{path.name}.{number}") for number in count(2))
+    return next(candidate for candidate in chain([path], others) if not candidate.exists())
+
+
+@cache
+def _said_once(folder: Path) -> list[Sentence]:
+    return [Sentence("course.no_locks", path=str(folder))]
+
+
+def _unlocked_remark(folder: Path) -> Sentence | None:
+    """Return the remark on a missing lock, once for a folder in a process."""
+    left = _said_once(folder)
+    return left.pop() if left else None
+
+
+def _sweep_leftovers(path: Path) -> None:
+    """Remove what a process that was killed has written aside; only who holds the lock writes there."""
+    for left in path.parent.glob(f"{path.name}.*{PART}"):
+        left.unlink(missing_ok=True)
+
+
+def _replace_file(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number, aside = tempfile.mkstemp(prefix=f"{path.name}.", suffix=PART, dir=path.parent)
+    try:
+        with os.fdopen(number, "w", encoding="utf-8") as sink:
+            sink.write(text)
+        Path(aside).replace(path)
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,150 @@
+"""A. A server whose torch and torch_npu are no pair: find the pair that belongs there, and the command.
+
+Judged by what the command would leave: its packages are put into the machine's facts, and `check`'s rules say the rest.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+from ascend_workbook.environment.installing.plan import wheel_fits
+from ascend_workbook.environment.machine import Machine
+from ascend_workbook.environment.readiness import report_on
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.machine import versions
+from course import machines
+from course.data import as_typed
+from course.drawing import pick_one
+from course.task import Found, Place, Task
+
+ORDER = 1
+FIELDS = ("torch", "torch_npu", "command")
+#: pip options that stand alone, or take a value; with another the outcome cannot be told.
+ALONE = ("--no-deps", "--upgrade", "-U", "--quiet", "-q", "--no-cache-dir", "--force-reinstall")
+WITH_VALUE = ("--index-url", "-i", "--extra-index-url", "-c", "--constraint", "--trusted-host")
+
+
+def machine(student: str) -> Machine:
+    return machines.unpaired_machine(pick_one(student, "env", machines.TORCHES))
+
+
+def broken(student: str) -> Report:
+    """Return what `check` says of the server as it was left."""
+    return report_on(machine(student), {})
+
+
+def check(answer: Any, place: Place) -> Found:
+    submitted, trouble = _read_answer(answer)
+    if trouble:
+        return Found(missing=(trouble,))
+    before = machine(place.student)
+    installed, trouble = outcome_of(submitted["command"], before.python.packages)
+    versions_named = {name: submitted[name] for name in FIELDS[:2]}
+    points = [*_judge_pair(versions_named, before)]
+    if trouble:
+        points.append((False, trouble))
+        return _make_found(points)
+    after = machines.machine_after(before, installed)
+    left = {name: installed[name] for name in versions_named}
+    points.append((left == versions_named, Sentence("course.env.command_leaves", **left)))
+    torch_stays = left["torch"] == before.python.packages["torch"]
+    points.append(
+        (torch_stays, Sentence("course.env.torch_kept" if torch_stays else "course.env.torch_replaced", **left))
+    )
+    failed = [
+        finding
+        for finding in report_on(after, {}).findings
+        if finding.status is Status.FAIL and finding.rule != "ENV000"
+    ]
+    if failed:
+        points += [
+            (False, Sentence("course.env.rule", rule=finding.rule, said=Sentence(finding.key, **finding.args)))
+            for finding in failed[:2]
+        ]
+    else:
+        points.append((True, Sentence("course.env.ready")))
+    return _make_found(points)
+
+
+def _make_found(points: list[tuple[bool, Sentence]]) -> Found:
+    """Return what is right, which counts only where torch and torch_npu match: all else is there from the start."""
+    missing = tuple(sentence for good, sentence in points if not good)
+    right = tuple(sentence for good, sentence in points if good)
+    return Found(right if points[0][0] else (), missing)
+
+
+def _read_answer(answer: Any) -> tuple[dict[str, str], Sentence | None]:
+    if not isinstance(answer, dict) or any(not isinstance(answer.get(name), str) for name in FIELDS):
+        return {}, Sentence("course.env.fields", fields=list(FIELDS), given=type(answer).__name__)
+    fields = {name: as_typed(answer[name]) for name in FIELDS[:2]}
+    for name, version in fields.items():
+        try:
+            versions.parse_version(version)
+        except versions.NotAVersion:
+            return {}, Sentence("course.env.no_version", field=name, given=version[:80])
+    return {**fields, "command": answer["command"].strip()}, None
+
+
+def _judge_pair(versions_named: dict[str, str], before: Machine) -> list[tuple[bool, Sentence]]:
+    matches = versions.pair_torch(versions_named["torch"], versions_named["torch_npu"]) == "matches"
+    fits = versions.pair_cann(versions_named["torch_npu"], machines.CANN) in ("recommended", "compatible")
+    points = [
+        (matches, Sentence("course.env.pair" if matches else "course.env.no_pair", **versions_named)),
+        (fits, Sentence("course.env.cann" if fits else "course.env.no_cann", cann=machines.CANN, **versions_named)),
+    ]
+    if fits and not wheel_fits(before, versions_named["torch_npu"]):
+        points.append((False, Sentence("course.env.no_wheel", python=before.python.version, **versions_named)))
+    return points
+
+
+def outcome_of(command: str, packages: dict[str, str]) -> tuple[dict[str, str], Sentence | None]:
+    """Return the packages after a `pip install`, or why that cannot be told.
+
+    Without --no-deps a torch_npu brings the torch that its wheel requires, whatever is installed.
+    """
+    strange = next(
+        (
+            character
+            for character in command
+            if not (character.isascii() and (character.isprintable() or character.isspace()))
+        ),
+        "",
+    )
+    if strange:
+        code = f"U+{ord(strange):04X}"
+        return {}, Sentence("course.env.strange", at=command.index(strange) + 1, code=code, given=strange)
+    try:
+        words = shlex.split(command.lstrip("!%"))  # as a cell has it
+    except ValueError as error:
+        return {}, Sentence("course.env.command", why=str(error))
+    while words and re.fullmatch(r"(?:\S*/)?python[\d.]*|-m", words[0]):
+        words = words[1:]
+    if not words or not re.fullmatch(r"(?:\S*/)?pip[\d.]*", words[0]) or words[1:2] != ["install"]:
+        return {}, Sentence("course.env.command", why="pip install")
+    wanted, no_deps = {}, "--no-deps" in words
+    rest = iter(words[2:])
+    for word in rest:
+        if word in WITH_VALUE:
+            next(rest, None)
+        elif word not in ALONE and not word.startswith(tuple(f"{name}=" for name in WITH_VALUE)):
+            pinned = re.fullmatch(r"(torch|torch[-_]npu)==(\d[\w.+]*)", word)
+            if not pinned:
+                return {}, Sentence("course.env.command", why=word[:80])
+            wanted[pinned[1].replace("-", "_")] = pinned[2]
+    if not wanted:
+        return {}, Sentence("course.env.command", why="torch_npu==")
+    after = {**packages, **wanted}
+    if not no_deps and "torch_npu" in wanted:
+        needs = versions.base_version(wanted["torch_npu"])
+        if "torch" in wanted and versions.base_version(wanted["torch"]) != needs:
+            return {}, Sentence("course.env.conflict", torch=wanted["torch"], torch_npu=wanted["torch_npu"])
+        if versions.base_version(after["torch"]) != needs:
+            after["torch"] = needs
+    return after, None
+
+
+TASK = Task("env", "environment", check, seconds=10)

@@ -1,5 +1,0 @@
-"""Whether a migration can be accepted: a checklist ticked from the reports of a run, and from nothing else."""
-
-from helpers.batch.acceptance.verb import accept, section_of
-
-__all__ = ["accept", "section_of"]

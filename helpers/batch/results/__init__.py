@@ -1,5 +1,0 @@
-"""What became of a plan: its page, summary.json, junit.xml, and what changed since an earlier time."""
-
-from helpers.batch.results.publish import publish
-
-__all__ = ["publish"]

@@ -1,0 +1,24 @@
+"""The boxes that notebooks show, from where they are built: `from helpers.boxes import findings_box`.
+
+Nothing is imported until a box is asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_BOXES = {
+    "explain_box": "ascend_workbook.diagnose.box",
+    "findings_box": "ascend_workbook.migration.views.chooser",
+    "tolerance_box": "ascend_workbook.precision.views.tolerance",
+    "LiveScale": "ascend_workbook.precision.views.live_scale",
+    "timeline_view": "ascend_workbook.show.timeline.page",
+}
+__all__ = [*_BOXES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _BOXES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_BOXES[name]), name)

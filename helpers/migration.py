@@ -1,0 +1,11 @@
+"""What the notebook of the migration stage uses."""
+
+from ascend_workbook.migration.assess import assess
+from ascend_workbook.migration.dry_run import dry_run
+from ascend_workbook.migration.operators import operators
+from ascend_workbook.migration.rewrite import rewrite
+from ascend_workbook.migration.rewrite.out_folder import set_aside
+from ascend_workbook.migration.scan import scan
+from ascend_workbook.migration.stage import join
+
+__all__ = ["assess", "dry_run", "join", "operators", "rewrite", "scan", "set_aside"]

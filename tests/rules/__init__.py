@@ -1,0 +1,1 @@
+"""Examples of every rule outside the migration stage: facts in memory, and all that the rule says of them."""

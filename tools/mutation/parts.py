@@ -1,0 +1,97 @@
+"""Where faults are planted, and which tests are to see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Files and folders of the code, and those of its tests."""
+
+    name: str
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+    #: Modules of others that its tests import and that take long: imported once for all faults.
+    preload: tuple[str, ...] = ()
+
+    def list_sources(self, root: Path) -> list[str]:
+        """List the Python files of the part, as paths below the root."""
+        return list_files(root, self.sources)
+
+
+def list_files(root: Path, places: tuple[str, ...]) -> list[str]:
+    """List the Python files at these places, in order. Raises FileNotFoundError where a place is not there."""
+    files: set[str] = set()
+    for place in places:
+        path = root / place
+        if not path.exists():
+            raise FileNotFoundError(path)
+        for file in path.rglob("*.py") if path.is_dir() else [path]:
+            files.add(file.relative_to(root).as_posix())
+    return sorted(files)
+
+
+WITH_TORCH = ("numpy", "hypothesis.extra.numpy", "torch.nn.functional")
+PARTS = (
+    Part(
+        "migration",
+        (
+            "ascend_workbook/migration/rules",
+            "ascend_workbook/migration/texts",
+            "ascend_workbook/migration/verdict.py",
+            "ascend_workbook/migration/assess",
+        ),
+        (
+            "tests/migration/test_rules.py",
+            "tests/migration/test_texts.py",
+            "tests/migration/test_patterns.py",
+            "tests/migration/test_verdict.py",
+            "tests/migration/test_assess.py",
+            "tests/migration/test_scan.py",
+        ),
+    ),
+    Part(
+        "profiling",
+        (
+            "ascend_workbook/profiling/rules",
+            "ascend_workbook/profiling/savings.py",
+            "ascend_workbook/profiling/ranks/rules",
+            "ascend_workbook/profiling/ranks/savings.py",
+            "ascend_workbook/profiling/compare/rules",
+        ),
+        (
+            "tests/profiling/test_rules.py",
+            "tests/profiling/test_advisor.py",
+            "tests/profiling/test_analyse.py",
+            "tests/profiling/test_tuning.py",
+            "tests/profiling/ranks",
+            "tests/profiling/compare",
+        ),
+        ("numpy", "hypothesis.strategies"),
+    ),
+    Part(
+        "environment",
+        ("ascend_workbook/environment/rules",),
+        (
+            "tests/environment/test_rules.py",
+            "tests/environment/test_check.py",
+            "tests/environment/test_recorded.py",
+        ),
+    ),
+    Part(
+        "metrics",
+        ("ascend_workbook/precision/tensors",),
+        ("tests/precision/tensors",),
+        WITH_TORCH,
+    ),
+    Part(
+        "pairing",
+        ("ascend_workbook/precision/pairing", "ascend_workbook/precision/divergence"),
+        ("tests/precision/pairing", "tests/precision/divergence"),
+        WITH_TORCH,
+    ),
+)

@@ -126,6 +126,8 @@ def read_locale(path: Path) -> dict[str, dict[str, str]]:
     lines = LINE.findall(path.read_text(encoding="utf-8"))
     texts: list[str] = json.loads(f"[{','.join(heading or text for heading, _, text in lines)}]")
     for (heading, name, _), text in zip(lines, texts):
+        if heading and text in tables:
+            raise ValueError(f"{path.name} defines {text!r} twice")
         if heading:
             table = tables[text] = {}
         else:

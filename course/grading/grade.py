@@ -134,7 +134,8 @@ def _folder_name(name: str) -> str:
 def _make_key(digest: str, student: str, notebook: str) -> str:
     """Return a digest of the submission, the name it is judged under, the notebook's tasks, the workbook's code, and
     the simulated NPU."""
-    stamp = (simulator.simulator_location() / "version.cfg").read_bytes() if simulator.is_built() else b""
+    built = simulator.simulator_location() / "version.cfg" if simulator.is_installed() else None
+    stamp = built.read_bytes() if built and built.is_file() else b""
     return hashlib.sha256(f"{digest}\0{student}\0{notebook}\0{own_code()}\0".encode() + stamp).hexdigest()[:16]
 
 

@@ -140,6 +140,13 @@ def test_the_files_are_toml() -> None:
     assert sum(len(words.read_locale(path)) for path in files) == len(words.load_catalogue())
 
 
+def test_a_sentence_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "twice.toml"
+    file.write_text('["a.b"]\nen = "1"\nzh = "1"\n\n["a.b"]\nen = "2"\nzh = "2"\n', encoding="utf-8")
+    with pytest.raises(ValueError, match="twice.toml defines 'a.b' twice"):
+        words.read_locale(file)
+
+
 def test_a_sentence_checks_itself_where_it_is_made() -> None:
     with pytest.raises(KeyError, match="no words for 'nothing.here'"):
         words.Sentence("nothing.here")

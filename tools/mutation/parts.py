@@ -47,6 +47,8 @@ PARTS = (
         ),
         (
             "tests/migration/test_rules.py",
+            "tests/migration/test_near_misses.py",
+            "tests/migration/test_stated_numbers.py",
             "tests/migration/test_texts.py",
             "tests/migration/test_patterns.py",
             "tests/migration/test_verdict.py",
@@ -65,6 +67,7 @@ PARTS = (
         ),
         (
             "tests/profiling/test_rules.py",
+            "tests/rules/test_examples.py",
             "tests/profiling/test_advisor.py",
             "tests/profiling/test_analyse.py",
             "tests/profiling/test_tuning.py",
@@ -78,6 +81,7 @@ PARTS = (
         ("ascend_workbook/environment/rules",),
         (
             "tests/environment/test_rules.py",
+            "tests/rules/test_examples.py",
             "tests/environment/test_check.py",
             "tests/environment/test_recorded.py",
         ),

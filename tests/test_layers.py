@@ -12,9 +12,8 @@ import helpers
 from tests.conftest import ROOT
 
 PACKAGES = tuple(ROOT / name for name in ("ascend_workbook", "ascend_simulator", "course", "helpers"))
-#: From the bottom up; a module may import its own room and rooms of the floors strictly below. A file that lies loose
-#: in
-#: `machine` belongs to its room, its folders `launch`, `simulator` and `settings` too.
+#: From the bottom up; a module may import its own room and rooms of the floors strictly below. All that lies in
+#: `machine` is one room: its folders `launch`, `simulator` and `settings` too.
 FLOORS = (
     ("findings", "ascend_simulator"),
     ("storage", "show", "redaction"),

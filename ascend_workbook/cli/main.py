@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
-from importlib.util import find_spec
 from typing import Any
 
 import ascend_workbook
@@ -93,8 +92,13 @@ def _set_language(lang: str | None) -> Iterator[None]:
 
 def verb_names() -> list[str]:
     """Return the names of all verbs: a file of the commands folder is named after its verb."""
-    own_names = [module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__)]
-    return sorted([*own_names, *guest_verbs()])
+    return sorted([*own_verbs(), *guest_verbs()])
+
+
+def own_verbs() -> dict[str, str]:
+    """Return the modules of the engine's own verbs, by verb."""
+    names = [module.name for module in pkgutil.iter_modules(commands.__path__)]
+    return {name.replace("_", "-"): f"{commands.__name__}.{name}" for name in names}
 
 
 def guest_verbs() -> dict[str, str]:
@@ -106,8 +110,8 @@ def guest_verbs() -> dict[str, str]:
 
 def load_verb(name: str) -> Verb:
     """Load the verb of this name."""
-    module_name = f"{commands.__name__}.{name.replace('-', '_')}"
-    verb: Verb = import_module(module_name if find_spec(module_name) else guest_verbs()[name]).VERB
+    own = own_verbs()
+    verb: Verb = import_module(own[name] if name in own else guest_verbs()[name]).VERB
     return verb
 
 
@@ -116,8 +120,7 @@ def build_parser(verb: str = "", lang: str | None = None) -> Parser:
     parser = Parser(prog=COMMAND, key="help", build_whole=build_parser, lang=lang)
     parser.add_version(ascend_workbook.__version__)
     place = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    is_own = bool(verb) and find_spec(f"{commands.__name__}.{verb.replace('-', '_')}") is not None
-    names = [verb] if is_own else verb_names()
+    names = [verb] if verb in own_verbs() else verb_names()
     for name in [verb] if verb in names else names:
         parser.add_below(place, name, load_verb(name))
     return parser

@@ -32,7 +32,7 @@ def align(
     attempts: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Compare the curves and the tensors of two captures in one report; options as of `curves` and `compare. With
+    """Compare the curves and the tensors of two captures in one report; options as of `curves` and `compare`. With
     `attempts` (a run's folder that keeps them) a last part tells whether the last change helped.
 
     Plain dumps have no log of losses: that question is then SKIPPED, not passed. Raises WorkbookError where a side
@@ -75,7 +75,7 @@ def join(losses: Report, comparison: Report, *, history: Report | None = None, f
 
 
 def summary(report: Report) -> Report:
-    """Return the questions and their answers alone, without the parts: what a notebook shows of `join."""
+    """Return the questions and their answers alone, without the parts: what a notebook shows of `join`."""
     return replace(report, parts=())
 
 

@@ -60,7 +60,7 @@ class Operator:
 
     @property
     def api(self) -> str:
-        """Return the API's own name: `conv2d` of `Functional.conv2d."""
+        """Return the API's own name: `conv2d` of `Functional.conv2d`."""
         return self.head.rpartition(".")[2]
 
 

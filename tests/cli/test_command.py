@@ -104,6 +104,13 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert f'version = "{helpers.__version__}"' in (ROOT / "pyproject.toml").read_text()
 
 
+@pytest.mark.parametrize("word", ["train.py", "scan.py", "src/train.py", ".", "a.b.c"])
+def test_a_script_in_the_place_of_the_verb_is_told(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word, "--lang", "en"]) == 2
+    printed = capsys.readouterr().err
+    assert f"there is no command `{word}`" in printed and "Traceback" not in printed
+
+
 @pytest.fixture
 def users_repository(tmp_path: Path) -> Path:
     """A repository whose own package is called helpers too."""

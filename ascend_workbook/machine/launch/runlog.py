@@ -19,9 +19,8 @@ class Step:
     """One training step. `step` counts from 1; a value that was not measured is None.
 
     loss: see ascend_workbook.machine.launch; lr: of the first parameter group before the update; grad_norm: L2, before
-    the
-    update; time_s: since the end of the step before (the first: since the first forward); updates: one entry
-    per optimiser where a step has several.
+    the update; time_s: since the end of the step before (the first: since the first forward); updates: one entry per
+    optimiser where a step has several.
     """
 
     step: int

@@ -43,12 +43,13 @@ def with_our_errors(verb: Verb) -> Verb:
 
     @functools.wraps(verb)
     def run_translated(*args: Any, **kwargs: Any) -> Any:
+        import_distribution()
+        from ascend_simulator.errors import SimulatorError
+
         try:
             return verb(*args, **kwargs)
-        except Exception as error:
-            if type(error).__name__ != "SimulatorError":
-                raise
-            raise WorkbookError(error.key, **error.arguments) from error  # type: ignore[attr-defined]
+        except SimulatorError as error:
+            raise WorkbookError(error.key, **error.arguments) from error
 
     return cast(Verb, run_translated)
 

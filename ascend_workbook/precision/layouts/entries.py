@@ -31,7 +31,7 @@ SCALED = ("addmm", "addmv", "addbmm", "baddbmm")
 
 
 def read_operator(name: str, entry: Any, order: int, files: Path, places: dict[str, Place]) -> Operator:
-    """Read one entry; the tensors' files lie in `files. Raises ValueError, TypeError, KeyError or AttributeError where
+    """Read one entry; the tensors' files lie in `files`. Raises ValueError, TypeError, KeyError or AttributeError where
     it is none."""
     head, direction, call = split_name(name)
     if direction == PARAMETERS:

@@ -46,7 +46,7 @@ def _same_checksums(target: TensorRecord, baseline: TensorRecord) -> bool | None
 
 
 def _possible_checksums(path: Path, like: str) -> Iterator[str]:
-    """Yield what msprobe's versions make of the tensor, in the manner of `like."""
+    """Yield what msprobe's versions make of the tensor, in the manner of `like`."""
     for raw in (True, False):  # they differ for a bfloat16 alone
         if like.startswith(XOR):
             yield f"{XOR}{_xor_words(path, raw):016x}"

@@ -4,8 +4,7 @@ torch.save writes a zip of stored (uncompressed) members: `<name>/data.pkl` says
 `<name>/data/<key>` holds the bytes. The pickle is read by an unpickler that knows the four names such a file
 needs and builds plain tuples; every other name is an error. Source: torch/serialization.py, `_save`.
 `locate_tensor` tells where a tensor's bytes lie, so that it can be read in blocks whatever its size. A .npy file is
-read by
-its header, which numpy evaluates as a literal only; arrays of objects are refused.
+read by its header, which numpy evaluates as a literal only; arrays of objects are refused.
 """
 
 from __future__ import annotations

@@ -75,10 +75,11 @@ class About:
 
 
 class Side(Protocol):
-    """One of the models with its inputs. `begin_input` and `finish_input` part starting from waiting, so that two
-    processes run at
-    the same time; `finish_input` gives None where the inputs are at an end. `close` gives what the simulator says of
-    itself."""
+    """One of the models with its inputs.
+
+    `begin_input` and `finish_input` part starting from waiting, so that two processes run at the same time;
+    `finish_input` gives None where the inputs are at an end. `close` gives what the simulator says of itself.
+    """
 
     about: About
 

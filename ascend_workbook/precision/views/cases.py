@@ -78,7 +78,7 @@ def _group_cases(report: Report, lang: str) -> list[Case]:
 
 def head_of_name(name: str) -> str:
     """Return a name without the call's number and direction: `Functional.conv2d` of `Functional.conv2d.3.forward`,
-    `Module.layer1.Conv2d` of `Module.layer1.Conv2d.forward.0."""
+    `Module.layer1.Conv2d` of `Module.layer1.Conv2d.forward.0`."""
     pieces = name.split(".")
     keep = [
         piece
